@@ -4,32 +4,27 @@
 
 use std::collections::HashSet;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, Stream, StreamExt as _};
-use purlin_model::{Key, Reason, Urn};
-use purlin_state::{Change, Durable, Record, RecordId, Writer};
-use tokio::sync::{Semaphore, mpsc};
+use purlin_model::Key;
+use purlin_sandbox::CancelToken;
+use purlin_state::Writer;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::error::{Cause, Error};
-use crate::evaluate::NodeValueTable;
 use crate::event::{Event, Phase, Summary};
 use crate::events::Events;
-use crate::exclusion::Sides;
 use crate::moments::Moments;
 use crate::obstacles;
 use crate::operate::{self, Outcome, Turn};
-use crate::plan::{Action, OperationKind, Plan, Step};
-use crate::planner::waits;
-use crate::recorded::{Recorded, exists};
-use crate::recorded_status::RecordedStatus;
+use crate::plan::{Action, Plan};
+use crate::run_state::RunState;
 use crate::schedule::Schedule;
-use purlin_sandbox::CancelToken;
 
 /// The number of operations that may be in flight at the same time. It bounds memory;
 /// [`ApplyOptions::parallelism`] bounds driver calls. This number is far larger, since operations
@@ -85,224 +80,6 @@ impl Stream for Run {
     }
 }
 
-/// The state that all operations of a run share.
-pub(crate) struct Shared {
-    pub plan: Plan,
-    pub node_values: NodeValueTable,
-    pub permits: Arc<Semaphore>,
-    /// Whether driver calls run one at a time. The order of events is then deterministic.
-    one_at_a_time: bool,
-    pub cancel: CancelToken,
-    pub moments: Moments,
-    pub events: Events,
-    pub sides: Sides,
-    writer: Arc<dyn Writer>,
-    /// The records, including the changes of this run.
-    recorded: RwLock<Recorded>,
-    seed: [u8; 32],
-    /// The number of idempotency keys drawn so far.
-    keys: AtomicU64,
-    calls: AtomicUsize,
-    /// Resources that this run found but that were not recorded, or whose records may be wrong.
-    found: Mutex<HashSet<Urn>>,
-    unknown: Mutex<Vec<Key>>,
-    /// Resources that this run read and that differ from their records.
-    drifted: Mutex<Vec<Key>>,
-}
-
-impl Shared {
-    /// Counts a call with effects.
-    pub(crate) fn count_call(&self) {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Notes that this run found a resource that was not recorded, or whose record may be wrong.
-    pub(crate) fn note_found(&self, urn: Urn) {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).insert(urn);
-    }
-
-    /// Whether this run created the object that is recorded now, as opposed to finding it.
-    pub(crate) fn has_made(&self, urn: &Urn) -> bool {
-        let before =
-            self.plan.recorded.current(urn).filter(|record| exists(record)).map(|record| record.created);
-        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
-        let now = recorded.current(urn).filter(|record| exists(record)).map(|record| record.created);
-        let is_found = self.found.lock().unwrap_or_else(PoisonError::into_inner).contains(urn);
-        now.is_some() && now != before && !is_found
-    }
-
-    /// Draws a new idempotency key. Called once for each call with effects.
-    pub(crate) fn idempotency_key(&self) -> String {
-        let number = self.keys.fetch_add(1, Ordering::Relaxed);
-        let mut hasher = blake3::Hasher::new_keyed(&self.seed);
-        hasher.update(b"idempotency key");
-        hasher.update(&number.to_le_bytes());
-        hasher.finalize().to_hex()[..32].to_owned()
-    }
-
-    /// Whether the host of this guest is known and is not an old copy.
-    pub(crate) fn has_home(&self, guest: &Record) -> bool {
-        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
-        recorded.host_of(guest).is_some_and(|home| home.superseded.is_none())
-    }
-
-    /// The current guests of a host, each with whether the relation is certain.
-    pub(crate) fn guests_of(&self, host: &RecordId) -> Vec<(Arc<Record>, bool)> {
-        self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host)
-    }
-
-    /// The changes to the records of guests whose host stays in place but is no longer recorded.
-    pub(crate) fn left_behind(&self, host: &RecordId) -> Vec<Change> {
-        self.recorded.read().unwrap_or_else(PoisonError::into_inner).left_behind(host)
-    }
-
-    /// Whether anything may live in this host.
-    pub(crate) fn has_guests(&self, host: &RecordId) -> bool {
-        !self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host).is_empty()
-    }
-
-    /// Whether a record may name another resource as a dependency: that one is recorded, and the
-    /// dependency would not close a cycle.
-    pub(crate) fn may_depend(&self, urn: &Urn, on: &Urn) -> bool {
-        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
-        recorded.knows(on) && !recorded.depends_on(on, urn)
-    }
-
-    /// The current record.
-    pub(crate) fn recorded(&self, id: &RecordId) -> Option<Arc<Record>> {
-        self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
-    }
-
-    /// The values that are missing, if the operation failed only for that reason.
-    fn waits(&self, index: u32, cause: &Cause) -> Vec<Reason> {
-        let node = self.plan.operations.get(index as usize).and_then(|operation| operation.node);
-        match (cause, &self.plan.graph, node) {
-            (Cause::Inputs(_), Some(graph), Some(node)) => waits::for_values(graph, node, &self.node_values),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Reports the new status of a resource whose obstacle changed. Resources with unsettled
-    /// calls are left out, since only the next run can determine their state.
-    fn tell_status(&self, change: &Change, unsettled: &[Key]) {
-        let Change::Obstruct { urn, unmet } = change else { return };
-        let Some(key) = urn.key().filter(|key| !unsettled.contains(key)) else { return };
-        let record = self.recorded(&RecordId::current(urn.clone()));
-        let unmet = unmet.as_deref();
-        let recorded = RecordedStatus { urn, record: record.as_deref(), pending: None, unmet };
-        let (status, conditions) = (recorded.status(), recorded.conditions());
-        let obstacle = unmet.map(|unmet| unmet.obstacle.clone());
-        self.events.send(Event::Status { key, status, conditions, obstacle });
-    }
-
-    /// Whether the records are still consistent with each other.
-    fn verify(&self) -> Result<(), Error> {
-        self.recorded.read().unwrap_or_else(PoisonError::into_inner).verify()
-    }
-
-    /// Records a resource that was created or found. If another record that `counts` already has
-    /// the same id, nothing is written and that record is returned.
-    ///
-    /// # Errors
-    /// As [`Shared::submit`].
-    pub(crate) fn claim(
-        &self,
-        record: &Record,
-        counts: impl Fn(&Record) -> bool,
-        changes: Vec<Change>,
-    ) -> Result<Result<Durable, Arc<Record>>, purlin_state::Error> {
-        // The lock is held until the resource is recorded, so that only one of two claims on the
-        // same id succeeds.
-        let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
-        let holder =
-            recorded.holders(record).filter(|holder| counts(holder)).min_by_key(|holder| holder.id());
-        match holder.cloned() {
-            Some(holder) => Ok(Err(holder)),
-            None => {
-                let known = known(&changes);
-                let durable = self.writer.submit(changes)?;
-                known.into_iter().for_each(|change| recorded.apply(change));
-                Ok(Ok(durable))
-            }
-        }
-    }
-
-    /// Whether the object of a record is already recorded, under this or another name.
-    pub(crate) fn is_held(&self, record: &Record) -> bool {
-        self.recorded.read().unwrap_or_else(PoisonError::into_inner).holders(record).next().is_some()
-    }
-
-    /// A record and all other records of managed resources that claim the same object.
-    pub(crate) fn with_twins(&self, record: &Record) -> Vec<Arc<Record>> {
-        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
-        let others = recorded.holders(record).filter(|other| other.id() != record.id() && !other.external);
-        std::iter::once(Arc::new(record.clone())).chain(others.cloned()).collect()
-    }
-
-    /// Whether another record claims the same object.
-    pub(crate) fn is_shared(&self, record: &Record) -> bool {
-        self.recorded.read().unwrap_or_else(PoisonError::into_inner).is_shared(record)
-    }
-
-    /// Submits changes to the store. Operations on one record run one after the other, so this
-    /// run's view of the records agrees with the store. If the store rejects the changes
-    /// immediately, they do not enter that view either.
-    ///
-    /// # Errors
-    /// If the store rejects the changes immediately. Nothing may build on them then.
-    pub(crate) fn submit(&self, changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
-        let known = known(&changes);
-        let durable = self.writer.submit(changes)?;
-        if !known.is_empty() {
-            let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
-            known.into_iter().for_each(|change| recorded.apply(change));
-        }
-        Ok(durable)
-    }
-
-    /// Whether others may have the environment, so that no call may begin.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.writer.is_lost()
-    }
-
-    /// As [`Writer::cut_off`].
-    pub(crate) fn cut_off(&self) {
-        self.writer.cut_off();
-    }
-
-    /// Notes that the outcome of a call on this resource is unknown.
-    pub(crate) fn leave_unknown(&self, key: &Key) {
-        self.unknown().push(key.clone());
-    }
-
-    fn unknown(&self) -> MutexGuard<'_, Vec<Key>> {
-        self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes that a resource was read and differs from its record.
-    pub(crate) fn note_drift(&self, key: &Key) {
-        self.drifted.lock().unwrap_or_else(PoisonError::into_inner).push(key.clone());
-    }
-
-    /// Whether an operation deletes a resource whose record remains.
-    fn keeps_place(&self, operation: u32) -> bool {
-        let operation = self.plan.operations.get(operation as usize);
-        matches!(operation.map(|operation| &operation.kind), Some(OperationKind::Delete { stays: true, .. }))
-    }
-
-    fn step(&self, operation: u32) -> Option<(&Step, Action)> {
-        let operation = self.plan.operations.get(operation as usize)?;
-        Some((self.plan.steps.get(operation.step as usize)?, operation.kind.action()))
-    }
-}
-
-/// The changes that other operations of the same run need to see.
-fn known(changes: &[Change]) -> Vec<Change> {
-    let is_known =
-        |change: &&Change| matches!(change, Change::Put(_) | Change::Remove(_) | Change::Settle(_));
-    changes.iter().filter(is_known).cloned().collect()
-}
-
 /// Executes a plan. The caller holds the environment's lock, made the plan under it, and passes its
 /// [`purlin_state::Lock::writer`].
 ///
@@ -323,25 +100,10 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
         step.changes = Vec::new();
     }
     let (sender, events) = mpsc::unbounded_channel();
-    let nodes = plan.graph.as_ref().map_or(0, |graph| graph.len());
-    let shared = Arc::new(Shared {
-        node_values: NodeValueTable::new(nodes),
-        permits: Arc::new(Semaphore::new(options.parallelism.max(1))),
-        one_at_a_time: options.parallelism <= 1,
-        cancel: options.cancel,
-        moments: Moments::new(&writer, options.clock, plan.recorded.latest()),
-        events: Events::new(sender, plan.operations.iter().map(|operation| &*operation.after)),
-        sides: Sides::default(),
-        keys: AtomicU64::new(0),
-        calls: AtomicUsize::new(0),
-        found: Mutex::default(),
-        unknown: Mutex::default(),
-        drifted: Mutex::default(),
-        recorded: RwLock::new(Recorded::clone(&plan.recorded)),
-        seed: options.seed,
-        plan,
-        writer,
-    });
+    let ApplyOptions { parallelism, cancel, clock, seed } = options;
+    let moments = Moments::new(&writer, clock, plan.recorded.latest());
+    let sender = Events::new(sender, plan.operations.iter().map(|operation| &*operation.after));
+    let shared = Arc::new(RunState::new(plan, writer, (parallelism, seed), cancel, moments, sender));
     Ok(Run { events, work: Some(Box::pin(run(shared))) })
 }
 
@@ -367,7 +129,7 @@ struct Written {
 
 /// A run in progress.
 struct Running {
-    shared: Arc<Shared>,
+    shared: Arc<RunState>,
     schedule: Schedule,
     begun: Vec<bool>,
     /// Steps whose skipping was reported.
@@ -377,7 +139,7 @@ struct Running {
     writing: FuturesUnordered<Pin<Box<dyn Future<Output = Written> + Send>>>,
 }
 
-async fn run(shared: Arc<Shared>) -> Summary {
+async fn run(shared: Arc<RunState>) -> Summary {
     let begun_at = shared.moments.now();
     let operations = &shared.plan.operations;
     let mut running = Running {
@@ -398,17 +160,14 @@ async fn run(shared: Arc<Shared>) -> Summary {
         Err(error) => running.summary.halted = Some(Cause::from(error)),
     }
     let mut summary = running.summary;
-    summary.calls = shared.calls.load(Ordering::Relaxed);
+    summary.calls = shared.calls();
     summary.took = Duration::from_millis(shared.moments.now().saturating_sub(begun_at));
-    summary.unknown = std::mem::take(&mut *shared.unknown());
+    summary.unknown = shared.take_unknown();
     summary.unknown.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
     summary.unknown.dedup();
     summary.integrity = shared.verify().err().map(|error| error.to_string());
     let obstacles = match summary.halted {
-        None => {
-            let drifted = std::mem::take(&mut *shared.drifted.lock().unwrap_or_else(PoisonError::into_inner));
-            obstacles::changes(&shared.plan, &summary, drifted, shared.moments.now())
-        }
+        None => obstacles::changes(&shared.plan, &summary, shared.take_drifted(), shared.moments.now()),
         Some(_) => Vec::new(),
     };
     if !obstacles.is_empty() {
@@ -417,8 +176,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
             Err(error) => summary.halted = Some(Cause::from(error)),
         }
     }
-    let found = !shared.found.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-    summary.ends_staleness = shared.plan.ends_staleness && !found && summary.is_success();
+    summary.ends_staleness = shared.plan.ends_staleness && !shared.has_found() && summary.is_success();
     summary
 }
 

@@ -40,6 +40,7 @@ mod recorded;
 mod recorded_status;
 mod renames;
 mod rules;
+mod run_state;
 mod saved;
 mod schedule;
 mod secrets;

@@ -24,7 +24,6 @@ use tokio::sync::OwnedSemaphorePermit;
 pub use self::call::last_attempts;
 pub(crate) use self::delete::emptied;
 use self::effort::Effort;
-use crate::apply::Shared;
 use crate::driver::Driver;
 use crate::error::Cause;
 use crate::evaluate::NodeValues;
@@ -33,6 +32,7 @@ use crate::holding;
 use crate::plan::{Action, Operation, OperationKind, Prepared, Step};
 use crate::planner::drivers::{recorded_name, requirement_name};
 use crate::recorded::exists;
+use crate::run_state::RunState;
 
 /// The result of an operation.
 pub(crate) struct Completed {
@@ -52,7 +52,7 @@ pub(crate) type Turn = Option<OwnedSemaphorePermit>;
 /// An operation with its step and the state that all operations share.
 #[derive(Clone, Copy)]
 struct Task<'a> {
-    shared: &'a Arc<Shared>,
+    shared: &'a Arc<RunState>,
     index: u32,
     operation: &'a Operation,
     step: &'a Step,
@@ -60,7 +60,7 @@ struct Task<'a> {
 }
 
 /// Executes an operation.
-pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn) -> Outcome {
+pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, turn: Turn) -> Outcome {
     let Some(operation) = shared.plan.operations.get(index as usize) else { return Ok(nothing()) };
     let Some(step) = shared.plan.steps.get(operation.step as usize) else { return Ok(nothing()) };
     let effort = Effort::default();

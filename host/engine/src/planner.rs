@@ -1,7 +1,7 @@
 //! Compares a graph with the recorded state and decides the action for each resource, with reasons.
 //! Without effects.
 //!
-//! The planner works in three stages. `look` and `decide` settle the fate of each resource, level
+//! The planner works in three stages. `look` and `decide` choose the fate of each resource, level
 //! by level, with the values known from the previous levels. `operations` turns fates into
 //! operations and orders them. No other code decides anything.
 

@@ -12,10 +12,10 @@ use purlin_state::{Change, Intent, Operation, RecordId, time_to_outlast};
 
 use super::Task;
 use super::effort::Effort;
-use crate::apply::Shared;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::event::Phase;
+use crate::run_state::RunState;
 
 /// The maximum number of attempts for a driver that asks to be retried.
 const ATTEMPTS: u32 = 5;
@@ -148,7 +148,7 @@ pub(super) fn is_certain(error: &CallError) -> bool {
 /// Calls until the driver no longer asks to be retried. After an uncertain outcome, calls again, so
 /// the call must be safe to repeat.
 pub(super) async fn repeatedly<T, F>(
-    shared: &Shared,
+    shared: &RunState,
     effort: &Effort,
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, CallError>
@@ -181,7 +181,7 @@ where
 
 /// Calls until the driver no longer asks to be retried.
 pub(super) async fn patiently<T, F>(
-    shared: &Shared,
+    shared: &RunState,
     effort: &Effort,
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, CallError>
@@ -229,7 +229,7 @@ where
 
 /// Saves ids that `create` reports before it finishes.
 struct Checkpoints {
-    shared: Arc<Shared>,
+    shared: Arc<RunState>,
     id: RecordId,
 }
 

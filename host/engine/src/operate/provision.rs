@@ -11,7 +11,6 @@ use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 use super::call::{patiently, repeatedly};
 use super::read::{look_at, refreshed, reports_all};
 use super::{Completed, Outcome, Task, Turn, each_once, named, nothing, share, with_unknown_host};
-use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, NodeValues};
@@ -21,6 +20,7 @@ use crate::plan::{Action, InsteadOf, Prepared};
 use crate::planner::predict;
 use crate::recorded::exists;
 use crate::rules::{Rules, connection};
+use crate::run_state::RunState;
 use crate::{ask, diff, digest, holding, ignore, workload};
 
 /// What to do, now that all inputs are known.
@@ -182,7 +182,7 @@ impl Task<'_> {
     /// The changes for the dependents of a found resource that are in an unknown state: they may
     /// depend on it already. Records never form a cycle.
     fn may_need(self, node: Node<'_>, found: &Record) -> Vec<Change> {
-        let Shared { plan, .. } = &**self.shared;
+        let RunState { plan, .. } = &**self.shared;
         let Some(graph) = plan.graph.as_ref() else { return Vec::new() };
         let dependents = graph.dependents(node.id).iter().filter_map(|id| {
             let id = RecordId::current(Urn::new(&plan.context, graph.key(*id)?));
@@ -245,7 +245,7 @@ impl Task<'_> {
         always: bool,
     ) -> Result<Decision, Cause> {
         let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(Decision::Keep(None)) };
-        let Shared { node_values, plan, .. } = &**self.shared;
+        let RunState { node_values, plan, .. } = &**self.shared;
         let inputs = evaluate::read_inputs(graph, node, node_values, plan).await;
         let mut inputs = inputs.map_err(Cause::Inputs)?;
         if let Some(record) = record {

@@ -11,12 +11,12 @@ use purlin_state::{Change, Record, RecordId, Status};
 
 use super::provision::held;
 use super::{Completed, Outcome, Task, named, nothing, record_of, with_unknown_host};
-use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, NodeValues};
 use crate::plan::{Action, GRACE};
 use crate::recorded::exists;
+use crate::run_state::RunState;
 use crate::{ask, diff, digest};
 
 impl Task<'_> {
@@ -51,7 +51,7 @@ impl Task<'_> {
             None => {
                 let driver = self.driver(&node)?;
                 let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(nothing()) };
-                let Shared { node_values, plan, .. } = &**self.shared;
+                let RunState { node_values, plan, .. } = &**self.shared;
                 let inputs = evaluate::read_inputs(graph, node, node_values, plan).await;
                 let mut inputs = inputs.map_err(Cause::Inputs)?;
                 self.shared.plan.rules.connect(&**driver, node.key.type_name(), &mut inputs);

@@ -16,7 +16,7 @@ use crate::plan::Action;
 use crate::recorded::{exists, is_outcome};
 
 impl Task<'_> {
-    /// Settles the pending call of a record, if its outcome can be determined.
+    /// Ends the pending call of a record, if its outcome can be determined.
     pub(super) async fn recover(self, id: &RecordId, look_only: bool) -> Outcome {
         let Some(intent) = self.shared.plan.recorded.pending(id).cloned() else { return Ok(nothing()) };
         match &intent.operation {

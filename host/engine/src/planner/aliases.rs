@@ -14,7 +14,7 @@ pub(super) struct Aliases {
     /// New names by old names.
     pub(super) names: BTreeMap<Urn, Urn>,
     /// Old names, each with a new name that has a pending call with an unknown outcome, which must
-    /// be settled first.
+    /// be determined first.
     pub(super) waiting: BTreeMap<Urn, Key>,
 }
 

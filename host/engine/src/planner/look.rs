@@ -1,4 +1,4 @@
-//! Resolves the inputs of a resource, and settles it if no driver call is needed.
+//! Resolves the inputs of a resource, and decides its fate if no driver call is needed.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::rules::connection;
 use crate::{diff, digest, fate, ignore};
 
 impl Planner<'_> {
-    /// Resolves the inputs of a node and settles it if no driver call is needed.
+    /// Resolves the inputs of a node and decides its fate if no driver call is needed.
     pub(super) fn look(&mut self, id: NodeId) -> Option<Question> {
         let graph = Arc::clone(&self.graph);
         let node = graph.node(id)?;

@@ -73,7 +73,7 @@ pub async fn read(
 /// reported, or else by name, or else by repeating the call with the same idempotency key. Later
 /// plans report the calls that stay undecided; Purlin never guesses (SPEC §10).
 ///
-/// With `look_only`, no call has effects: a call that could be settled only by repeating it is
+/// With `look_only`, no call has effects: a call that could be resolved only by repeating it is
 /// assumed to have done nothing. Use this to look ahead, not to record the result.
 ///
 /// # Errors
