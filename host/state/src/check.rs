@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::keys::Keyring;
+use crate::keys::{Keyring, SealedKey};
 use crate::keyspace::{self, DeploymentKey, EntryKind};
 use crate::table::{DOCUMENTS_KEPT, Table};
 use crate::{Deployment, Environment, Error, codec};
@@ -180,7 +180,7 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
         (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
         (Some(b'l'), Some(keys)) => codec::decode_hold(value, &name, keys).map(drop),
         (Some(b'q'), Some(keys)) => codec::decode_staleness(value, &name, keys).map(drop),
-        (Some(b'm'), _) => codec::decode_key(value).map(drop),
+        (Some(b'm'), _) => SealedKey::decode(value).map(drop),
         (Some(b'r' | b'i' | b'k' | b'u' | b'h' | b'd' | b'l' | b'q'), None) => Ok(()),
         _ => Err(Error::Damaged { name, detail: "it is of an unknown kind".into() }),
     }

@@ -7,10 +7,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::codec::SealedKey;
 use crate::disk::files;
 use crate::disk::journal::{Journal, Reading};
-use crate::keys::{Keyring, Owner};
+use crate::keys::{Keyring, Owner, SealedKey};
 use crate::keyspace::{self, EntryKind};
 use crate::probe::Probed;
 use crate::table::Table;
@@ -99,7 +98,7 @@ impl Export {
         if file.symlink_metadata().is_ok() {
             return Err(Error::io("write", file)(std::io::ErrorKind::AlreadyExists.into()));
         }
-        self.table.apply(keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&self.key)));
+        self.table.apply(keyspace::DATA_KEY.to_vec(), Some(self.key.encode()));
         // Written next to the file first, so that the file is never incomplete.
         let folder = files::folder_of(file);
         let beside = folder_beside(folder)?;
@@ -129,7 +128,7 @@ impl Export {
         }
         let environment = reading.table.get(keyspace::NAME_OF_EXPORT).map(codec::decode_name).transpose()?;
         let environment = environment.ok_or_else(|| damaged(FOREIGN))?;
-        let key = reading.table.get(keyspace::DATA_KEY).map(codec::decode_key).transpose()?;
+        let key = reading.table.get(keyspace::DATA_KEY).map(SealedKey::decode).transpose()?;
         let key = key.ok_or_else(|| damaged("its data key is missing"))?;
         let mut table = Table::default();
         for (at, value) in reading.table.iter().filter(|(at, _)| *at != keyspace::DATA_KEY) {

@@ -2,13 +2,13 @@
 //! PostgreSQL, locks, and the encryption of secrets.
 //!
 //! Data enters as [`Change`]s and leaves as a [`Snapshot`]. In between, `encode` and `codec` turn a
-//! change into entries, which are bytes under a key of `keyspace`; `keys` seals the secrets in
-//! them; `table` holds all entries of an environment in order, and serves reads; `disk` makes them
-//! durable, in a journal for each environment. The store in memory is all of that without `disk`,
-//! and `postgres` keeps the same entries in a database. This crate must not know plans, graphs or
-//! drivers. It prints nothing, reads neither the environment nor the home folder, and starts no
-//! runtime: blocking work runs on separate threads, and connections to a database live in the
-//! caller's runtime.
+//! change into entries, which are bytes in an `envelope` under a key of `keyspace`; `keys` seals the
+//! secrets in them; `table` holds all entries of an environment in order, and serves reads; `disk`
+//! makes them durable, in a journal for each environment. The store in memory is all of that without
+//! `disk`, and `postgres` keeps the same entries in a database. This crate must not know plans,
+//! graphs or drivers. It prints nothing, reads neither the environment nor the home folder, and
+//! starts no runtime: blocking work runs on separate threads, and connections to a database live in
+//! the caller's runtime.
 
 mod change;
 mod check;
@@ -18,6 +18,7 @@ mod deployment;
 mod disk;
 mod embedded;
 mod encode;
+mod envelope;
 mod environment;
 mod error;
 mod export;
@@ -35,6 +36,7 @@ mod snapshot;
 mod store;
 mod table;
 mod vacancy;
+mod wire;
 
 pub use change::{Change, EnvironmentSummary, ObstacleRecord, Revision, Snapshot, Staleness};
 pub use check::RepairReport;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Fault;
-use super::wire::{Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
+use super::wire::{Reader, get_urn, put_number, put_optional, put_text, put_urn};
 use crate::{Deployment, Environment, Holder, Outcome};
 
 /// The operation of an intent.
@@ -106,25 +106,4 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
         steps.push((urn, action, reader.flag()?));
     }
     Ok(Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of })
-}
-
-/// The data key as it is stored: sealed, with the recipient of the seal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SealedKey {
-    /// The public half of the key that it is sealed for.
-    pub(crate) recipient: String,
-    /// The sealed key; `None` for version 1, which recorded only the recipient.
-    pub(crate) sealed: Option<Vec<u8>>,
-}
-
-/// Encodes the data key.
-pub(super) fn put_key(out: &mut Vec<u8>, key: &SealedKey) {
-    put_text(out, &key.recipient);
-    put_optional(out, key.sealed.as_deref(), put_bytes);
-}
-
-/// Decodes the data key.
-pub(super) fn get_key(reader: &mut Reader<'_>) -> Result<SealedKey, Fault> {
-    let recipient = reader.text()?.into();
-    Ok(SealedKey { recipient, sealed: reader.optional(|reader| reader.bytes().map(Into::into))? })
 }

@@ -9,15 +9,14 @@
 
 mod changes;
 mod entries;
-mod envelope;
 mod listing;
+mod opening;
 mod unmet;
 mod v1;
 mod v2;
 mod v3;
 mod v4;
 mod value;
-pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 
@@ -25,13 +24,13 @@ use purlin_model::{Label, ResourceStatus};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-pub(crate) use self::entries::SealedKey;
-use self::envelope::{KIND, Stored, UNSEALED, VERSION, assemble};
+use self::opening::UNSEALED;
 use self::value::Source;
-use self::wire::Reader;
+use crate::envelope::{KIND, Stored, VERSION, assemble, damaged};
 use crate::keys::{DataKey, Keyring};
 use crate::packed;
 use crate::table::Tally;
+use crate::wire::{self, Fault, Reader};
 use crate::{
     Change, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord,
     Record, RecordId, Staleness,
@@ -47,15 +46,11 @@ const HOLD: u8 = b'l';
 const STALENESS: u8 = b'q';
 const KNOWN: u8 = b'e';
 const NAME: u8 = b'n';
-const KEY: u8 = b'm';
 const BLOB: u8 = b'b';
 const LISTING: u8 = b's';
 const HEAD: u8 = b't';
 
 const OPEN: Fault = "it is not sealed";
-
-/// Why bytes cannot be decoded, or a value cannot be encoded.
-pub(crate) type Fault = &'static str;
 
 /// A capacity that suffices for most bodies, since a buffer that grows leaves copies behind.
 const ROOM: usize = 2048;
@@ -215,14 +210,6 @@ pub(crate) fn encode_name(environment: &Environment, keys: &Keyring) -> Result<V
 pub(crate) fn decode_name(bytes: &[u8]) -> Result<Environment, Error> {
     let name = "the name of the environment";
     decode_environment(bytes, name)?.ok_or_else(|| damaged(name, KIND))
-}
-
-/// Encodes the data key.
-pub(crate) fn encode_key(key: &SealedKey) -> Vec<u8> {
-    let mut body = Vec::new();
-    entries::put_key(&mut body, key);
-    // It cannot exceed 4 GiB, since it contains two short texts.
-    assemble(&[], &[KEY, 0], &body).unwrap_or_default()
 }
 
 /// Seals bytes that are kept elsewhere.
@@ -481,30 +468,6 @@ pub(crate) fn decode_listing(bytes: &[u8], keys: &Keyring) -> Result<Listing, Er
     })
 }
 
-/// Decodes the data key.
-pub(crate) fn decode_key(bytes: &[u8]) -> Result<SealedKey, Error> {
-    let name = "the data key";
-    let stored = Stored::open(bytes, name)?;
-    let key = || {
-        let mut body = match stored.version {
-            0..=2 => {
-                let mut clear = Reader::new(stored.clear);
-                if clear.byte()? != KEY {
-                    return Err(KIND);
-                }
-                clear
-            }
-            _ => match stored.head()? {
-                head if head.kind == KEY && head.place.is_empty() => Reader::new(head.body),
-                _ => return Err(KIND),
-            },
-        };
-        let key = entries::get_key(&mut body)?;
-        if body.is_empty() && stored.sealed.is_empty() { Ok(key) } else { Err(KIND) }
-    };
-    key().map_err(|detail| damaged(name, detail))
-}
-
 /// Decrypts bytes that [`encode_blob`] sealed.
 pub(crate) fn decode_blob(bytes: &[u8], keys: &Keyring) -> Result<Zeroizing<Vec<u8>>, Error> {
     let name = "the sealed content";
@@ -559,10 +522,6 @@ pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> 
 /// Checks what can be checked without a key.
 pub(crate) fn check(bytes: &[u8], name: &str) -> Result<(), Error> {
     Stored::open(bytes, name).map(|_| ())
-}
-
-fn damaged(name: &str, detail: &str) -> Error {
-    Error::Damaged { name: name.into(), detail: detail.into() }
 }
 
 #[cfg(test)]

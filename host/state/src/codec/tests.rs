@@ -368,7 +368,6 @@ proptest! {
         let _ = v4::get(&mut source(), plain().id());
         let _ = v4::get_intent(&mut source(), plain().id());
         let _ = entries::get_deployment(&mut Reader::new(&bytes), 1);
-        let _ = entries::get_key(&mut Reader::new(&bytes));
         let _ = decode_changes(&bytes);
     }
 

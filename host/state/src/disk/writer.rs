@@ -190,7 +190,7 @@ impl Writing {
             // The process that created the key may have been killed before the name of its file was
             // durable.
             self.claimed.root().settle_names()?;
-            entries.push((keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(key))));
+            entries.push((keyspace::DATA_KEY.to_vec(), Some(key.encode())));
             self.key_noted = true;
         }
         let position = match &mut self.journal {

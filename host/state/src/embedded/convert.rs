@@ -10,15 +10,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::check::environment_of;
-use crate::codec::{self, SealedKey};
 use crate::disk::head::Head;
 use crate::disk::journal::Journal;
 use crate::disk::{FORMAT, Found, Place, Root, files, legacy};
-use crate::keys::{Keyring, vault};
+use crate::keys::{Keyring, SealedKey, vault};
 use crate::keyspace;
 use crate::probe::Probed;
 use crate::table::Table;
-use crate::{Environment, Error, Holder, KeyProvider};
+use crate::{Environment, Error, Holder, KeyProvider, codec};
 
 /// Converts a folder. Returns a sentence about it, unless another process did it meanwhile.
 pub(super) fn convert(
@@ -115,7 +114,7 @@ fn take_over_key(root: &Root, key: &KeyProvider, table: Table) -> Result<Table, 
         sealed.apply(at.to_vec(), Some(value));
     }
     for stored in keys.stored() {
-        sealed.apply(keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&stored)));
+        sealed.apply(keyspace::DATA_KEY.to_vec(), Some(stored.encode()));
     }
     Ok(sealed)
 }
@@ -123,7 +122,7 @@ fn take_over_key(root: &Root, key: &KeyProvider, table: Table) -> Result<Table, 
 /// The key in a table of an earlier format.
 pub(super) fn stored_key(table: &Table) -> Result<Option<SealedKey>, Error> {
     if let Some(key) = table.get(keyspace::DATA_KEY) {
-        return codec::decode_key(key).map(Some);
+        return SealedKey::decode(key).map(Some);
     }
     let recipient = table.get(keyspace::RECIPIENT);
     Ok(recipient

@@ -12,11 +12,10 @@ use super::convert::{self, stored_key};
 use super::saved::{Saved, save};
 use super::{EmbeddedStore, OpenOptions};
 use crate::check::{RepairReport, environment_of, inspect, left_out};
-use crate::codec::SealedKey;
 use crate::disk::head::{self, Head};
 use crate::disk::journal::{self, Journal};
 use crate::disk::{Found, Place, Root, files, index, legacy};
-use crate::keys::{Keyring, vault};
+use crate::keys::{Keyring, SealedKey, vault};
 use crate::keyspace::{self, EntryKind};
 use crate::probe::Probed;
 use crate::table::Table;
@@ -146,7 +145,7 @@ fn copies_of_keys(root: &Root) -> Result<Vec<SealedKey>, Error> {
     let mut copies: Vec<SealedKey> = Vec::new();
     for folder in root.folders()? {
         let Ok(saved) = save(root, &folder) else { continue };
-        let copy = saved.table.get(keyspace::DATA_KEY).and_then(|copy| codec::decode_key(copy).ok());
+        let copy = saved.table.get(keyspace::DATA_KEY).and_then(|copy| SealedKey::decode(copy).ok());
         copies.extend(copy.filter(|copy| !copies.contains(copy)));
     }
     // After an interrupted rotation, only the keys of one owner can be used together.

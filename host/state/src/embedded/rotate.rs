@@ -8,7 +8,7 @@ use super::{EmbeddedStore, Inner, blocking};
 use crate::disk::head::Head;
 use crate::disk::index;
 use crate::disk::journal::{self, Journal};
-use crate::keys::Keyring;
+use crate::keys::{Keyring, SealedKey};
 use crate::table::Table;
 use crate::{Error, codec, keyspace};
 
@@ -93,7 +93,7 @@ impl Inner {
         let Some((_, path)) = journal::find(folder)? else { return Ok(false) };
         let mut table = Table::default();
         let mut journal = Journal::open(folder, path, &mut table, self.probe.clone())?;
-        let newest = self.keys.stored().first().map(codec::encode_key);
+        let newest = self.keys.stored().first().map(SealedKey::encode);
         if table.get(keyspace::DATA_KEY) == newest.as_deref() {
             return Ok(false);
         }
@@ -114,7 +114,7 @@ fn resealed(table: &Table, keys: &Keyring) -> Result<Table, Error> {
         result.apply(at.to_vec(), Some(sealed));
     }
     if let Some(newest) = keys.stored().first() {
-        result.apply(keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(newest)));
+        result.apply(keyspace::DATA_KEY.to_vec(), Some(newest.encode()));
     }
     Ok(result)
 }

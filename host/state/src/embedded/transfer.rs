@@ -5,7 +5,7 @@ use crate::disk::{Claimed, Writing};
 use crate::export::{Export, ImportOptions};
 use crate::keys::Owner;
 use crate::keyspace::{self, EntryKind};
-use crate::{Environment, Error, Holder, codec};
+use crate::{Environment, Error, Holder};
 
 impl Inner {
     pub(super) fn export(&self, environment: &Environment, recipient: Option<&str>) -> Result<Export, Error> {
@@ -47,7 +47,7 @@ impl Inner {
         let mut table = export.entries(&self.keys, options.staleness())?;
         options.keep_closed(environment, &writing.shared().read().table, &mut table);
         for stored in self.keys.stored().into_iter().take(1) {
-            table.apply(keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&stored)));
+            table.apply(keyspace::DATA_KEY.to_vec(), Some(stored.encode()));
         }
         writing.replace(table)?;
         writing.finish()

@@ -9,8 +9,8 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
 use super::identity::{Key, Owner};
+use super::sealed::SealedKey;
 use crate::Error;
-use crate::codec::SealedKey;
 
 /// The length of a nonce in bytes, long enough that random nonces never repeat.
 const NONCE: usize = 24;

@@ -7,6 +7,7 @@
 mod data;
 mod identity;
 mod rotation;
+mod sealed;
 pub(crate) mod vault;
 
 use std::io::ErrorKind;
@@ -19,8 +20,8 @@ use zeroize::Zeroizing;
 pub(crate) use self::data::DataKey;
 pub(crate) use self::identity::{Key, Owner};
 use self::identity::{make_file, read_file};
+pub(crate) use self::sealed::SealedKey;
 use crate::Error;
-use crate::codec::SealedKey;
 use crate::disk::files;
 
 /// The source of the key that encrypts secrets (SPEC §10).

@@ -13,9 +13,8 @@ use std::sync::{Arc, Mutex};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::identity::{Key, read_file};
-use super::{DataKey, Keyring, Slot, vault};
+use super::{DataKey, Keyring, SealedKey, Slot, vault};
 use crate::Error;
-use crate::codec::SealedKey;
 use crate::disk::files;
 use crate::probe::Probed;
 

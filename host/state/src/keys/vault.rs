@@ -4,10 +4,10 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::codec::wire::{Reader, put_bytes};
-use crate::codec::{self, SealedKey};
+use super::SealedKey;
+use crate::Error;
 use crate::disk::files;
-use crate::{Error, codec::Fault};
+use crate::wire::{Fault, Reader, put_bytes};
 
 /// The maximum size of the file, in bytes.
 const MOST: u64 = 1 << 20;
@@ -29,7 +29,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<SealedKey>, Error> {
     };
     let damaged = |detail: &str| Error::Damaged { name: "the data key".into(), detail: detail.into() };
     let keys: Vec<SealedKey> =
-        parts().map_err(damaged)?.into_iter().map(codec::decode_key).collect::<Result<_, _>>()?;
+        parts().map_err(damaged)?.into_iter().map(SealedKey::decode).collect::<Result<_, _>>()?;
     match keys.first() {
         Some(first) if keys.iter().all(|key| key.recipient == first.recipient) => Ok(keys),
         _ => Err(damaged("the file is invalid")),
@@ -38,7 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<SealedKey>, Error> {
 
 fn bytes(keys: &[SealedKey]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    keys.iter().for_each(|key| put_bytes(&mut bytes, &codec::encode_key(key)));
+    keys.iter().for_each(|key| put_bytes(&mut bytes, &key.encode()));
     bytes
 }
 

@@ -3,8 +3,7 @@
 use tokio_postgres::types::Type;
 
 use super::connect::{Database, parameter};
-use crate::codec::{self, SealedKey};
-use crate::keys::Keyring;
+use crate::keys::{Keyring, SealedKey};
 use crate::{Error, KeyProvider};
 
 /// Opens the keys of a store. The first process that opens the store creates a data key.
@@ -29,7 +28,7 @@ pub(super) async fn open(database: &Database, provider: &KeyProvider) -> Result<
         database.schema(),
         database.schema()
     );
-    let parameters = vec![parameter(codec::encode_key(&first), Type::BYTEA)];
+    let parameters = vec![parameter(first.encode(), Type::BYTEA)];
     database.query("write the data key", &sql, parameters).await?;
     // Another process may have created one first.
     Keyring::given(provider, read(database).await?)
@@ -49,7 +48,7 @@ pub(super) async fn read(database: &Database) -> Result<Vec<SealedKey>, Error> {
         let sealed: &[u8] = row
             .try_get(0)
             .map_err(|error| Error::Damaged { name: "the data key".into(), detail: error.to_string() })?;
-        stored.push(codec::decode_key(sealed)?);
+        stored.push(SealedKey::decode(sealed)?);
     }
     Ok(stored)
 }

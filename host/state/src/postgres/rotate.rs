@@ -14,9 +14,9 @@ use tokio_postgres::types::Type;
 
 use super::connect::parameter;
 use super::{Inner, keys};
-use crate::codec::{self, SealedKey};
+use crate::codec;
 use crate::encode::{Write, Writes};
-use crate::keys::Keyring;
+use crate::keys::{Keyring, SealedKey};
 use crate::keyspace;
 use crate::probe::Probed;
 use crate::{Claim as _, Environment, Error, Holder};
@@ -126,7 +126,7 @@ impl Inner {
              SELECT old.last + new.number, new.sealed
              FROM old, unnest($2) WITH ORDINALITY AS new (sealed, number)"
         );
-        let bytes = |keys: &[SealedKey]| keys.iter().map(codec::encode_key).collect::<Vec<_>>();
+        let bytes = |keys: &[SealedKey]| keys.iter().map(SealedKey::encode).collect::<Vec<_>>();
         let parameters =
             vec![parameter(bytes(old), Type::BYTEA_ARRAY), parameter(bytes(new), Type::BYTEA_ARRAY)];
         let written = self.database.query("replace the data keys", &sql, parameters).await;

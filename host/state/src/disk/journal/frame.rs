@@ -10,9 +10,9 @@
 //! A frame has its own checksum and names the checksum of its predecessor, so frames of different
 //! histories do not fit together. Numbers are little-endian.
 
-use crate::codec::wire::{Reader, put_bytes};
 use crate::packed;
 use crate::table::{Entry, Tally};
+use crate::wire::{Reader, put_bytes};
 
 pub(super) const MAGIC: &[u8; 8] = b"PURLINJ\n";
 /// The format of journals that is written, and the newest one that can be read.

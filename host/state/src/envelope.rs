@@ -9,29 +9,22 @@
 //! flipped bit cannot turn an entry into one of another version.
 //!
 //! The body is the sealed part. In a store without a key, which contains no secrets, it is the end
-//! of the clear part.
+//! of the clear part. This module knows no keys: `codec` seals and opens the sealed part.
 
-use zeroize::Zeroizing;
-
-use super::value::Source;
-use super::wire::{self, Reader};
-use super::{Fault, damaged};
 use crate::Error;
-use crate::keys::Keyring;
+use crate::wire::{self, Fault, Reader};
 
 /// The version that is written. Version 5 differs from version 4 in compressed documents and in the
 /// checksum.
-pub(super) const VERSION: u8 = 5;
+pub(crate) const VERSION: u8 = 5;
 /// The length of version and checksum.
 const HEADER: usize = 5;
 
-pub(super) const UNSEALED: Fault = "its secrets cannot be decrypted";
-pub(super) const KIND: Fault = "it is something else than it should be";
-const LONG: Fault = "it is longer than it should be";
+pub(crate) const KIND: Fault = "it is something else than it should be";
 
 /// Builds an entry from a sealed part, which may be empty, and a clear part: the head, and a body
 /// that is not sealed.
-pub(super) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8>, Fault> {
+pub(crate) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::with_capacity(HEADER + 5 + sealed.len() + head.len() + body.len());
     bytes.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
     wire::put_bytes(&mut bytes, sealed);
@@ -58,15 +51,15 @@ fn checksum(version: u8, rest: &[u8]) -> [u8; 4] {
 }
 
 /// The parts of an entry.
-pub(super) struct Stored<'a> {
-    pub(super) version: u8,
-    pub(super) sealed: &'a [u8],
-    pub(super) clear: &'a [u8],
+pub(crate) struct Stored<'a> {
+    pub(crate) version: u8,
+    pub(crate) sealed: &'a [u8],
+    pub(crate) clear: &'a [u8],
 }
 
 impl<'a> Stored<'a> {
     /// Checks version and checksum, and splits the entry.
-    pub(super) fn open(bytes: &'a [u8], name: &str) -> Result<Self, Error> {
+    pub(crate) fn open(bytes: &'a [u8], name: &str) -> Result<Self, Error> {
         let version = match bytes.first() {
             None => return Err(damaged(name, "it is empty")),
             Some(0) => return Err(damaged(name, "it has no version")),
@@ -87,77 +80,25 @@ impl<'a> Stored<'a> {
         Ok(Self { version, sealed, clear: reader.rest() })
     }
 
-    /// The decrypted sealed part; `None` if there is none.
-    pub(super) fn unsealed(&self, name: &str, keys: &Keyring) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
-        match self.sealed {
-            [] => Ok(None),
-            sealed => {
-                let opened = keys.unseal(self.clear, sealed)?;
-                opened.map(Some).ok_or_else(|| damaged(name, UNSEALED))
-            }
-        }
-    }
-
-    /// Decodes an entry of a kind from its lookup key and its body.
-    pub(super) fn read<T>(
-        &self,
-        kind: u8,
-        name: &str,
-        keys: &Keyring,
-        read: impl FnOnce(&mut Reader<'_>, &mut Source<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Error> {
-        let opened = self.unsealed(name, keys)?;
-        let all = || {
-            let Head { kind: found, mut place, body } = self.head()?;
-            if found != kind {
-                return Err(KIND);
-            }
-            let mut source = Source::whole(opened.as_ref().map_or(body, |opened| opened.as_slice()));
-            let read = read(&mut place, &mut source)?;
-            source.finish()?;
-            // A sealed entry has no clear body.
-            if place.is_empty() && (opened.is_none() || body.is_empty()) { Ok(read) } else { Err(LONG) }
-        };
-        all().map_err(|detail| damaged(name, detail))
-    }
-
     /// Splits the clear part, as it is since version 3.
-    pub(super) fn head(&self) -> Result<Head<'a>, Fault> {
+    pub(crate) fn head(&self) -> Result<Head<'a>, Fault> {
         let mut clear = Reader::new(self.clear);
         let kind = clear.byte()?;
         let place = Reader::new(clear.bytes()?);
         Ok(Head { kind, place, body: clear.rest() })
     }
-
-    /// Decodes an entry of a kind in the format of version 2: a clear part, and a sealed part for
-    /// the secrets in it.
-    pub(super) fn read_2<T>(
-        &self,
-        kind: u8,
-        name: &str,
-        keys: &Keyring,
-        read: impl FnOnce(&mut Source<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Error> {
-        let opened = self.unsealed(name, keys)?;
-        let secret = opened.as_ref().map_or(&[][..], |secret| secret.as_slice());
-        let mut source = Source::new(Reader::new(self.clear), secret);
-        let all = || {
-            if self.version != 2 || source.clear.byte()? != kind {
-                return Err(KIND);
-            }
-            let read = read(&mut source)?;
-            source.finish()?;
-            Ok(read)
-        };
-        all().map_err(|detail| damaged(name, detail))
-    }
 }
 
 /// The clear part of an entry.
-pub(super) struct Head<'a> {
-    pub(super) kind: u8,
+pub(crate) struct Head<'a> {
+    pub(crate) kind: u8,
     /// The lookup key.
-    pub(super) place: Reader<'a>,
+    pub(crate) place: Reader<'a>,
     /// The remainder, if it is not sealed.
-    pub(super) body: &'a [u8],
+    pub(crate) body: &'a [u8],
+}
+
+/// The error for an entry that cannot be decoded.
+pub(crate) fn damaged(name: &str, detail: &str) -> Error {
+    Error::Damaged { name: name.into(), detail: detail.into() }
 }

@@ -3,8 +3,10 @@
 
 use purlin_model::{Label, Urn};
 
-use super::Fault;
 use crate::RecordId;
+
+/// Why bytes cannot be decoded, or a value cannot be encoded.
+pub(crate) type Fault = &'static str;
 
 /// Appends a number: seven bits per byte, the lowest first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {

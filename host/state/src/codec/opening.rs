@@ -1,0 +1,71 @@
+//! Opens the sealed part of an entry, and decodes the entry.
+
+use zeroize::Zeroizing;
+
+use super::value::Source;
+use crate::Error;
+use crate::envelope::{Head, KIND, Stored, damaged};
+use crate::keys::Keyring;
+use crate::wire::{Fault, Reader};
+
+pub(super) const UNSEALED: Fault = "its secrets cannot be decrypted";
+const LONG: Fault = "it is longer than it should be";
+
+impl Stored<'_> {
+    /// The decrypted sealed part; `None` if there is none.
+    pub(super) fn unsealed(&self, name: &str, keys: &Keyring) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+        match self.sealed {
+            [] => Ok(None),
+            sealed => {
+                let opened = keys.unseal(self.clear, sealed)?;
+                opened.map(Some).ok_or_else(|| damaged(name, UNSEALED))
+            }
+        }
+    }
+
+    /// Decodes an entry of a kind from its lookup key and its body.
+    pub(super) fn read<T>(
+        &self,
+        kind: u8,
+        name: &str,
+        keys: &Keyring,
+        read: impl FnOnce(&mut Reader<'_>, &mut Source<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let opened = self.unsealed(name, keys)?;
+        let all = || {
+            let Head { kind: found, mut place, body } = self.head()?;
+            if found != kind {
+                return Err(KIND);
+            }
+            let mut source = Source::whole(opened.as_ref().map_or(body, |opened| opened.as_slice()));
+            let read = read(&mut place, &mut source)?;
+            source.finish()?;
+            // A sealed entry has no clear body.
+            if place.is_empty() && (opened.is_none() || body.is_empty()) { Ok(read) } else { Err(LONG) }
+        };
+        all().map_err(|detail| damaged(name, detail))
+    }
+
+    /// Decodes an entry of a kind in the format of version 2: a clear part, and a sealed part for
+    /// the secrets in it.
+    pub(super) fn read_2<T>(
+        &self,
+        kind: u8,
+        name: &str,
+        keys: &Keyring,
+        read: impl FnOnce(&mut Source<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let opened = self.unsealed(name, keys)?;
+        let secret = opened.as_ref().map_or(&[][..], |secret| secret.as_slice());
+        let mut source = Source::new(Reader::new(self.clear), secret);
+        let all = || {
+            if self.version != 2 || source.clear.byte()? != kind {
+                return Err(KIND);
+            }
+            let read = read(&mut source)?;
+            source.finish()?;
+            Ok(read)
+        };
+        all().map_err(|detail| damaged(name, detail))
+    }
+}
