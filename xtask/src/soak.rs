@@ -30,7 +30,7 @@ const CRASH: Duration = Duration::from_mins(3);
 const CHANGE: Duration = Duration::from_millis(100);
 /// How often there is a deployment.
 const DEPLOY: Duration = Duration::from_secs(1);
-/// The number of rounds after which everything must be settled.
+/// The number of rounds after which everything must match the documents.
 const ROUNDS: usize = 10;
 
 #[derive(clap::Args)]
@@ -386,22 +386,22 @@ impl Soak {
             "SELECT count(*) FROM purlin.environments WHERE turn_at IS NULL OR turn_at < now() - interval '{} s'",
             30 + 4 * LEASE
         ));
-        let mut settled = Value::Null;
+        let mut last = Value::Null;
         for round in 0..ROUNDS {
             let done = self.command(&["reconcile", "--all", "--yes", "--format", "json"]).output()?;
             let lines = String::from_utf8_lossy(&done.stdout).into_owned();
-            settled = serde_json::from_str(lines.lines().last().unwrap_or_default()).unwrap_or_default();
+            last = serde_json::from_str(lines.lines().last().unwrap_or_default()).unwrap_or_default();
             // The last round must change nothing.
             if done.status.success() && lines.lines().count() == 1 {
                 break;
             }
-            ensure!(round + 1 < ROUNDS, "it is not settled after {ROUNDS} rounds:\n{lines}");
+            ensure!(round + 1 < ROUNDS, "something still changes after {ROUNDS} rounds:\n{lines}");
             // The leases of killed hosts expire.
             std::thread::sleep(Duration::from_secs(LEASE));
         }
         self.count_requests();
         println!("{}", self.tally());
-        println!("last round: {settled}");
+        println!("last round: {last}");
         let names = self.names()?;
         ensure!(names.len() == environments * THINGS, "there are {} things", names.len());
         let of = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);

@@ -4,48 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use purlin_host::ContextChanges;
 use purlin_host::internal::engine::{PlanOptions, Scope};
 use purlin_host::internal::model::ContextDefaults;
 
 use crate::choices::{BundleArgs, ChoiceArgs};
-use crate::commands::Command;
 use crate::failure::Failure;
-
-/// Provision the resources that applications declare, as definitions describe.
-///
-/// Purlin reads definitions (how each kind of resource is provisioned) and Score files (what a workload
-/// needs), combines them into one graph, and provisions every resource with a sandboxed driver, in
-/// order.
-#[derive(Debug, Parser)]
-#[command(
-    name = "purlin",
-    version,
-    styles = crate::style::clap(),
-    max_term_width = 100,
-    arg_required_else_help = true,
-    after_help = "\
-Examples:
-  purlin init shop && cd shop    create a small project to start with
-  purlin graph                   show what would be provisioned, and why
-  purlin plan                    show what would change
-  purlin up                      apply the changes
-  purlin destroy                 delete everything
-
-Exit status: 0 success; 1 something failed during the run; 2 the input or the command line is
-invalid; 3 `plan --detailed-exitcode` found changes.
-
-With `--format json`, errors are written to standard output as well:
-  {\"format\": 1, \"error\": {\"message\", \"hints\", \"diagnostics\"}}
-Every JSON document gives the version of its format in \"format\"."
-)]
-pub(crate) struct Cli {
-    #[command(flatten)]
-    pub(crate) global: Global,
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
 
 /// Options of every command.
 #[derive(Clone, Debug, Args)]
@@ -218,15 +183,15 @@ fn assignment(text: &str) -> Result<Assignment, (String, String)> {
 /// Intended differences from the declared or recorded environment.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ChangeArgs {
-    /// Create an environment that purlin.yaml does not declare, or a second one from the same documents.
+    /// Accept an environment that purlin.yaml does not declare, or a second one from the same documents.
     #[arg(long, help_heading = CONTEXT)]
     pub(crate) new_environment: bool,
 
-    /// Change the recorded type of the environment.
+    /// Accept an environment type that differs from the recorded one.
     #[arg(long, help_heading = CONTEXT)]
     pub(crate) change_env_type: bool,
 
-    /// Change the recorded namespace of the environment.
+    /// Accept a namespace that differs from the recorded one.
     #[arg(long, help_heading = CONTEXT)]
     pub(crate) change_namespace: bool,
 }
@@ -245,23 +210,24 @@ impl ChangeArgs {
 /// The context of the deployment, unless a Deployment sets it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ContextArgs {
-    /// Set the organisation [default: the workspace's, else `default`].
+    /// Set the organisation, if no Deployment does [default: the workspace's, else `default`].
     #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) org: Option<String>,
 
-    /// Set the application [default: the workspace's, else `default`].
+    /// Set the application, if no Deployment does [default: the workspace's, else `default`].
     #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) app: Option<String>,
 
-    /// Set the environment [default: the workspace's, else `development`].
+    /// Set the environment, if no Deployment does [default: the workspace's, else `development`].
     #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) env: Option<String>,
 
-    /// Set the type of the environment [default: the workspace's, else `development`].
+    /// Set the type of the environment, if no Deployment does [default: the workspace's, else
+    /// `development`].
     #[arg(long, value_name = "TYPE", help_heading = CONTEXT)]
     pub(crate) env_type: Option<String>,
 
-    /// Set the namespace [default: the workspace's, else the environment's id].
+    /// Set the namespace, if no Deployment does [default: the workspace's, else the environment's id].
     #[arg(long, value_name = "NAME", help_heading = CONTEXT)]
     pub(crate) namespace: Option<String>,
 }
@@ -433,8 +399,6 @@ impl ContextArgs {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::Assigned;
 
     #[test]
@@ -453,10 +417,5 @@ mod tests {
         assert!(set("=1").contains("has no name"));
         assert!(set("a.b=1").contains("`--set a:={…}`"));
         assert!(set("a:=[1").contains("not valid YAML"));
-    }
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
     }
 }

@@ -24,9 +24,9 @@ const NAME_OF_TEXT: &str = "--bundle";
 /// The bundle to install, if no document requests one.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BundleArgs {
-    /// Install this bundle instead of deploying documents. Folders serve as the catalog: Deployments,
-    /// Score files and manifests in them are ignored. Unless options override this, the application is
-    /// named after the installation, and the environment after the namespace.
+    /// Use this bundle instead of documents. Folders serve as the catalog: Deployments, Score files and
+    /// manifests in them are ignored. Unless options override this, the application is named after the
+    /// installation, and the environment after the namespace.
     #[arg(long, value_name = "REFERENCE", help_heading = BUNDLES)]
     pub(crate) bundle: Option<String>,
 

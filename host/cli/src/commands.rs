@@ -1,4 +1,4 @@
-//! The commands, one file per command.
+//! The command line, and its commands, one file per command.
 
 mod apply;
 mod bundle;
@@ -31,11 +31,47 @@ mod status;
 mod up;
 mod validate;
 
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 
 use crate::app::App;
-use crate::args::Format;
+use crate::args::{Format, Global};
 use crate::failure::{Failure, Status};
+
+/// Provision the resources that applications declare, as definitions describe.
+///
+/// Purlin reads definitions (how each kind of resource is provisioned) and Score files (what a workload
+/// needs), combines them into one graph, and provisions every resource with a sandboxed driver, in
+/// order.
+#[derive(Debug, Parser)]
+#[command(
+    name = "purlin",
+    version,
+    styles = crate::style::clap(),
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  purlin init shop && cd shop    create a small project to start with
+  purlin graph                   show what would be provisioned, and why
+  purlin plan                    show what would change
+  purlin up                      apply the changes
+  purlin destroy                 delete everything
+
+Exit status: 0 success; 1 something failed during the run; 2 the input or the command line is
+invalid, or consent is missing; 3 `plan --detailed-exitcode` found changes, or `impact --fail-on`
+found one of the named effects; 130 Ctrl-C ended the program, or calls were cut off; 143 SIGTERM
+ended the program; 129 SIGHUP ended it.
+
+With `--format json`, errors are written to standard output as well:
+  {\"format\": 1, \"error\": {\"message\", \"hints\", \"diagnostics\"}}
+Every JSON document gives the version of its format in \"format\"."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -198,6 +234,31 @@ impl Command {
             Self::Completions(args) => completions::run(&args, app),
             Self::MarkdownHelp(_) => markdown_help::run(app),
             Self::Manual(args) => manual::run(&args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+
+    /// Help texts are at most 100 columns wide. A longer line wraps, and often leaves one word alone.
+    #[test]
+    fn the_notes_below_help_texts_do_not_wrap() {
+        let mut root = super::Cli::command();
+        root.build();
+        let mut commands = vec![&root];
+        while let Some(command) = commands.pop() {
+            commands.extend(command.get_subcommands());
+            let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in notes.lines() {
+                assert!(line.chars().count() <= 98, "below the help of `{}`: {line}", command.get_name());
+            }
         }
     }
 }

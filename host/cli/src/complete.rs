@@ -15,7 +15,7 @@ use purlin_host::internal::model::{ContextDefaults, Key, KeySource, Workspace};
 use purlin_host::internal::state::{Environment, KeyProvider};
 use purlin_host::{Documents, Purlin};
 
-use crate::args::Cli;
+use crate::commands::Cli;
 use crate::failure::Status;
 use crate::{errors, input, surroundings};
 

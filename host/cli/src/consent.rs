@@ -59,10 +59,9 @@ impl Consent {
             false => "there is no terminal to ask for confirmation",
         };
         let command = app.command;
-        Err(Failure::input(message).hint(format!(
-            "`purlin {command} --yes` applies without asking; {} only shows what would happen",
-            shows(command)
-        )))
+        let shows = shows(command).map(|shows| format!("; {shows} only shows what would happen"));
+        let shows = shows.unwrap_or_default();
+        Err(Failure::input(message).hint(format!("`purlin {command} --yes` applies without asking{shows}")))
     }
 
     /// Whether the user is asked. Then the plan must be shown first.
@@ -94,11 +93,12 @@ impl Consent {
     }
 }
 
-/// The command that shows the effects of another one without applying them.
-fn shows(command: &str) -> &'static str {
+/// The command that shows the effects of another one without applying them, if there is one.
+fn shows(command: &str) -> Option<&'static str> {
     match command {
-        "destroy" => "`purlin state list`",
-        "rollback" => "`purlin diff`",
-        _ => "`purlin plan`",
+        "destroy" => Some("`purlin state list`"),
+        "rollback" => Some("`purlin diff`"),
+        "import" => None,
+        _ => Some("`purlin plan`"),
     }
 }

@@ -228,7 +228,7 @@ pub(crate) async fn recall(
 
 /// Reads documents and puts them into their context. Shows warnings.
 pub(crate) async fn given(args: &DocumentArgs, app: &App) -> Result<ValidDocuments, Failure> {
-    settled(load(args, app)?, args, app).await
+    given_from(load(args, app)?, args, app).await
 }
 
 /// Like [`given`], but asks the user for missing parameters and credentials of installations.
@@ -245,7 +245,7 @@ pub(crate) async fn given_or_prompted(
             choices::ask(&missing, &mut loaded.requirement_context.now, app)?;
         }
     }
-    let given = settled(loaded, args, app).await?;
+    let given = given_from(loaded, args, app).await?;
     for Offer { installation, installed, newer } in &given.documents.resolution().offers {
         app.ui.note(&format!("`{installation}` stays at {installed}, which fits; `--with {installation}={newer}` takes the newer version"));
     }
@@ -253,7 +253,7 @@ pub(crate) async fn given_or_prompted(
 }
 
 /// Like [`given`], for documents that were already read.
-pub(crate) async fn settled(
+pub(crate) async fn given_from(
     mut loaded: Loaded,
     args: &DocumentArgs,
     app: &App,

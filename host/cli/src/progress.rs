@@ -17,8 +17,6 @@ use crate::ui::{Level, Ui};
 
 /// How many running steps are named below the bar.
 const NAMED: usize = 6;
-/// The maximum width of a cause on the line of a failure.
-const LONGEST_CAUSE: usize = 100;
 /// With at most this many steps, a terminal also shows a line for each of them.
 const FEW: usize = 40;
 /// How often the caller should call [`Progress::draw`].
@@ -90,21 +88,11 @@ impl<'a> Progress<'a> {
                     self.tell(&format!("{} {} {}", self.position(), past(*action), named(key, *took)), false);
                 }
             }
-            Phase::Failed { cause, took } => {
+            // The report at the end has the cause, with its place in the documents.
+            Phase::Failed { took, .. } => {
                 self.done(key);
-                let faults = cause.diagnostics();
-                let cause = faults.first().map_or_else(|| cause.to_string(), |fault| fault.message.clone());
-                // The report at the end shows the complete cause.
-                let cause = text::fit(&text::line(&cause), LONGEST_CAUSE).into_owned();
-                self.tell(
-                    &format!(
-                        "{} {}  {}: {cause}",
-                        self.position(),
-                        paint(DELETE, "failed"),
-                        named(key, *took)
-                    ),
-                    true,
-                );
+                let failed = paint(DELETE, "failed");
+                self.tell(&format!("{} {failed} {}", self.position(), named(key, *took)), true);
             }
             // The report at the end names them.
             Phase::Waiting { .. } => {}

@@ -7,7 +7,8 @@ use clap::Parser as _;
 use purlin_host::internal::reason;
 
 use crate::app::App;
-use crate::args::{Cli, When};
+use crate::args::When;
+use crate::commands::Cli;
 use crate::failure::{Failure, Status};
 use crate::logging;
 use crate::memory;

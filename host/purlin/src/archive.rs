@@ -23,7 +23,7 @@ const FORMAT: u32 = 1;
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Archive {
     format: u32,
-    context: Settled,
+    context: RecordedContext,
     /// Values that were given in addition to the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     values: Vec<KeptValue>,
@@ -54,7 +54,7 @@ pub(crate) struct Archive {
 #[derive(Deserialize)]
 struct Head {
     format: u32,
-    context: Settled,
+    context: RecordedContext,
     #[serde(default)]
     values: Vec<KeptValue>,
 }
@@ -83,7 +83,7 @@ impl Archive {
     /// # Errors
     /// As for [`Self::read`].
     pub(crate) fn context(bytes: &[u8], deployment: &Arc<str>) -> Result<Context, Error> {
-        let Settled { org, app, env, env_type, namespace } = Head::read(bytes)?.context;
+        let RecordedContext { org, app, env, env_type, namespace } = Head::read(bytes)?.context;
         Ok(Context {
             org: org.into(),
             app: app.into(),
@@ -234,7 +234,7 @@ fn current(format: u32) -> Result<(), Error> {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Settled {
+struct RecordedContext {
     org: String,
     app: String,
     env: String,
@@ -453,7 +453,7 @@ impl Documents {
         let used = |one: &Installation| one.uses.as_ref().map(|uses| ExistingThen::new(&uses.0));
         Archive {
             format: FORMAT,
-            context: Settled {
+            context: RecordedContext {
                 org: org.to_string(),
                 app: app.to_string(),
                 env: env.id.to_string(),
@@ -488,7 +488,7 @@ impl Documents {
 
     /// The same, from an archive that was already read.
     pub(crate) fn of_archive(mut archive: Archive, deployment_id: &str) -> Result<Self, Error> {
-        let Settled { org, app, env, env_type, namespace } = archive.context.clone();
+        let RecordedContext { org, app, env, env_type, namespace } = archive.context.clone();
         let values = std::mem::take(&mut archive.values);
         let flags = ContextDefaults {
             org: Some(org.into()),

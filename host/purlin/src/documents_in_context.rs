@@ -14,7 +14,7 @@ use purlin_requirements::Resolution;
 use purlin_state::Environment;
 
 use crate::files::{Files, stands_for};
-use crate::settle::settle;
+use crate::resolve_context::resolve_context;
 use crate::written::Written;
 use crate::{ContextChanges, Error, Purlin, values};
 
@@ -69,8 +69,9 @@ impl Documents {
             loaded.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
         let workspace = workspace.or(loaded.workspace.as_ref());
         let files = Files::new(&loaded, workspace);
-        let settled = settle(&loaded, flags, workspace, deployment_id, &mut faults);
-        let environment = workspace.and_then(|workspace| workspace.environments.get(&settled.context.env.id));
+        let resolved = resolve_context(&loaded, flags, workspace, deployment_id, &mut faults);
+        let environment =
+            workspace.and_then(|workspace| workspace.environments.get(&resolved.context.env.id));
         let mut given = environment.map(|environment| environment.values.clone()).unwrap_or_default();
         given.append(&mut loaded.given);
         values::lay(&mut loaded.deployment, &mut given, &mut faults);
@@ -82,7 +83,7 @@ impl Documents {
                 None
             }
         };
-        let context = Arc::new(settled.context);
+        let context = Arc::new(resolved.context);
         let resolution = match &catalogue {
             Some(catalogue) => crate::installations::install(&mut loaded, &context, catalogue)
                 .unwrap_or_else(|errors| {
@@ -108,9 +109,9 @@ impl Documents {
                 context,
                 changes: ContextChanges::default(),
                 remarks,
-                kind_place: settled.kind_place,
-                namespace_place: settled.namespace_place,
-                undeclared: settled.undeclared,
+                kind_place: resolved.kind_place,
+                namespace_place: resolved.namespace_place,
+                undeclared: resolved.undeclared,
                 accept_missing: Vec::new(),
                 rollback_of: None,
                 files,

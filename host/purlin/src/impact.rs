@@ -250,10 +250,10 @@ impl Purlin {
             return Ok(Impact::None);
         }
         let snapshot = self.snapshot(&known.environment).await?;
-        let is_settled = last.deployment.outcome == Outcome::Succeeded
+        let is_complete = last.deployment.outcome == Outcome::Succeeded
             && snapshot.pending.is_empty()
             && snapshot.unmet.is_empty();
-        if is_settled && !proposal.difference(&taken, &put).concerns(&last.context()?, &snapshot) {
+        if is_complete && !proposal.difference(&taken, &put).concerns(&last.context()?, &snapshot) {
             return Ok(Impact::None);
         }
         let id = Arc::clone(&last.deployment.id);

@@ -12,7 +12,7 @@ use purlin_model::{
 };
 use purlin_requirements::{Folders, Resolution, Unmapped, compile, resolve_requirements};
 
-use crate::settle::settle;
+use crate::resolve_context::resolve_context;
 use crate::{Documents, Error};
 
 /// Resolves the requirements of the Deployments, and of the definitions that provision their
@@ -79,10 +79,10 @@ fn who_requires(
 /// asked. Plans reject the same ones. Empty if there are other faults.
 pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Workspace>) -> Vec<Unmapped> {
     let workspace = workspace.or(loaded.workspace.as_ref());
-    let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
+    let resolved = resolve_context(loaded, flags, workspace, "", &mut Vec::new());
     let Ok(catalogue) = Catalogue::new(loaded.definitions.clone()) else { return Vec::new() };
     let mut loaded = loaded.clone();
-    let resolution = install(&mut loaded, &Arc::new(settled.context), &Arc::new(catalogue));
+    let resolution = install(&mut loaded, &Arc::new(resolved.context), &Arc::new(catalogue));
     resolution.map(|resolution| resolution.unmapped).unwrap_or_default()
 }
 

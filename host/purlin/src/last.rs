@@ -7,7 +7,7 @@ use purlin_model::{Context, ContextDefaults, RequirementContext, Workspace};
 use purlin_state::{Deployment, Environment, EnvironmentSummary};
 
 use crate::archive::Archive;
-use crate::settle::settle;
+use crate::resolve_context::resolve_context;
 use crate::{Documents, Error, Purlin};
 
 /// The latest deployment of an environment that was made from documents.
@@ -157,8 +157,8 @@ impl Purlin {
         }
         let workspace = workspace.or(loaded.workspace.as_ref());
         // Contradictions are reported when the documents get their context.
-        let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
-        let environment = Environment::of(&settled.context);
+        let resolved = resolve_context(loaded, flags, workspace, "", &mut Vec::new());
+        let environment = Environment::of(&resolved.context);
         let snapshot = self.snapshot(&environment).await?;
         let now = std::mem::take(&mut loaded.requirement_context.now);
         let known = match snapshot.records.is_empty() && snapshot.pending.is_empty() {

@@ -45,7 +45,7 @@ pub struct Keeper {
     /// The resources that the current documents pause, once known.
     paused: Option<Arc<HashSet<Urn>>>,
     /// The fingerprint of the last state that needed no changes, and the time of that finding.
-    settled: Option<([u8; 32], u64)>,
+    in_sync: Option<([u8; 32], u64)>,
 }
 
 /// The result of one pass.
@@ -65,7 +65,7 @@ pub struct Pass {
 
 impl Pass {
     /// Whether everything matches the documents.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_in_sync(&self) -> bool {
         self.summary.is_success() && self.needs_consent.is_empty() && self.drifted.is_empty()
     }
 }
@@ -82,7 +82,7 @@ impl Keeper {
             newer: None,
             records: 0,
             paused: None,
-            settled: None,
+            in_sync: None,
         }
     }
 
@@ -91,7 +91,7 @@ impl Keeper {
     pub fn documents_changed(&mut self) {
         self.last = self.newer.take().or(self.last);
         self.entry = None;
-        self.settled = None;
+        self.in_sync = None;
         self.paused = None;
         self.schedule.retry_all();
         self.failures.clear();
@@ -107,7 +107,7 @@ impl Keeper {
     /// Reads every resource and retries everything in the next pass.
     pub fn request_all(&mut self) {
         self.schedule = self.schedule.afresh();
-        self.settled = None;
+        self.in_sync = None;
         self.failures.clear();
     }
 
@@ -145,8 +145,8 @@ impl Keeper {
         }
         let base = session.base().await?;
         let fingerprint = base.fingerprint();
-        let is_same = |(settled, at): (_, u64)| settled == fingerprint && clock() < at + PLAN_AGAIN;
-        if self.settled.is_some_and(is_same) && self.failures.is_empty() {
+        let is_same = |(seen, at): (_, u64)| seen == fingerprint && clock() < at + PLAN_AGAIN;
+        if self.in_sync.is_some_and(is_same) && self.failures.is_empty() {
             // The reads found no changes, and the state is unchanged.
             pass.next = self.schedule.next(clock());
             return Ok(pass);
@@ -195,7 +195,7 @@ impl Keeper {
         let waits = !summary.waiting.is_empty() || !summary.skipped.is_empty();
         pass.next = self.schedule.next(now).min(if waits { now + LONG_WAIT } else { u64::MAX });
         pass.summary = summary;
-        self.settled = pass.is_settled().then_some((fingerprint, now));
+        self.in_sync = pass.is_in_sync().then_some((fingerprint, now));
         Ok(pass)
     }
 

@@ -149,7 +149,7 @@ async fn a_day_of_passes_changes_and_grows_nothing() {
     let vpc = FOLDER.split("---").next().expect("a manifest").replace("net", "nowhere");
     let documents = kept.documents(&[PLATFORM, FOLDER, &vpc], "second");
     let pass = kept.pass(&documents).await;
-    assert_eq!((pass.summary.done.create, pass.is_settled()), (2, true), "{:?}", pass.summary);
+    assert_eq!((pass.summary.done.create, pass.is_in_sync()), (2, true), "{:?}", pass.summary);
     assert!(kept.store.load(&environment).await.expect("a snapshot").unmet.is_empty());
 }
 
@@ -218,13 +218,13 @@ async fn a_pass_does_not_undo_a_deployment_that_its_documents_are_older_than() {
     }
     kept.keeper.documents_changed();
     let pass = kept.pass(&newer).await;
-    assert_eq!((pass.summary.done.create, pass.is_settled()), (0, true), "{:?}", pass.summary);
+    assert_eq!((pass.summary.done.create, pass.is_in_sync()), (0, true), "{:?}", pass.summary);
 
     // What is read after a deployment is applied, even if it differs.
     kept.keeper.documents_changed();
     let again = kept.documents(&[PLATFORM, with], "third");
     let pass = kept.pass(&again).await;
-    assert_eq!((pass.summary.done.create, pass.is_settled()), (1, true), "{:?}", pass.summary);
+    assert_eq!((pass.summary.done.create, pass.is_in_sync()), (1, true), "{:?}", pass.summary);
     assert!(kept.has(&environment, WEB).await);
 }
 
@@ -256,6 +256,6 @@ async fn a_turn_does_not_undo_the_deployment_that_it_waited_for() {
 
     let (_, end, _) = fleet.end(turn.await.expect("a turn")).await.expect("ended");
     let TurnEnd::Passed(pass) = end else { panic!("{end:?}") };
-    assert_eq!((pass.summary.done.create, pass.is_settled()), (0, true), "{:?}", pass.summary);
+    assert_eq!((pass.summary.done.create, pass.is_in_sync()), (0, true), "{:?}", pass.summary);
     assert!(!scene.has(&environment, WEB).await);
 }

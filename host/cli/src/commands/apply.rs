@@ -24,6 +24,7 @@ Examples:
   purlin apply change.plan -f platform    rejected if these documents differ from the plan
 
 Events with `--format json` are the same as for `up`.")]
+#[command(mut_args(described))]
 pub(crate) struct Args {
     /// The plan to apply.
     #[arg(value_name = "PLAN")]
@@ -37,6 +38,17 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(super) format: FormatArg,
+}
+
+/// Describes the documents, which this command takes from the plan unless they are named.
+fn described(argument: clap::Arg) -> clap::Arg {
+    if argument.get_id().as_str() != "paths" {
+        return argument;
+    }
+    argument.help(
+        "Documents that must match the plan: files, folders (recursively), or `-` for standard input \
+         [default: the plan's own documents]",
+    )
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
@@ -80,7 +92,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             ));
         }
         session.know(documents, &documents.context).await;
-        if deploy::settle(&session, &documents.context, &shown, app, &fail).await? == Status::Failed {
+        if deploy::recover(&session, &documents.context, &shown, app, &fail).await? == Status::Failed {
             return Ok(Status::Failed);
         }
     }

@@ -1,5 +1,5 @@
-//! The steps that `up`, `apply`, `destroy` and similar commands share: settle pending calls, show a
-//! plan, ask for consent, and apply the plan.
+//! The steps that `up`, `apply`, `destroy` and similar commands share: determine the outcome of open
+//! calls, show a plan, ask for consent, and apply the plan.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -56,8 +56,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Makes the environment match the documents: settles interrupted calls, refreshes if requested,
-/// plans, asks for consent, and applies the plan.
+/// Makes the environment match the documents: determines the outcome of interrupted calls, refreshes if
+/// requested, plans, asks for consent, and applies the plan.
 pub(super) async fn up(
     purlin: &Purlin,
     documents: &Documents,
@@ -66,8 +66,10 @@ pub(super) async fn up(
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
     let watch = Watch { cancel: options.cancel.clone(), ..Watch::new(Some(documents), shown, app) };
-    let mut steps = Steps { environment: documents.environment(), consent, watch, presses: None };
-    Ok(match purlin.up_with(documents, options, &mut steps).await? {
+    let environment = documents.environment();
+    let mut steps = Steps { environment, consent, watch, failed: Summary::default(), presses: None };
+    let ended = purlin.up_with(documents, options, &mut steps).await;
+    Ok(match ended.inspect_err(|_| steps.watch.failures(&steps.failed))? {
         UpEnd::Applied { summary, collected } => {
             let status = steps.watch.ended(&summary, &collected);
             steps.presses.iter().for_each(Presses::end_if_cut_off);
@@ -82,6 +84,8 @@ struct Steps<'a> {
     environment: Environment,
     consent: &'a Consent,
     watch: Watch<'a>,
+    /// How the deployment ended, if resources failed.
+    failed: Summary,
     /// What the user pressed at the end.
     presses: Option<Presses>,
 }
@@ -105,7 +109,11 @@ impl Follower for Steps<'_> {
     }
 
     async fn follow(&mut self, stage: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary {
-        self.watch.follow(stage, run).await
+        let summary = self.watch.follow(stage, run).await;
+        if stage == Stage::Deployment && !summary.failed.is_empty() {
+            self.failed = summary.clone();
+        }
+        summary
     }
 
     async fn finish<T: Send>(&mut self, work: impl Future<Output = T> + Send) -> T {
@@ -125,7 +133,7 @@ pub(super) fn warn_of_staleness(staleness: Staleness, environment: &Environment,
 /// Finds out the outcome of interrupted calls. A call that stays undecided affects only its
 /// resource: Purlin reports it, continues with everything else, and fails the run at that resource
 /// (SPEC §10). Returns `Failed` if the run must not continue.
-pub(super) async fn settle(
+pub(super) async fn recover(
     session: &Session<'_>,
     context: &Context,
     shown: &Shown<'_>,
@@ -205,7 +213,8 @@ pub(super) async fn run(
     let summary = watch.follow(Stage::Deployment, run).await;
     let finish = session.finish(&summary, &watch.cancel);
     let (collected, presses) = cancellable(&watch.cancel, app, finish).await;
-    let status = watch.ended(&summary, &collected?);
+    let collected = collected.inspect_err(|_| watch.failures(&summary))?;
+    let status = watch.ended(&summary, &collected);
     presses.end_if_cut_off();
     Ok(status)
 }
@@ -338,6 +347,14 @@ impl<'a> Watch<'a> {
         }
         let all_gone = say_collected(collected, self.shown, self.app);
         if summary.is_success() && all_gone { Status::Done } else { Status::Failed }
+    }
+
+    /// Reports a deployment with failures whose end could not be recorded. Only the report has their
+    /// causes.
+    fn failures(&self, summary: &Summary) {
+        if !summary.failed.is_empty() {
+            end(summary, self.documents, self.shown, self.app);
+        }
     }
 
     async fn events(&self, stage: Stage, mut run: impl Stream<Item = Event> + Unpin) -> Summary {

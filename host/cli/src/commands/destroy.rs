@@ -78,7 +78,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Some(documents) = &place.documents {
         session.know(documents, &place.context).await;
     }
-    if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
+    if deploy::recover(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
         return Ok(Status::Failed);
     }
     let options = args.options();
@@ -119,7 +119,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         app.ui.say(&format!("Trying again in {}.", text::duration(pause)));
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
-        if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
+        if deploy::recover(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
             break;
         }
         // Each attempt gets its own entry in the history.

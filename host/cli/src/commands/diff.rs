@@ -26,8 +26,8 @@ Examples:
   purlin diff 3 5         deployments 3 and 5
   purlin diff 3 latest
 
-With `--format json`; `difference` is `added`, `changed` or `removed`, and `deployment` is null for
-the current documents:
+With `--format json`; `difference` is `added`, `changed` or `removed`, and `deployment` is null
+for the current documents:
   {\"format\": 1, \"before\": {\"deployment\", \"id\"}, \"after\": {\"deployment\", \"id\"},
    \"differences\": [{\"key\", \"difference\", \"changes\": [{\"path\", \"before\", \"after\", \"unknown\",
                     \"secret\", \"replaces\"}]}],

@@ -13,7 +13,7 @@ use crate::input;
 ///
 /// The documents must declare the resource. Its driver reads the object with this ID, and Purlin records
 /// it. Nothing real is changed; `purlin plan` then shows how it differs from the documents. This also
-/// settles a call that an interrupted run left undecided.
+/// ends a call that an interrupted run left undecided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

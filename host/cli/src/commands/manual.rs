@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::args::Cli;
+use super::Cli;
 use crate::failure::{Failure, Status};
 use crate::files;
 

@@ -3,8 +3,8 @@
 
 use clap::{ArgAction, Command, CommandFactory as _};
 
+use super::Cli;
 use crate::app::App;
-use crate::args::Cli;
 use crate::failure::{Failure, Status};
 
 /// Print the reference of the command line in Markdown.

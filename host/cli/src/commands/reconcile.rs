@@ -65,13 +65,14 @@ Events with `--format json` are as for `up`; each pass in which something happen
 with a summary.
 Without `--watch`, the exit status is 0 if every resource matches the documents.
 
-With `--all` and `--format json`, a line for each turn that changed something or did not succeed, and
-without `--watch` a summary at the end:
-  {\"format\": 1, \"event\": \"environment\", \"org\", \"app\", \"env\", \"outcome\": \"settled\" | \"unsettled\" |
-   \"empty\" | \"busy\" | \"failed\", \"done\": {\"create\", \"update\", \"replace\", \"delete\"},
+With `--all` and `--format json`, a line for each turn that changed something or did not succeed,
+and without `--watch` a summary at the end:
+  {\"format\": 1, \"event\": \"environment\", \"org\", \"app\", \"env\", \"outcome\": \"in-sync\" |
+   \"out-of-sync\" | \"empty\" | \"busy\" | \"failed\",
+   \"done\": {\"create\", \"update\", \"replace\", \"delete\"},
    \"failed\": [{\"key\", \"message\"}], \"needs_consent\": [{\"key\", \"action\"}], \"drifted\", \"error\"}
-  {\"format\": 1, \"event\": \"summary\", \"environments\", \"settled\", \"unsettled\", \"empty\", \"busy\",
-   \"failed\"}")]
+  {\"format\": 1, \"event\": \"summary\", \"environments\", \"in_sync\", \"out_of_sync\", \"empty\",
+   \"busy\", \"failed\"}")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
@@ -119,7 +120,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let loaded = input::load(&args.documents, app)?;
     let texts = texts(&loaded);
-    let mut given = input::settled(loaded, &args.documents, app).await?;
+    let mut given = input::given_from(loaded, &args.documents, app).await?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     if consent.needs_confirmation() && !agreed(&given, &consent, app).await? {
         return Ok(Status::Failed);
@@ -180,6 +181,15 @@ struct FailedPass {
 
 impl Watch<'_> {
     async fn once(&mut self, given: &ValidDocuments) -> Result<Status, Failure> {
+        let status = self.report_one(given).await;
+        if status.is_err() {
+            self.messages.causes(self.app);
+        }
+        status
+    }
+
+    /// Makes one pass, and reports it.
+    async fn report_one(&mut self, given: &ValidDocuments) -> Result<Status, Failure> {
         let Passed { pass, purlin, .. } = self.pass(given).await.map_err(|failed| failed.failure)?;
         let shown = Shown::new(self.messages.json, self.app);
         let collected =
@@ -189,7 +199,7 @@ impl Watch<'_> {
         if !pass.summary.is_success() {
             deploy::end(&pass.summary, Some(&given.documents), &shown, self.app);
         }
-        Ok(if pass.is_settled() { collected } else { Status::Failed })
+        Ok(if pass.is_in_sync() { collected } else { Status::Failed })
     }
 
     async fn go_on(
@@ -283,7 +293,7 @@ impl Watch<'_> {
             return false;
         }
         *texts = now;
-        match input::settled(loaded, &self.args.documents, self.app).await {
+        match input::given_from(loaded, &self.args.documents, self.app).await {
             Ok(mut changed) => {
                 changed.documents.accept_missing.clone_from(&self.args.accept.accept_missing);
                 *given = changed;
@@ -313,7 +323,7 @@ impl Watch<'_> {
         if self::texts(&loaded) != *texts {
             return;
         }
-        if let Ok(mut again) = input::settled(loaded, &self.args.documents, self.app).await {
+        if let Ok(mut again) = input::given_from(loaded, &self.args.documents, self.app).await {
             again.documents.accept_missing.clone_from(&self.args.accept.accept_missing);
             *given = again;
         }
@@ -391,6 +401,8 @@ struct Messages {
     json: bool,
     watch: bool,
     failures: HashMap<Key, String>,
+    /// Failures with their causes, which only the report after a single pass shows.
+    unreported: Vec<String>,
     failure: Option<String>,
     tally: Option<String>,
     /// Whether this pass has shown anything.
@@ -399,18 +411,23 @@ struct Messages {
 
 impl Messages {
     fn event(&mut self, event: &Event, app: &App) {
-        let (key, phase) = match event {
-            Event::Resource { key, phase, .. } => (key, phase),
+        let (key, action, phase) = match event {
+            Event::Resource { key, action, phase } => (key, *action, phase),
             Event::Status { .. } if self.json => return app.ui.json_line(event),
             Event::Status { .. } | Event::Summary(_) => return,
         };
-        let Some(line) = line(key, phase) else { return };
+        let Some(mut line) = line(key, phase) else { return };
         match phase {
             Phase::Succeeded { .. } => drop(self.failures.remove(key)),
             Phase::Failed { cause, .. } => {
                 let cause = cause.to_string();
                 if self.failures.insert(key.clone(), cause.clone()) == Some(cause) {
                     return;
+                }
+                // The report does not contain failed reads.
+                if !self.watch && action != Action::Read {
+                    let short = format!("{} {}", paint(DELETE, "failed"), text::line(key.as_str()));
+                    self.unreported.push(std::mem::replace(&mut line, short));
                 }
             }
             _ => {}
@@ -462,6 +479,13 @@ impl Messages {
         }
     }
 
+    /// Shows the causes of failures if there is no report.
+    fn causes(&mut self, app: &App) {
+        for line in std::mem::take(&mut self.unreported) {
+            self.line(&line, app);
+        }
+    }
+
     fn forget_failure(&mut self) {
         self.failure = None;
         self.failures.clear();
@@ -499,7 +523,7 @@ fn line(key: &Key, phase: &Phase) -> Option<String> {
 
 /// The status of all resources on one line.
 fn tally(pass: &Pass) -> String {
-    if pass.is_settled() {
+    if pass.is_in_sync() {
         return paint(GOOD, "every resource matches the documents");
     }
     let mut parts = Vec::new();

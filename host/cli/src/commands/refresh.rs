@@ -10,7 +10,7 @@ use crate::text;
 /// Read every resource and record changes made outside Purlin.
 ///
 /// Calls each driver to read its resources. Nothing real is changed; `purlin plan` then shows how to
-/// undo the changes. Calls that an interrupted run left open are settled first.
+/// undo the changes. Purlin first determines the outcome of calls that an earlier run left open.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +42,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Some(documents) = &place.documents {
         session.know(documents, &place.context).await;
     }
-    if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
+    if deploy::recover(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
         return Ok(Status::Failed);
     }
     let all = session.records().await.map_err(fail)?.len();

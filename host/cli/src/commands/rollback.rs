@@ -19,8 +19,8 @@ use crate::{input, surroundings, text};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin rollback                to the last success before the latest deployment; after a rollback
-                                 that failed or was interrupted, to the same target
+  purlin rollback                to the last success before the latest deployment; after a
+                                 rollback that failed or was interrupted, to the same target
   purlin rollback 12             to the documents of the 12th deployment
   purlin diff 12                 show what that would undo
 

@@ -28,9 +28,9 @@ Examples:
   purlin status --watch            beside `purlin reconcile --watch`
   purlin status --format json | jq -r '.resources[] | select(.status != \"ready\") | .key'
 
-The status of a resource is the worst of its conditions ReferencesResolved, Synced and Ready: `ready`,
-`waiting`, `failed`, `drifted`, `incomplete`, `interrupted`, `missing`, `needs-consent`, `not-ready` or
-`paused`.
+The status of a resource is the worst of its conditions ReferencesResolved, Synced and Ready:
+`ready`, `waiting`, `failed`, `drifted`, `incomplete`, `interrupted`, `missing`, `needs-consent`,
+`not-ready` or `paused`.
 
 With `--format json`; with `--watch`, one line each time something changes:
   {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"},

@@ -13,8 +13,9 @@ use crate::input;
 ///
 /// Shows the plan, asks for confirmation, and applies it: in order, and as much as possible
 /// concurrently. If a resource fails, only its dependents are skipped. Resources that are no longer in
-/// the documents are deleted. Calls that an earlier run left open are settled first. Ctrl-C finishes the
-/// calls in flight; a second Ctrl-C aborts them. Without a terminal, `--yes` is required.
+/// the documents are deleted. Purlin first determines the outcome of calls that an earlier run left
+/// open. Ctrl-C finishes the calls in flight; a second Ctrl-C aborts them. Without a terminal, `--yes`
+/// is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,8 +31,8 @@ Events with `--format json`, with the summary last; `error` if the run could not
   {\"format\": 1, \"event\": \"summary\", \"status\", \"done\": {…}, \"failed\", \"skipped\",
    \"unknown\": [key], \"calls\"}
   {\"format\": 1, \"event\": \"error\", \"error\": {…}}
-Phases are started, progress, observed, succeeded, failed and skipped; the status is succeeded, failed or
-cancelled.")]
+Phases are started, progress, observed, succeeded, failed and skipped; the status is succeeded,
+failed or cancelled.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

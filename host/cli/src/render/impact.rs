@@ -37,7 +37,8 @@ pub(crate) fn text(groups: &Groups, summary: &Summary, columns: Option<usize>) -
         if group.effect == Effect::Unknown {
             item("?", "the documents of the last deployment are not recorded");
         }
-        let names = text::line(&names(&group.environments, SHOWN)).into_owned();
+        let names: Vec<String> = group.environments.iter().map(ToString::to_string).collect();
+        let names = text::line(&self::names(&names, SHOWN)).into_owned();
         let width = columns.unwrap_or(usize::MAX).saturating_sub(2).max(20);
         for line in text::wrap(&format!("in {names}"), width) {
             out.push_str(&format!("  {}\n", paint(DIM, line)));
@@ -69,7 +70,8 @@ pub(crate) fn markdown(groups: &Groups, summary: &Summary) -> String {
         if group.effect == Effect::Unknown {
             out.push_str("- The documents of the last deployment are not recorded.\n");
         }
-        let names: Vec<String> = group.environments.iter().map(|name| format!("`{}`", code(name))).collect();
+        let environments = group.environments.iter().map(ToString::to_string);
+        let names: Vec<String> = environments.map(|name| format!("`{}`", code(&name))).collect();
         match names.len() {
             0..=SHOWN => out.push_str(&format!("\nIn {}\n", names.join(", "))),
             more => out.push_str(&format!(

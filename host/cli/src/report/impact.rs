@@ -91,8 +91,9 @@ impl Environment {
         }
     }
 
-    fn name(&self) -> String {
-        format!("{}/{}/{}", self.org, self.app, self.env)
+    fn environment(&self) -> state::Environment {
+        let [org, app, env] = [&self.org, &self.app, &self.env].map(|name| name.as_str().into());
+        state::Environment { org, app, env }
     }
 }
 
@@ -208,8 +209,8 @@ pub(crate) struct Group {
     pub(crate) loses_data: bool,
     pub(crate) resources: Vec<Resource>,
     pub(crate) faults: Vec<Fault>,
-    /// The names of the environments, sorted.
-    pub(crate) environments: Vec<String>,
+    /// The environments, sorted.
+    pub(crate) environments: Vec<state::Environment>,
 }
 
 /// Environments grouped by their changes.
@@ -218,7 +219,7 @@ pub(crate) struct Groups(BTreeMap<(Effect, bool, String), Group>);
 
 impl Groups {
     pub(crate) fn add(&mut self, environment: Environment) {
-        let name = environment.name();
+        let affected = environment.environment();
         let Environment { effect, loses_data, resources, faults, .. } = environment;
         let mut sort: Vec<String> =
             resources.iter().map(|one| format!("{}\n{}", one.key, one.sort())).collect();
@@ -230,7 +231,7 @@ impl Groups {
             faults,
             environments: Vec::new(),
         });
-        group.environments.push(name);
+        group.environments.push(affected);
     }
 
     /// The groups: the most severe effect first, then those that lose data, then the largest.

@@ -5,8 +5,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
-use crate::args::Cli;
-use crate::commands::{self, Output};
+use crate::commands::{self, Cli, Output};
 
 /// A command line.
 pub(super) struct Line {

@@ -30,15 +30,17 @@ fn without_a_terminal_every_command_with_effects_requires_yes() {
         let refused = project.run(arguments).status(2);
         let command = arguments[0];
         let shows = match command {
-            "destroy" => "purlin state list",
-            "rollback" => "purlin diff",
-            _ => "purlin plan",
+            "destroy" => "; `purlin state list` only shows what would happen",
+            "rollback" => "; `purlin diff` only shows what would happen",
+            // A plan does not contain the adoption.
+            "import" => "",
+            _ => "; `purlin plan` only shows what would happen",
         };
         assert_eq!(
             refused.err,
             format!(
                 "error: there is no terminal to ask for confirmation\n\
-                 hint: `purlin {command} --yes` applies without asking; `{shows}` only shows what would happen\n"
+                 hint: `purlin {command} --yes` applies without asking{shows}\n"
             )
         );
         let json = project.run(&[arguments, &["--format", "json"]].concat()).status(2).events();

@@ -150,6 +150,31 @@ fn an_unknown_host() {
     assert_eq!(error["kind"], "unknown-host", "{error}");
 }
 
+/// The lines about the progress only name the resource; the report at the end has the cause.
+#[test]
+fn a_cause_is_shown_once() {
+    let project = Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    purlin/file:\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
+        ),
+        (
+            "note.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec:\n  type: note\n  driver: purlin/file\n  inputs: {values: {path: /out/a.txt, content: ours}}\n  criteria: [{}]\n---\n\
+             apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {a: {type: note}}}\n",
+        ),
+    ]);
+    project.write("out/a.txt", "another's");
+    for command in ["up", "reconcile"] {
+        for arguments in [&[command, "--yes"][..], &[command, "--yes", "--quiet"]] {
+            let ran = project.run(arguments).status(1);
+            assert_eq!(ran.err.matches("`/out/a.txt` already exists").count(), 1, "{}", ran.err);
+        }
+    }
+    let ran = project.run(&["up", "--yes"]).status(1);
+    assert!(ran.err.contains("[1/1] failed note.default#shared.a ("), "{}", ran.err);
+}
+
 #[test]
 fn a_server_that_replies_with_an_error() {
     for (reply, code, help) in [

@@ -64,7 +64,7 @@ fn changed_documents_reach_all_of_them() {
     let done = project.run(&["reconcile", "--all", "--yes", "platform", "--format", "json"]).status(0);
     let events = done.events();
     let (summary, turns) = events.split_last().expect("a summary");
-    assert_eq!((summary["environments"].as_u64(), summary["settled"].as_u64()), (Some(2), Some(2)));
+    assert_eq!((summary["environments"].as_u64(), summary["in_sync"].as_u64()), (Some(2), Some(2)));
     assert!(turns.iter().all(|turn| turn["done"]["update"] == 1), "{turns:?}");
     assert_eq!((note(&project, "dev").as_str(), note(&project, "prod").as_str()), ("hello!", "good day!"));
     // These are now the documents of the last deployment.

@@ -236,7 +236,7 @@ fn people_see_groups_and_scripts_a_status() {
     for words in [
         "1 environment: replace\n",
         "± db.default#shared.db replace: `/values/path` cannot be changed in place (values.path)",
-        "in default/shop/dev",
+        "in dev of default/shop",
         "4 environments: replace 4\n",
     ] {
         assert!(text.contains(words), "{words}:\n{text}");

@@ -158,7 +158,7 @@ fn machines_share_the_environments_of_a_state() {
     let busy = |done: &Done| summary(done)["busy"].as_u64().expect("a number") as usize;
     for done in [&one, &two] {
         assert_eq!(summary(done)["failed"], 0, "{done}");
-        assert_eq!(summary(done)["unsettled"], 0, "{done}");
+        assert_eq!(summary(done)["out_of_sync"], 0, "{done}");
         assert_eq!(done.status, Some(i32::from(busy(done) > 0)), "{done}");
     }
     let impact = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
@@ -170,7 +170,7 @@ fn machines_share_the_environments_of_a_state() {
     std::fs::create_dir(things.path()).expect("made");
     let done = bob.run(&["reconcile", "--all", "--yes", "--format", "json"]).expect(0);
     assert_eq!(
-        (summary(&done)["settled"].clone(), summary(&done)["empty"].clone()),
+        (summary(&done)["in_sync"].clone(), summary(&done)["empty"].clone()),
         (json!(FLEET - 1), json!(1))
     );
     assert_eq!(kept(things.path()), resources - 3);

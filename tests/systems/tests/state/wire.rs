@@ -105,7 +105,7 @@ fn a_round_is_complete_whatever_the_wire_does() {
             assert_eq!(done.status, Some(0), "{fault:?} at message {at}: {done}");
             let summary: Value =
                 serde_json::from_str(done.stdout.lines().last().expect("a summary")).expect("JSON");
-            assert_eq!(summary["settled"], environments.len(), "{fault:?} at message {at}: {done}");
+            assert_eq!(summary["in_sync"], environments.len(), "{fault:?} at message {at}: {done}");
             assert_eq!(kept(things.path()), environments.len(), "{fault:?} at message {at}: {done}");
             if !has_failed {
                 break;

@@ -36,7 +36,8 @@ Examples:
   purlin driver new queue --lang rust --template rest     acme/queue, for a REST API
   purlin driver new bucket --upgrade                      this version's SDK for `bucket`
 
-Exit status: 0 success; 2 a file already exists, the name is invalid, or the SDK cannot be upgraded.")]
+Exit status: 0 success; 2 a file already exists, the name is invalid, or the SDK cannot be
+upgraded.")]
 pub(crate) struct Args {
     /// The folder to write to, created if necessary. With `--upgrade`, the project's folder.
     #[arg(value_name = "DIR")]

@@ -24,8 +24,8 @@ Examples:
   purlin installations list --bundle getporter/mysql --namespace dev
   purlin installations list --format json | jq -r '.installations[] | select(.users == []) | .id'
 
-Marks: not ready (its last deployment did not finish it), handed over (its documents are gone, and it
-is deleted when its last user is gone).
+Marks: not ready (its last deployment did not finish it), handed over (its documents are gone, and
+it is deleted when its last user is gone).
 
 With `--format json`:
   {\"format\": 1, \"installations\": [

@@ -75,8 +75,8 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
         return Ok(Status::Done);
     }
     messages.end(app);
-    let Summary { unsettled, busy, failed, .. } = messages.summary;
-    Ok(if unsettled + busy + failed == 0 { Status::Done } else { Status::Failed })
+    let Summary { out_of_sync, busy, failed, .. } = messages.summary;
+    Ok(if out_of_sync + busy + failed == 0 { Status::Done } else { Status::Failed })
 }
 
 /// This host and its current turns.
@@ -150,8 +150,8 @@ struct Messages {
 #[derive(Clone, Debug, Default, Serialize)]
 struct Summary {
     environments: usize,
-    settled: usize,
-    unsettled: usize,
+    in_sync: usize,
+    out_of_sync: usize,
     empty: usize,
     busy: usize,
     failed: usize,
@@ -206,8 +206,8 @@ impl Messages {
     fn turn(&mut self, environment: &Environment, end: &TurnEnd, events: &[Event], app: &App) {
         self.summary.environments += 1;
         let counted = match end {
-            TurnEnd::Passed(pass) if pass.is_settled() => &mut self.summary.settled,
-            TurnEnd::Passed(_) => &mut self.summary.unsettled,
+            TurnEnd::Passed(pass) if pass.is_in_sync() => &mut self.summary.in_sync,
+            TurnEnd::Passed(_) => &mut self.summary.out_of_sync,
             TurnEnd::Empty => &mut self.summary.empty,
             TurnEnd::Busy(_) => &mut self.summary.busy,
             TurnEnd::Failed(_) => &mut self.summary.failed,
@@ -219,7 +219,7 @@ impl Messages {
         });
         let happened: Vec<String> = happened.collect();
         let status = match end {
-            TurnEnd::Passed(pass) if pass.is_settled() => None,
+            TurnEnd::Passed(pass) if pass.is_in_sync() => None,
             TurnEnd::Passed(pass) => Some(tally(pass)),
             TurnEnd::Empty => None,
             TurnEnd::Busy(error) => Some(paint(WARNING, text::line(&error.to_string()))),
@@ -266,10 +266,10 @@ impl Messages {
             app.ui.json_line(&SummaryEvent { format: FORMAT, event: "summary", summary: &self.summary });
             return;
         }
-        let Summary { environments, settled, unsettled, empty, busy, failed } = self.summary;
+        let Summary { environments, in_sync, out_of_sync, empty, busy, failed } = self.summary;
         let parts = [
-            (settled, "matching the documents", GOOD),
-            (unsettled, "not matching the documents", WARNING),
+            (in_sync, "matching the documents", GOOD),
+            (out_of_sync, "not matching the documents", WARNING),
             (empty, "empty", DIM),
             (busy, "in use by others", WARNING),
             (failed, "failed", DELETE),
@@ -305,7 +305,7 @@ impl TurnEvent {
         };
         match end {
             TurnEnd::Passed(pass) => {
-                event.outcome = if pass.is_settled() { "settled" } else { "unsettled" };
+                event.outcome = if pass.is_in_sync() { "in-sync" } else { "out-of-sync" };
                 let done = &pass.summary.done;
                 let [create, update, replace, delete] = [done.create, done.update, done.replace, done.delete];
                 event.done = Some(ActionCounts { create, update, replace, delete });

@@ -32,7 +32,8 @@ Examples:
   purlin state copy .purlin . --env staging
 
 With `--format json`; `outcome` is `copied`, `already` (it exists) or `failed`, with `error`:
-  {\"format\": 1, \"from\", \"to\", \"environments\": [{\"org\", \"app\", \"env\", \"outcome\", \"resources\", \"error\"}]}")]
+  {\"format\": 1, \"from\", \"to\", \"environments\": [
+    {\"org\", \"app\", \"env\", \"outcome\", \"resources\", \"error\"}]}")]
 pub(super) struct Args {
     /// The state to copy from.
     #[arg(value_name = "FROM")]

@@ -22,9 +22,9 @@ With `--format json`, as in the text; `reason`, `message`, `pending` and `copies
 exist:
   {\"format\": 1,
    \"resource\": {\"urn\", \"key\", \"status\", \"reason\", \"message\", \"conditions\": […],
-              \"pending\": {…}, \"driver\", \"driver_digest\", \"definition\", \"name\", \"provider_id\", \"protect\",
-              \"pinned\", \"retain\", \"external\", \"tainted\", \"deleted_with\", \"perhaps_deleted_with\": [urn],
-              \"holds_data\", \"created\", \"updated\", \"deployment\",
+              \"pending\": {…}, \"driver\", \"driver_digest\", \"definition\", \"name\", \"provider_id\",
+              \"protect\", \"pinned\", \"retain\", \"external\", \"tainted\", \"deleted_with\",
+              \"perhaps_deleted_with\": [urn], \"holds_data\", \"created\", \"updated\", \"deployment\",
               \"inputs\": {…}, \"outputs\": {…}, \"manifests\": […], \"dependencies\": [urn],
               \"dependents\": [urn], \"copies\": […]}}")]
 pub(super) struct Args {

@@ -12,7 +12,7 @@ use purlin_model::{
 };
 
 /// A context, with data that is needed later.
-pub(crate) struct Settled {
+pub(crate) struct ResolvedContext {
     pub(crate) context: Context,
     /// Where documents set the type of the environment, or its namespace.
     pub(crate) kind_place: Option<Location>,
@@ -55,7 +55,7 @@ const NAMESPACE: Part = Part {
 /// The Workspace's declaration of a part for one environment.
 type Declared<'a> = Option<&'a (Arc<str>, Location)>;
 
-struct Settling<'a> {
+struct Resolver<'a> {
     loaded: &'a Loaded,
     flags: &'a ContextDefaults,
     defaults: &'a ContextDefaults,
@@ -66,28 +66,28 @@ struct Settling<'a> {
 type DeclaredField = fn(&DeclaredEnvironment) -> &Option<(Arc<str>, Location)>;
 
 /// Resolves the context of documents.
-pub(crate) fn settle(
+pub(crate) fn resolve_context(
     loaded: &Loaded,
     flags: &ContextDefaults,
     workspace: Option<&Workspace>,
     deployment: &str,
     faults: &mut Vec<Diagnostic>,
-) -> Settled {
+) -> ResolvedContext {
     let nothing = ContextDefaults::default();
     let defaults = workspace.map_or(&nothing, |workspace| &workspace.defaults);
-    let mut settling = Settling { loaded, flags, defaults, faults };
-    let (org, _) = settling.pick(&ORG, None, "default");
-    let (app, _) = settling.pick(&APP, None, "default");
-    let (id, id_place) = settling.pick(&ENV, None, "development");
+    let mut resolver = Resolver { loaded, flags, defaults, faults };
+    let (org, _) = resolver.pick(&ORG, None, "default");
+    let (app, _) = resolver.pick(&APP, None, "default");
+    let (id, id_place) = resolver.pick(&ENV, None, "development");
     let declared = workspace.and_then(|workspace| workspace.environments.get(&id));
     let declared_part = |field: DeclaredField| declared.and_then(|declared| field(declared).as_ref());
-    let (kind, kind_place) = settling.pick(&KIND, declared_part(|declared| &declared.kind), "development");
+    let (kind, kind_place) = resolver.pick(&KIND, declared_part(|declared| &declared.kind), "development");
     let (namespace, namespace_place) =
-        settling.pick(&NAMESPACE, declared_part(|declared| &declared.namespace), &id);
+        resolver.pick(&NAMESPACE, declared_part(|declared| &declared.namespace), &id);
     let undeclared = workspace
         .filter(|workspace| declared.is_none() && !workspace.environments.is_empty())
         .map(|workspace| Box::new(undeclared(&id, id_place.as_ref(), workspace)));
-    Settled {
+    ResolvedContext {
         context: Context {
             org,
             app,
@@ -101,7 +101,7 @@ pub(crate) fn settle(
     }
 }
 
-impl Settling<'_> {
+impl Resolver<'_> {
     fn pick(&mut self, part: &Part, declared: Declared<'_>, fallback: &str) -> (Arc<str>, Option<Location>) {
         let written = (part.field)(&self.loaded.context).as_ref();
         let place = (part.place)(&self.loaded.places).as_ref();
