@@ -189,6 +189,10 @@ fn hints(error: &purlin_host::Error) -> Vec<String> {
         purlin_host::Error::Engine(engine::Error::Integrity(_)) => &[
             "the state was changed by something other than purlin, or its disk is failing; restore it from a backup",
         ],
+        purlin_host::Error::State(state::Error::KeyExposed { path, .. }) => {
+            let file = text::shell_word(&path.display().to_string());
+            return vec![format!("run `chmod 600 {file}`; nothing was changed")];
+        }
         purlin_host::Error::State(error) => hints_on_state(error),
         purlin_host::Error::Sandbox(_) | purlin_host::Error::Clock(_) | purlin_host::Error::Random(_) => {
             &["`purlin doctor` checks what Purlin needs from this machine"]
@@ -215,6 +219,11 @@ fn hints_on_state(error: &state::Error) -> &'static [&'static str] {
         state::Error::Unreachable { .. } => {
             &["nothing that was recorded is lost; run the same command again when the database responds"]
         }
+        state::Error::KeyMissing { .. } => {
+            &["restore the key from its backup, or set `key` in purlin.yaml to the right one; \
+             nothing was changed"]
+        }
+        state::Error::NoKey { .. } => &["`purlin state key new FILE` creates a key; nothing was changed"],
         state::Error::WrongKey { .. } => {
             &["put the right key there, or set `key` in purlin.yaml to it; nothing was changed"]
         }
@@ -238,8 +247,10 @@ pub(crate) fn keys_as_lines(keys: &[Key]) -> String {
 }
 
 fn summary(faults: &[Diagnostic]) -> String {
-    let errors = faults.iter().filter(|fault| fault.is_error()).count();
-    format!("{} in the documents; nothing was done", text::count(errors, "error"))
+    let errors: Vec<&Diagnostic> = faults.iter().filter(|fault| fault.is_error()).collect();
+    let is_in_text = |fault: &&Diagnostic| fault.location.as_ref().is_some_and(|place| place.line > 0);
+    let place = if errors.iter().any(is_in_text) { " in the documents" } else { "" };
+    format!("{}{place}; nothing was done", text::count(errors.len(), "error"))
 }
 
 #[derive(Serialize)]

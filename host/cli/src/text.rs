@@ -56,6 +56,16 @@ pub(crate) fn path(path: &Path) -> String {
     line(&path.display().to_string()).into_owned()
 }
 
+/// A word of a command line, in single quotes if a shell would interpret it otherwise.
+pub(crate) fn shell_word(word: &str) -> String {
+    let word = line(word);
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,=".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.into_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// The width of safe text in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
@@ -122,6 +132,19 @@ mod tests {
         assert_eq!(line("\u{9b}2J \u{202e}txt"), "\\u{9b}2J \\u{202e}txt");
         assert_eq!(block("one\r\n\ttwo\u{1b}c\n"), "one\n    two\\u{1b}c\n");
         assert!(matches!(line("plain ü 漢"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn words_mean_themselves_to_a_shell() {
+        for (word, quoted) in [
+            ("shop/a-1.yaml", "shop/a-1.yaml"),
+            ("my shop", "'my shop'"),
+            ("it's", r"'it'\''s'"),
+            ("$HOME", "'$HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_word(word), quoted);
+        }
     }
 
     #[test]

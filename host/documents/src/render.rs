@@ -9,7 +9,7 @@ mod line;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet};
 use purlin_model::{Diagnostic, Location, Severity};
 
 use crate::SourceMap;
@@ -39,7 +39,7 @@ impl SourceMap {
         sorted.sort_by(|a, b| a.location.cmp(&b.location));
         let mut text = String::new();
         for diagnostic in sorted {
-            text.push_str(&renderer.render(&[self.group(diagnostic)]));
+            text.push_str(&self.one(diagnostic, &renderer));
             text.push_str("\n\n");
         }
         if !hidden.is_empty() {
@@ -51,14 +51,26 @@ impl SourceMap {
         text
     }
 
-    fn group(&self, diagnostic: &Diagnostic) -> Group<'static> {
+    /// A diagnostic as text, without a line break at the end.
+    fn one(&self, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let title = level.primary_title(message(&diagnostic.message)).id(diagnostic.code);
-        let mut group = Group::with_title(title);
+        let title = level.clone().primary_title(message(&diagnostic.message)).id(diagnostic.code);
+        let group = self.places(Group::with_title(title), diagnostic);
+        let facts = facts(diagnostic);
+        if diagnostic.location.is_some() || !diagnostic.related.is_empty() || facts.is_empty() {
+            return renderer.render(&[group.elements(facts)]);
+        }
+        // In one group without places, an empty line would separate the facts from the title.
+        let facts = Group::with_level(level).elements(facts);
+        format!("{}\n{}", renderer.render(&[group]), renderer.render(&[facts]))
+    }
+
+    /// Adds the places of a diagnostic to its title.
+    fn places(&self, mut group: Group<'static>, diagnostic: &Diagnostic) -> Group<'static> {
         let (near, far) = self.related(diagnostic);
         if let Some(location) = &diagnostic.location {
             group = self.place(group, location, diagnostic.length, None, &near);
@@ -69,12 +81,6 @@ impl SourceMap {
         if diagnostic.related.len() > RELATED {
             let more = diagnostic.related.len() - RELATED;
             group = group.element(Level::NOTE.message(format!("and {more} more places")));
-        }
-        for note in &diagnostic.notes {
-            group = group.element(Level::NOTE.message(message(note)));
-        }
-        if let Some(help) = &diagnostic.help {
-            group = group.element(Level::HELP.message(message(help)));
         }
         group
     }
@@ -153,6 +159,12 @@ impl SourceMap {
         let snippet = Snippet::source(source).path(path).line_start(first as usize);
         group.element(snippet.annotations(annotations))
     }
+}
+
+/// The notes and the help of a diagnostic.
+fn facts(diagnostic: &Diagnostic) -> Vec<Message<'static>> {
+    let notes = diagnostic.notes.iter().map(|note| Level::NOTE.message(message(note)));
+    notes.chain(diagnostic.help.iter().map(|help| Level::HELP.message(message(help)))).collect()
 }
 
 /// A place that is related to a fault, and how.

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::evaluate::{self, NodeValueTable, NodeValues};
 use crate::plan::Change;
 use crate::recorded::Recorded;
+use crate::rules::Rules;
 use crate::secrets::Vault;
 
 /// How a resource differs between two sets of documents.
@@ -107,14 +108,14 @@ type InputsByKey = BTreeMap<Key, ((String, String), Inputs, Value)>;
 fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<InputsByKey, Vec<Diagnostic>> {
     let node_values = NodeValueTable::new(graph.len());
     // Two secrets are equal if they have the same reference, so no store is read.
-    let closed = Vault::closed();
+    let (closed, rules) = (Vault::closed(), Rules::default());
     let mut inputs_by_key = BTreeMap::new();
     let mut errors = Vec::new();
     for id in graph.order() {
         let Some(node) = graph.node(id) else { continue };
         let resolved = graph.evaluate(id, &node_values).and_then(|resolved| {
             let refs = evaluate::references(&resolved);
-            let mut inputs = evaluate::inputs(node, resolved, &closed)?;
+            let mut inputs = evaluate::inputs(node, resolved, &closed, &rules)?;
             // Without the driver's schema, it is unknown which parts of a connection are secret.
             inputs.connection = secret_entries(inputs.connection);
             Ok((inputs, refs))

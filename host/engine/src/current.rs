@@ -64,7 +64,7 @@ impl CurrentInputs {
                 let read = AsRecorded { graph: &self.graph, recorded };
                 let resolved = self.graph.evaluate(node.id, &read).ok()?;
                 self.vault.read(evaluate::wanted(node, &resolved, &self.vault)).await;
-                evaluate::inputs(node, resolved, &self.vault).ok()?
+                evaluate::inputs(node, resolved, &self.vault, &self.rules).ok()?
             }
             None => {
                 let recipe = self.graph.recipe(record.definition.as_deref()?)?;
@@ -72,7 +72,8 @@ impl CurrentInputs {
                     return None;
                 }
                 let written = self.graph.connection_of(recipe, &key, &record.inputs.params)?;
-                let connection = evaluate::connection(recipe, written, &self.vault).await.ok()?;
+                let connection =
+                    evaluate::connection(recipe, written, &self.vault, &self.rules).await.ok()?;
                 Inputs { connection, ..record.inputs.clone() }
             }
         };
@@ -97,7 +98,7 @@ impl CurrentInputs {
         }
         let resolved = self.graph.evaluate(node.id, &AsRecorded { graph: &self.graph, recorded }).ok()?;
         self.vault.read(evaluate::wanted(node, &resolved, &self.vault)).await;
-        let mut inputs = evaluate::inputs(node, resolved, &self.vault).ok()?;
+        let mut inputs = evaluate::inputs(node, resolved, &self.vault, &self.rules).ok()?;
         self.rules.connect(driver, key.type_name(), &mut inputs);
         self.rules.fill(driver, key.type_name(), &mut inputs, Some(&record.inputs));
         if driver.manifest().implements.check {

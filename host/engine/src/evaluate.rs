@@ -10,6 +10,7 @@ use purlin_model::{Diagnostic, Recipe, Value};
 
 use crate::plan::{DriverSet, Plan};
 use crate::planner::drivers::requirement_name;
+use crate::rules::Rules;
 use crate::secrets::{self, SecretRef, Vault};
 
 /// The values of a node once its turn has passed.
@@ -126,12 +127,13 @@ pub(crate) async fn connection(
     recipe: &Recipe,
     written: Value,
     vault: &Vault,
+    rules: &Rules,
 ) -> Result<Value, Vec<Diagnostic>> {
     let driver = &recipe.driver.name;
     let mut wanted = secrets::wanted_in(&written);
     wanted.retain(|secret| vault.allows(driver, &secret.store));
     vault.read(wanted).await;
-    secrets::resolve_in(written, driver, vault, &recipe.location)
+    secrets::resolve_in(written, driver, vault, rules, &recipe.location)
 }
 
 /// The secret references of a node: its `secret_refs` without literal secrets.
@@ -149,25 +151,39 @@ pub(crate) async fn read_inputs(
     let vault = &plan.vault;
     let resolved = graph.evaluate(node.id, &Reading { graph, node_values, drivers: &plan.drivers })?;
     vault.read(wanted(node, &resolved, vault)).await;
-    inputs(node, resolved, vault)
+    inputs(node, resolved, vault, &plan.rules)
 }
 
-/// The inputs of a node, as far as the values are known and the vault has read the secrets.
+/// The inputs of a node, as far as the values are known and the plan's vault has read the secrets.
 pub(crate) fn known_inputs(
     graph: &Graph,
     node: Node<'_>,
     node_values: &NodeValueTable,
-    vault: &Vault,
+    plan: &Plan,
 ) -> Result<Inputs, Vec<Diagnostic>> {
-    inputs(node, graph.evaluate(node.id, node_values)?, vault)
+    inputs(node, graph.evaluate(node.id, node_values)?, &plan.vault, &plan.rules)
 }
 
-/// The inputs of a node, with the secrets that the vault has read.
-pub(crate) fn inputs(node: Node<'_>, resolved: Resolved, vault: &Vault) -> Result<Inputs, Vec<Diagnostic>> {
-    let location = &node.recipe.location;
+/// The inputs of a node, with the secrets that the vault has read. `rules` know where faulty
+/// references to secrets are written.
+pub(crate) fn inputs(
+    node: Node<'_>,
+    resolved: Resolved,
+    vault: &Vault,
+    rules: &Rules,
+) -> Result<Inputs, Vec<Diagnostic>> {
+    let (location, driver) = (&node.recipe.location, &node.recipe.driver.name);
     let secrets = match resolved.secret_refs {
-        Some(refs) => secrets::resolve(&refs, &node.recipe.driver.name, vault, location)?,
-        None => resolved.secrets,
+        Some(refs) => secrets::resolve(&refs, driver, vault, rules, location),
+        None => Ok(resolved.secrets),
+    };
+    let connection = secrets::resolve_in(resolved.connection, driver, vault, rules, location);
+    let (secrets, connection) = match (secrets, connection) {
+        (Ok(secrets), Ok(connection)) => (secrets, connection),
+        (secrets, connection) => {
+            let faults = [secrets, connection].into_iter().filter_map(Result::err);
+            return Err(faults.flatten().collect());
+        }
     };
     let account = match resolved.account {
         None | Some(Value::Null) => None,
@@ -177,7 +193,6 @@ pub(crate) fn inputs(node: Node<'_>, resolved: Resolved, vault: &Vault) -> Resul
             return Err(vec![Diagnostic::error("account-not-text", what).at(location)]);
         }
     };
-    let connection = secrets::resolve_in(resolved.connection, &node.recipe.driver.name, vault, location)?;
     Ok(Inputs {
         values: map(resolved.values),
         secrets: map(secrets),

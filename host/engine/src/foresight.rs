@@ -128,6 +128,10 @@ impl SecretStores for RecordedSecrets {
         self.stores.allows(driver, store)
     }
 
+    fn knows_driver(&self, driver: &str) -> bool {
+        self.stores.knows_driver(driver)
+    }
+
     async fn get(&self, secret: &SecretRef, _: &Context) -> Result<SecretString, SecretFault> {
         if let Some(known) = self.known.get(secret) {
             return Ok(SecretString::from(known.expose_secret().to_owned()));

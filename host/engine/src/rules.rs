@@ -6,6 +6,7 @@
 //! written, and only if there is a fault.
 
 pub(crate) mod connection;
+mod misplaced;
 mod schema_guard;
 mod sealing;
 
@@ -206,7 +207,7 @@ impl Rules {
         };
         let fault = |violation: &Violation| {
             let fault = worded("invalid-inputs", Subject::Inputs(driver.known_as()), violation);
-            let fault = match connection::moved(driver, type_name, inputs, violation) {
+            let fault = match misplaced::help(driver, type_name, inputs, violation) {
                 Some(help) => fault.help(help),
                 None => fault,
             };

@@ -17,7 +17,7 @@ use secrecy::SecretString;
 
 pub use check::check as check_secrets;
 pub(crate) use check::outline;
-pub(crate) use tree::{pair, references, resolve, resolve_in, unread, wanted, wanted_in};
+pub(crate) use tree::{is_reference, pair, references, resolve, resolve_in, unread, wanted, wanted_in};
 pub(crate) use vault::Vault;
 
 /// The name of a secret.
@@ -63,6 +63,12 @@ pub trait SecretStores: fmt::Debug + Send + Sync {
     /// If there is no such store, or the driver is not granted its secrets. The help says how to
     /// change that.
     fn allows(&self, driver: &str, store: &str) -> Result<(), SecretFault>;
+
+    /// Whether there is a driver with this name. [`check_secrets`] reports no missing grants of a
+    /// driver that does not exist.
+    fn knows_driver(&self, _driver: &str) -> bool {
+        true
+    }
 
     /// Reads a secret. Called once for each secret during a plan and its run, and concurrently for
     /// several. `context` is where the secret is used.

@@ -91,6 +91,10 @@ impl SecretStores for Stores {
         )))
     }
 
+    fn knows_driver(&self, driver: &str) -> bool {
+        self.drivers.knows(driver)
+    }
+
     async fn get(&self, secret: &SecretRef, context: &Context) -> Result<SecretString, SecretFault> {
         match &self.store(&secret.store)?.kind {
             SecretStoreKind::File(path) => {
@@ -143,6 +147,14 @@ fn text(bytes: &Zeroizing<Vec<u8>>) -> Result<SecretString, SecretFault> {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let text = text.strip_suffix('\r').unwrap_or(text);
     Ok(SecretString::from(text))
+}
+
+/// The help for a missing secret, with a similar one that exists.
+fn or_near(near: Option<&str>, add: &str) -> String {
+    match near {
+        Some(near) => format!("did you mean `{near}`? Otherwise {add}"),
+        None => add.to_owned(),
+    }
 }
 
 fn too_large() -> SecretFault {

@@ -85,15 +85,21 @@ pub enum Error {
         detail: &'static str,
     },
     /// The key file is missing although something was encrypted with the key.
-    #[error("the key file `{}` is missing, and the state contains secrets encrypted for `{recipient}`; restore the file or name the right one", path.display())]
+    #[error("the key file `{}` is missing, and the state contains secrets encrypted for `{recipient}`", path.display())]
     KeyMissing {
         /// The path where it should be.
         path: PathBuf,
         /// The public key that secrets are encrypted for.
         recipient: String,
     },
+    /// There is no key file, and nothing was encrypted yet.
+    #[error("there is no key file `{}`", path.display())]
+    NoKey {
+        /// The path where it should be.
+        path: PathBuf,
+    },
     /// Other users can read the key file.
-    #[error("the key file `{}` can be read by others (mode {mode:04o}); run `chmod 600 {}`", path.display(), path.display())]
+    #[error("the key file `{}` can be read by others (mode {mode:04o})", path.display())]
     KeyExposed {
         /// The file.
         path: PathBuf,
@@ -215,6 +221,9 @@ impl Error {
                 | Self::Unsupported
                 | Self::Moved { .. }
                 | Self::Same
+                | Self::KeyMissing { .. }
+                | Self::NoKey { .. }
+                | Self::KeyExposed { .. }
                 | Self::WrongKey { .. }
                 | Self::KeyInvalid { .. }
         )

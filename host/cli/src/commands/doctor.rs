@@ -254,6 +254,11 @@ fn advice(error: &purlin_host::Error) -> &'static str {
         purlin_host::Error::State(state::Error::KeyMissing { .. } | state::Error::WrongKey { .. }) => {
             "restore the key from its backup, or set `key` in purlin.yaml to the right one"
         }
+        purlin_host::Error::State(state::Error::NoKey { .. }) => "`purlin state key new FILE` creates a key",
+        purlin_host::Error::State(state::Error::KeyExposed { .. }) => "run `chmod 600 FILE`",
+        purlin_host::Error::State(state::Error::KeyInvalid { .. }) => {
+            "restore the key; it is one line that begins with `AGE-SECRET-KEY-1`"
+        }
         purlin_host::Error::State(state::Error::Newer { .. }) => "use the newer purlin that wrote it",
         purlin_host::Error::State(state::Error::Unprepared { .. }) => "run `purlin state init`",
         purlin_host::Error::State(state::Error::Address { .. }) => "correct `state` in purlin.yaml",

@@ -164,10 +164,7 @@ impl Earlier {
         if self.0.contains(&*path.to_string_lossy()) || target.symlink_metadata().is_err() {
             return Ok(());
         }
-        let message = format!(
-            "`{}` already exists and was not written by an export",
-            text::line(&target.display().to_string())
-        );
+        let message = format!("`{}` already exists and was not written by an export", text::path(target));
         Err(Failure::input(message).hint("export into another folder, or move the file away"))
     }
 

@@ -8,7 +8,6 @@ use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::files;
-use crate::input;
 use crate::report::FORMAT;
 use crate::surroundings::WORKSPACE_FILE;
 use crate::text;
@@ -134,7 +133,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         .filter(|(path, _)| path.symlink_metadata().is_err() || !path.ends_with(".gitignore"))
         .collect();
     let there: Vec<String> =
-        files::conflicts(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
+        files::conflicts(&files).into_iter().map(|path| format!("`{}`", text::path(path))).collect();
     if !there.is_empty() {
         return Err(Failure::input(format!("{}; nothing was written", exist(&there)))
             .hint("`purlin init DIR` writes into another folder"));
@@ -144,8 +143,8 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         written
             .and_then(|()| files::write_once(path, content))
-            .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))?;
-        let file = text::line(&input::short(path, Path::new(".")).display().to_string()).into_owned();
+            .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(path)), &error))?;
+        let file = text::path(path);
         match args.format.format {
             Format::Json => report.files.push(file),
             Format::Text => app.ui.data(&format!("{file}\n")),
@@ -157,7 +156,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let steps = if args.folder == Path::new(".") {
         String::new()
     } else {
-        format!("cd {} && ", args.folder.display())
+        format!("cd {} && ", text::shell_word(&args.folder.display().to_string()))
     };
     if let Some(first) = args.first() {
         app.ui.hint(first);

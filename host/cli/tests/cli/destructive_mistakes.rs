@@ -375,7 +375,7 @@ fn an_export_overwrites_only_files_of_an_export() {
     refused(
         &project,
         &["export", "."],
-        &["`./workloads/web.yaml` already exists and was not written by an export"],
+        &["`workloads/web.yaml` already exists and was not written by an export"],
     );
     assert_eq!(std::fs::read_to_string(project.path().join("workloads/web.yaml")).expect("it"), score);
     for _ in 0..2 {

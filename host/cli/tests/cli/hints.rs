@@ -327,6 +327,55 @@ fn files_and_keys_that_cannot_be_used() {
     insta::assert_snapshot!(public.replace_all(&transcript, "age1…"));
 }
 
+#[test]
+fn a_key_that_is_not_there_or_not_private_is_an_input_error() {
+    let project = shop();
+    project.run(&["up", "--yes"]).status(0);
+    let key = project.path().join(".purlin/key");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).expect("set");
+        let exposed = project.run(&["plan"]).status(2).err;
+        assert!(
+            exposed.contains("purlin/key` can be read by others (mode 0644)\nhint: run `chmod 600 "),
+            "{exposed}"
+        );
+    }
+    std::fs::remove_file(&key).expect("removed");
+    let lost = project.run(&["plan"]).status(2).err;
+    assert!(
+        lost.contains("purlin/key` is missing, and the state contains secrets encrypted for `age1"),
+        "{lost}"
+    );
+    let hint = "`\nhint: restore the key from its backup, or set `key` in purlin.yaml to the right one; \
+                nothing was changed\n";
+    assert!(lost.ends_with(hint), "{lost}");
+    let workspace = "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  key: {file: none.key}\n";
+    let fresh = Project::with(&[("app.yaml", DOCUMENTS), ("purlin.yaml", workspace)]);
+    let absent = fresh.run(&["up", "--yes"]).status(2).err;
+    assert!(absent.contains("error: there is no key file `"), "{absent}");
+    assert!(
+        absent.ends_with("hint: `purlin state key new FILE` creates a key; nothing was changed\n"),
+        "{absent}"
+    );
+}
+
+#[test]
+fn an_error_without_a_place_mentions_no_documents() {
+    let project = shop();
+    let unknown = project.run(&["driver", "inspect", "postgres"]).status(2).err;
+    assert_eq!(
+        unknown,
+        "error[driver]: there is no driver `postgres`\n = help: did you mean `purlin/postgres`?\n\n\
+         error: 1 error; nothing was done\n"
+    );
+    let missing = project.run(&["plan", "-f", "no-such-file.yaml"]).status(2);
+    assert!(missing.err.ends_with("\n\nerror: 1 error; nothing was done\n"), "{}", missing.err);
+    let json = project.run(&["plan", "-f", "no-such-file.yaml", "--format", "json"]).status(2).json();
+    assert_eq!(json["error"]["message"], "1 error; nothing was done");
+}
+
 #[cfg(unix)]
 fn private(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt as _;

@@ -107,7 +107,7 @@ fn init_overwrites_nothing() {
     let refused = project.run(&["init"]).status(2);
     assert_eq!(
         refused.err,
-        "error: `./platform/dns.yaml` already exists; nothing was written\n\
+        "error: `platform/dns.yaml` already exists; nothing was written\n\
          hint: `purlin init DIR` writes into another folder\n"
     );
     assert!(!project.path().join("purlin.yaml").exists());
@@ -115,6 +115,14 @@ fn init_overwrites_nothing() {
     let files = ["purlin.yaml", "platform/dns.yaml", "platform/postgres.yaml", "apps/web.yaml", ".gitignore"];
     let files = files.map(|file| format!("shop/{file}"));
     assert_eq!(written, serde_json::json!({"format": 1, "app": "shop", "files": files}));
+    let spaced = project.run(&["init", "my shop"]).status(0);
+    assert!(
+        spaced.err.contains(
+            "hint: `cd 'my shop' && purlin graph` shows the resources, `cd 'my shop' && purlin up`"
+        ),
+        "{}",
+        spaced.err
+    );
     let valid = project.run(&["validate", "shop"]).status(0);
     assert_eq!(
         (valid.out.as_str(), valid.err.as_str()),

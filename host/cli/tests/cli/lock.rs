@@ -149,6 +149,7 @@ fn files_that_are_no_drivers_are_recognised() {
         ),
         ("keyval.wasm", "`keyval.wasm` imports `wasi:keyval/", "unknown: not available to drivers"),
         ("acme/none", "no driver `acme/none`", ""),
+        ("postgres", "did you mean `purlin/postgres`?", ""),
     ] {
         let ran = project.run(&["driver", "inspect", file]).status(2);
         assert!(ran.err.contains(words), "{file}: {}", ran.err);

@@ -192,6 +192,50 @@ fn definition(driver: &str, inputs: &str) -> Project {
 }
 
 #[test]
+fn inputs_in_another_part_are_reported_with_the_right_one() {
+    for (inputs, message, help) in [
+        (
+            "values: {role: {}, role_password: x}",
+            "has no input `role_password`",
+            "`role_password` belongs under `inputs.secrets`",
+        ),
+        (
+            "values: {role: {}, role_password: {store: s, ref: r}}",
+            "has no input `role_password`",
+            "`role_password` belongs under `inputs.secret_refs`",
+        ),
+        (
+            "connection: {role_password: x}",
+            "has no input `connection.role_password`",
+            "`role_password` belongs under `inputs.secrets`",
+        ),
+        ("secrets: {role: {}}", "has no secret `role`", "`role` belongs under `inputs.values`"),
+        ("values: {password: x}", "has no input `password`", "`password` belongs under `inputs.connection`"),
+        (
+            "values: {server: {host: a, port: 1}}",
+            "has no input `server`",
+            "`host` and `port` belong under `inputs.connection`",
+        ),
+        (
+            "secrets: {role_password: {store: s, ref: r}}",
+            "the secret `role_password` is a map; `purlin/postgres` takes a string",
+            "`{store, ref}` belongs under `secret_refs`",
+        ),
+        (
+            "secrets: {role_password: {store: s, ref: r, version: '2'}}",
+            "the secret `role_password` is a map; `purlin/postgres` takes a string",
+            "`{store, ref}` belongs under `secret_refs`",
+        ),
+    ] {
+        let err = definition("purlin/postgres", &format!("    {inputs}\n")).run(&["validate"]).status(2).err;
+        let fault = err.split("\n\n").find(|fault| fault.contains(message));
+        assert!(fault.is_some_and(|fault| fault.ends_with(&format!("= help: {help}"))), "{inputs}: {err}");
+    }
+    let other = definition("purlin/postgres", "    secrets: {role_password: {store: s, ref: r, key: k}}\n");
+    assert!(!other.run(&["validate"]).status(2).err.contains("secret_refs"));
+}
+
+#[test]
 fn inputs_are_held_by_their_driver() {
     insta::assert_snapshot!(refused(&definition(
         "purlin/file",

@@ -29,6 +29,7 @@ spec:
     yaml: {{file: .kept.yml}}
     json: {{file: .kept.json}}
     lost: {{file: nowhere}}
+    gone: {{file: nowhere.yml}}
     env: {{env: SHOP_}}
     print: {{command: [printf, '%s', 'printed-{{ref}}']}}
     versions: {{command: [printf, 'of %s in %s\\r\\n', '{{ref}}', 'v{{version}}']}}
@@ -45,7 +46,7 @@ spec:
     acme/guests: {{source: {}, grants: {{secrets: [vault]}}}}
     purlin/echo:
       grants:
-        secrets: [folder, yaml, json, lost, env, print, versions, cat, script, impatient, missing, vault, wrong, blind, nobody]
+        secrets: [folder, yaml, json, lost, gone, env, print, versions, cat, script, impatient, missing, vault, wrong, blind, nobody]
 ",
             adversary().display()
         ),
@@ -225,9 +226,9 @@ fn refused(project: &Project, refs: &str) -> (String, Option<String>) {
     let report = ran.json();
     let faults = report["error"]["diagnostics"].as_array().expect("faults").clone();
     assert_eq!(faults.len(), 1, "{report:#}");
-    // The place of the reference, or of the definition if the error occurs while reading.
-    assert_eq!(faults[0]["file"], "login.yaml", "{report:#}");
-    assert!(matches!(faults[0]["line"].as_u64(), Some(3 | 9)), "{report:#}");
+    // The place of the reference.
+    let place = (&faults[0]["file"], &faults[0]["line"], &faults[0]["column"]);
+    assert_eq!(place, (&json!("login.yaml"), &json!(9), &json!(19)), "{report:#}");
     assert!(!project.has_state(), "no state is written");
     assert!(!ran.err.contains("printed-before") && !ran.err.contains("behind-the-wall"), "{}", ran.err);
     let message = faults[0]["message"].as_str().expect("a message");
@@ -243,6 +244,9 @@ fn unreadable_secrets_are_reported_with_store_reason_and_correction() {
         "{store: fodler, ref: x}",
         "{store: secluded, ref: PATH}",
         "{store: folder, ref: db/pasword}",
+        "{store: folder, ref: two-lines.txt}",
+        "{store: folder, ref: kept/db/password}",
+        "{store: folder, ref: kept/new}",
         "{store: folder, ref: db}",
         "{store: folder, ref: ../outside}",
         "{store: folder, ref: /etc/passwd}",
@@ -254,6 +258,8 @@ fn unreadable_secrets_are_reported_with_store_reason_and_correction() {
         "{store: folder, ref: large}",
         "{store: folder, ref: db/password, version: '1'}",
         "{store: lost, ref: x}",
+        "{store: lost, ref: nowhere/x}",
+        "{store: gone, ref: x}",
         "{store: yaml, ref: db/pasword}",
         "{store: yaml, ref: db/port}",
         "{store: yaml, ref: db/gone}",
@@ -261,6 +267,8 @@ fn unreadable_secrets_are_reported_with_store_reason_and_correction() {
         "{store: yaml, ref: list/2}",
         "{store: yaml, ref: db/password/x}",
         "{store: env, ref: DC}",
+        "{store: env, ref: SHOP_DB}",
+        "{store: env, ref: ELSEWHERE}",
         "{store: env, ref: DB, version: '1'}",
         "{store: print, ref: x, version: '1'}",
         "{store: versions, ref: x}",
@@ -286,6 +294,29 @@ fn unreadable_secrets_are_reported_with_store_reason_and_correction() {
     })
     .collect();
     insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn each_missing_secret_is_reported_once_at_its_reference() {
+    let project = project("{}");
+    project.write(
+        "deploy.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {one: {type: login}, \
+         two: {type: login}}\n",
+    );
+    let refs = "{p: {store: folder, ref: a}, q: {deep: {store: folder, ref: b}}}\n    \
+                connection: {password: {store: folder, ref: c}}";
+    define(&project, "purlin/echo", refs);
+    let report = run(&project, &["plan", "--format", "json"]).status(2).json();
+    let faults = report["error"]["diagnostics"].as_array().expect("faults");
+    let told: Vec<Value> =
+        faults.iter().map(|one| json!([one["line"], one["column"], one["help"]])).collect();
+    let expected = [
+        json!([9, 19, "write the secret into `kept/a`"]),
+        json!([9, 51, "write the secret into `kept/b`"]),
+        json!([10, 18, "write the secret into `kept/c`"]),
+    ];
+    assert_eq!(told, expected, "{report:#}");
 }
 
 #[test]
@@ -349,6 +380,29 @@ fn missing_grants_of_secrets_are_reported_without_reading_any() {
     let changes = steps.iter().flat_map(|step| step["changes"].as_array().expect("changes"));
     let change = changes.into_iter().find(|change| change["path"] == "/secrets/p").expect("a change");
     assert_eq!((&change["secret"], &change["unknown"]), (&json!(true), &json!(true)), "{change:#}");
+}
+
+#[test]
+fn an_unknown_driver_is_the_only_error() {
+    let project = project("{}");
+    define(&project, "echo", "{p: {store: folder, ref: no-such-secret}}");
+    for command in [&["validate"][..], &["plan"], &["up", "--yes"], &["driver", "inspect", "echo"]] {
+        let ran = run(&project, command).status(2);
+        assert!(ran.err.contains("error[driver]: there is no driver `echo`"), "{}", ran.err);
+        assert!(ran.err.contains("help: did you mean `purlin/echo`?\n"), "{}", ran.err);
+        assert!(ran.err.contains("error: 1 error") && !ran.err.contains("secret-store"), "{}", ran.err);
+    }
+    for (name, help) in [
+        ("ecko", "help: did you mean `purlin/echo`? Otherwise add it to purlin.yaml: `drivers: {ecko: {"),
+        ("guests", "help: did you mean `acme/guests`?\n"),
+        ("purlin/ecko", "help: did you mean `purlin/echo`?\n"),
+        ("purlin/nothing-like-it", "help: `purlin driver list` lists the drivers\n"),
+        ("acme/nobody", "help: add it to purlin.yaml: `drivers: {acme/nobody: {source: ./driver.wasm}}`\n"),
+    ] {
+        define(&project, name, "{}");
+        let ran = run(&project, &["plan"]).status(2);
+        assert!(ran.err.contains(help), "{name}: {}", ran.err);
+    }
 }
 
 #[test]

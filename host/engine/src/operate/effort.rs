@@ -66,7 +66,7 @@ impl Task<'_> {
         }
         let resolved = match (&record, &node, &plan.graph) {
             (None, Some(node), Some(graph)) => {
-                evaluate::known_inputs(graph, *node, &self.shared.node_values, &plan.vault).ok()
+                evaluate::known_inputs(graph, *node, &self.shared.node_values, plan).ok()
             }
             _ => None,
         };

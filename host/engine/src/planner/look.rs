@@ -49,7 +49,8 @@ impl Planner<'_> {
             return None;
         }
         let resolved = self.resolved.remove(&id).unwrap_or_else(|| self.evaluate(id));
-        let mut inputs = match resolved.and_then(|resolved| evaluate::inputs(node, resolved, self.vault)) {
+        let inputs = |resolved| evaluate::inputs(node, resolved, self.vault, &self.options.rules);
+        let mut inputs = match resolved.and_then(inputs) {
             Ok(inputs) => inputs,
             Err(errors) => {
                 match waits::for_values(&graph, id, &self.node_values) {

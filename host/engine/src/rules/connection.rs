@@ -5,7 +5,6 @@
 use purlin_model::Value;
 use purlin_model::driver::keywords::{property, replacing_part};
 use purlin_model::driver::{Inputs, Manifest};
-use purlin_schema::{Fault, Violation};
 use purlin_state::Record;
 
 use super::Rules;
@@ -31,36 +30,6 @@ impl Rules {
             None => {}
         }
     }
-}
-
-/// The help for values or secrets that a driver rejects but that it, or parts of them, accepts as
-/// its connection.
-pub(super) fn moved(
-    driver: &dyn Driver,
-    type_name: &str,
-    inputs: &Inputs,
-    violation: &Violation,
-) -> Option<String> {
-    let Fault::Unknown { name, .. } = &violation.fault else { return None };
-    let rules = &driver.manifest().schema(type_name)?.inputs;
-    let connection = property(rules, rules, "connection")?;
-    let is_taken = |name: &str| property(rules, connection, name).is_some();
-    let given = match violation.at.strip_suffix(&**name)? {
-        "/values/" => inputs.values.get(name),
-        "/secrets/" => inputs.secrets.get(name),
-        _ => return None,
-    };
-    let within = given.as_ref().map(Value::exposed).and_then(Value::as_map);
-    let names: Vec<&str> = match is_taken(name) {
-        true => vec![name],
-        false => within?.keys().map(|name| &**name).filter(|name| is_taken(name)).collect(),
-    };
-    let (last, first) = names.split_last()?;
-    let first = first.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    Some(match first.is_empty() {
-        true => format!("`{last}` belongs to `inputs.connection`"),
-        false => format!("{first} and `{last}` belong to `inputs.connection`"),
-    })
 }
 
 /// The part of a connection that identifies the system; null if there is none.

@@ -4,15 +4,16 @@
 use std::collections::HashSet;
 
 use purlin_graph::Node;
-use purlin_model::{Diagnostic, DocumentPart, Template, Value};
+use purlin_model::{Diagnostic, Template, Value};
 
 use super::SecretStores;
 use super::tree::{self, Leaf};
 use crate::rules::Rules;
 
 /// A fault for each store that a recipe of the graph names but that does not exist or is not
-/// granted to its driver, at the location of the recipe. Stores that are named by placeholders are
-/// checked once they are known.
+/// granted to its driver, at its place in the definition. Stores that are named by placeholders are
+/// checked once they are known. Recipes whose driver does not exist are skipped, since the driver
+/// itself is reported elsewhere.
 pub fn check<'a>(
     nodes: impl Iterator<Item = Node<'a>>,
     stores: &dyn SecretStores,
@@ -24,6 +25,7 @@ pub fn check<'a>(
         let recipe = node.recipe;
         if recipe.secret_refs.is_none() && recipe.connection.is_none()
             || !seen.insert(std::ptr::from_ref(recipe))
+            || !stores.knows_driver(&recipe.driver.name)
         {
             continue;
         }
@@ -47,10 +49,7 @@ pub fn check<'a>(
             tree::within(&outline(connection), &mut String::new(), &mut visit, &mut in_connection);
         }
         for (root, found) in [("secrets", found), ("connection", in_connection)] {
-            faults.extend(found.into_iter().map(|(place, fault)| {
-                let pointer = format!("/{root}{}", place.replace('.', "/"));
-                rules.at(fault, DocumentPart::Definition(&recipe.location), &pointer, false)
-            }));
+            faults.extend(tree::placed(found, root, rules, &recipe.location));
         }
     }
     faults

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Location, Map, Value};
+use purlin_model::{Diagnostic, DocumentPart, Location, Map, Value};
 
 use super::{SecretFault, SecretRef, Vault};
+use crate::rules::Rules;
 
 /// A leaf of the tree.
 pub(super) enum Leaf {
@@ -52,12 +53,13 @@ pub(crate) fn wanted(refs: &Value) -> Vec<SecretRef> {
 /// known yet becomes unknown and secret.
 ///
 /// # Errors
-/// Each leaf whose secret the driver cannot have, at the location of the definition.
+/// Each leaf whose secret the driver cannot have, at its place in the definition.
 pub(crate) fn resolve(
     refs: &Value,
     driver: &str,
     vault: &Vault,
-    location: &Location,
+    rules: &Rules,
+    definition: &Location,
 ) -> Result<Value, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut visit = |place: Place<'_>, leaf: Leaf| match leaf {
@@ -70,7 +72,7 @@ pub(crate) fn resolve(
     let resolved = walk(refs, &mut String::new(), &mut visit, &mut faults);
     match faults.is_empty() {
         true => Ok(resolved),
-        false => Err(faults.into_iter().map(|(_, fault)| fault.at(location)).collect()),
+        false => Err(placed(faults, "secrets", rules, definition)),
     }
 }
 
@@ -90,12 +92,13 @@ pub(crate) fn wanted_in(connection: &Value) -> Vec<SecretRef> {
 /// A connection with the store secrets in place of `{store, ref, version}`.
 ///
 /// # Errors
-/// Each secret that the driver cannot have, at the location of the definition.
+/// Each secret that the driver cannot have, at its place in the definition.
 pub(crate) fn resolve_in(
     connection: Value,
     driver: &str,
     vault: &Vault,
-    location: &Location,
+    rules: &Rules,
+    definition: &Location,
 ) -> Result<Value, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut visit = |place: Place<'_>, leaf: Leaf| match leaf {
@@ -107,8 +110,22 @@ pub(crate) fn resolve_in(
     let resolved = within(&connection, &mut String::new(), &mut visit, &mut faults);
     match faults.is_empty() {
         true => Ok(resolved),
-        false => Err(faults.into_iter().map(|(_, fault)| fault.at(location)).collect()),
+        false => Err(placed(faults, "connection", rules, definition)),
     }
+}
+
+/// The faults of leaves, each at its leaf in the part of `inputs` that a pointer calls `root`.
+pub(super) fn placed(
+    faults: Vec<(String, Diagnostic)>,
+    root: &str,
+    rules: &Rules,
+    definition: &Location,
+) -> Vec<Diagnostic> {
+    let at_leaf = |(place, fault): (String, Diagnostic)| {
+        let pointer = format!("/{root}{}", place.replace('.', "/"));
+        rules.at(fault, DocumentPart::Definition(definition), &pointer, false)
+    };
+    faults.into_iter().map(at_leaf).collect()
 }
 
 /// A connection with unknown values in place of its secrets.
@@ -157,7 +174,7 @@ pub(super) fn within(
         Value::Map(map) if is_reference(map) => match reference(map).and_then(|leaf| visit(place, leaf)) {
             Ok(value) => value,
             Err(fault) => {
-                faults.push((place.clone(), *fault));
+                faults.push((place.clone(), named(*fault, "connection", place)));
                 Value::Null
             }
         },
@@ -175,7 +192,7 @@ pub(super) fn within(
 
 /// Whether a map names a store secret: it has `store`, `ref` and possibly `version`, and nothing
 /// else.
-fn is_reference(map: &Map) -> bool {
+pub(crate) fn is_reference(map: &Map) -> bool {
     let known = map.keys().all(|key| matches!(&**key, "store" | "ref" | "version"));
     known && map.get("store").is_some() && map.get("ref").is_some()
 }
@@ -213,7 +230,7 @@ pub(super) fn walk(
     match value {
         Value::Map(map) => match leaf(map).filter(|_| !place.is_empty()) {
             Some(leaf) => leaf.and_then(|leaf| visit(place, leaf)).unwrap_or_else(|fault| {
-                faults.push((place.clone(), named(*fault, place)));
+                faults.push((place.clone(), named(*fault, "secret_refs", place)));
                 Value::Null
             }),
             None => {
@@ -233,7 +250,7 @@ pub(super) fn walk(
         Value::Unknown(_) => Value::unknown().into_secret(),
         other => {
             let fault = wrong(format!("is {}, not a reference", other.kind()));
-            faults.push((place.clone(), named(*fault, place)));
+            faults.push((place.clone(), named(*fault, "secret_refs", place)));
             Value::Null
         }
     }
@@ -260,9 +277,9 @@ fn wrong(what: impl Into<String>) -> Box<Diagnostic> {
     Box::new(fault.help("write `{store: NAME, ref: NAME}` or `{value: TEXT}`"))
 }
 
-fn named(fault: Diagnostic, place: &str) -> Diagnostic {
+fn named(fault: Diagnostic, root: &str, place: &str) -> Diagnostic {
     match fault.code {
-        "secret-ref" => Diagnostic { message: format!("`secret_refs{place}` {}", fault.message), ..fault },
+        "secret-ref" => Diagnostic { message: format!("`{root}{place}` {}", fault.message), ..fault },
         _ => fault,
     }
 }

@@ -230,6 +230,16 @@ async fn unreadable_secrets_are_reported_at_their_definition_first() {
 }
 
 #[tokio::test]
+async fn faulty_references_in_a_connection_are_named() {
+    let platform = Platform::with(FULL);
+    let inputs = "  inputs: {connection: {key: {store: vault, ref: '${params.none}'}}}\n  criteria: [{}]";
+    let documents = documents(&[("a", "none: ''")], &[]).replacen("  criteria: [{}]", inputs, 1);
+    let errors = platform.refused(&documents, options(&Scripted::with(&[]))).await;
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert_eq!(errors[0].message, "`connection.key` has an empty `ref`");
+}
+
+#[tokio::test]
 async fn without_a_grant_nothing_is_read() {
     let platform = Platform::with(FULL);
     let stores = Scripted::with(&[("a", WORD)]);

@@ -6,6 +6,7 @@ use purlin_model::{Diagnostic, DirGrant, DriverConfig, Location};
 use purlin_sandbox::{CallError, LoadError};
 
 use super::pinned::Unapproved;
+use super::{is_ours, without_publisher};
 
 /// Why a driver is not available.
 #[derive(Debug)]
@@ -121,15 +122,11 @@ impl Missing {
     }
 
     fn explain(&self, name: &str, fault: Diagnostic) -> Box<Diagnostic> {
-        let add = format!("dd it to purlin.yaml: `drivers: {{{name}: {{source: ./driver.wasm}}}}`");
         Box::new(match self {
             Self::Unknown { .. } if is_of_terraform(name) => fault
                 .fact("Purlin has no Terraform runner")
                 .help("name a driver that provisions this itself (`purlin driver list` lists the drivers), or write one with `purlin driver new`"),
-            Self::Unknown { near: Some(near) } => {
-                fault.help(format!("did you mean `{near}`? Otherwise a{add}"))
-            }
-            Self::Unknown { near: None } => fault.help(format!("a{add}")),
+            Self::Unknown { near } => fault.help(near_or_add(name, near.as_deref())),
             Self::Oci(_) => fault.help("fetch the component, and name its file as `source`"),
             Self::Unusable { error: LoadError::Read { .. }, .. } | Self::Folder { .. } => {
                 fault.help("`source` is a path from the folder of purlin.yaml")
@@ -168,6 +165,18 @@ pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
         "`{}` is named `{claimed}`, but is not the driver that comes with Purlin under this name",
         file.display()
     )
+}
+
+/// The help for a name that no driver has, with the nearest name of a driver.
+fn near_or_add(name: &str, near: Option<&str>) -> String {
+    let add = format!("dd it to purlin.yaml: `drivers: {{{name}: {{source: ./driver.wasm}}}}`");
+    match near {
+        // No other driver may have a name of ours.
+        Some(near) if is_ours(name) || without_publisher(near) == name => format!("did you mean `{near}`?"),
+        Some(near) => format!("did you mean `{near}`? Otherwise a{add}"),
+        None if is_ours(name) => "`purlin driver list` lists the drivers".to_owned(),
+        None => format!("a{add}"),
+    }
 }
 
 /// Whether the user is probably looking for a driver for Terraform.

@@ -247,7 +247,20 @@ impl Registry {
         let known = self.configured.iter().filter(|(_, config)| config.source.is_some());
         let known = known.map(|(name, _)| &**name).filter(|known| *known != name);
         let known: Vec<&str> = known.chain(purlin_builtin::drivers().iter().map(|b| b.name)).collect();
-        Missing::Unknown { near: nearest(name, known).map(str::to_owned) }
+        let near = match name.contains('/') {
+            true => nearest(name, known),
+            // Perhaps only the publisher is missing.
+            false => nearest(name, known.iter().copied().map(without_publisher))
+                .and_then(|near| known.iter().copied().find(|known| without_publisher(known) == near)),
+        };
+        Missing::Unknown { near: near.map(str::to_owned) }
+    }
+
+    /// Whether there is a driver with this name, usable or not.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        let name = canonical(name);
+        let has_source = |config: &DriverConfig| config.source.is_some();
+        built_in(name).is_some() || self.configured.get(name).is_some_and(has_source)
     }
 
     /// Loads the components of a file or a folder. With a lock, only approved components are
@@ -328,6 +341,16 @@ impl Candidates {
 /// Publishers whose drivers are built in. No other component may use their names.
 const OURS: [&str; 2] = ["purlin/", "humanitec/"];
 
+/// `NAME` of `ORG/NAME`.
+fn without_publisher(name: &str) -> &str {
+    name.split_once('/').map_or(name, |(_, own)| own)
+}
+
+/// Whether a name belongs to a publisher of built-in drivers.
+fn is_ours(name: &str) -> bool {
+    OURS.iter().any(|ours| name.to_lowercase().starts_with(ours))
+}
+
 /// Checks that neither the component's name in the workspace nor the one in its manifest belongs to
 /// a publisher of built-in drivers, unless it is that very component.
 ///
@@ -342,8 +365,7 @@ fn check_claim(file: &Path, name: &str, manifest: &Manifest, digest: &str) -> Re
 
 /// The reserved name that a component uses although it is not built in.
 fn claim(name: &str, manifest: &Manifest, digest: &str) -> Option<String> {
-    let is_ours = |name: &&str| OURS.iter().any(|ours| name.to_lowercase().starts_with(ours));
-    let claimed = [&*manifest.name, name].into_iter().find(is_ours)?;
+    let claimed = [&*manifest.name, name].into_iter().find(|name| is_ours(name))?;
     let came_with_us = |built_in: &purlin_builtin::Builtin| pinned::digest(built_in.wasm).hex() == digest;
     (!purlin_builtin::drivers().iter().any(came_with_us)).then(|| claimed.to_owned())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use purlin_model::DriverSource;
 use purlin_sandbox::{Driver, DriverSetup, Source};
 
-use super::missing::phrase;
+use super::missing::{Missing, phrase};
 use super::{Registry, canonical};
 use crate::{Error, Purlin};
 
@@ -35,8 +35,10 @@ impl Registry {
     }
 
     async fn single(&self, name: &str) -> Result<Driver, Error> {
-        let missing =
-            |missing: super::Missing| Error::Component(format!("no driver `{name}`: {}", missing.in_short()));
+        let missing = |missing: Missing| match missing {
+            Missing::Unknown { .. } => Error::Documents(vec![*missing.diagnostic(name, None, None)]),
+            _ => Error::Component(format!("no driver `{name}`: {}", missing.in_short())),
+        };
         let mut found = self.candidates(name).await.map_err(missing)?.drivers.into_iter();
         found.next().ok_or_else(|| Error::Component(format!("no driver `{name}`")))
     }

@@ -113,9 +113,7 @@ impl Prepared {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| {
-                SecretFault::new(format!("`{program}` cannot be run: {}", purlin_files::reason(&error)))
-            })?;
+            .map_err(|error| cannot_run(program, &error))?;
         let deadline = Instant::now() + self.time;
         let printed = listen(child.stdout.take(), LARGEST + 1);
         let complained = listen(child.stderr.take(), COMPLAINT);
@@ -131,12 +129,25 @@ impl Prepared {
         if !status.success() {
             let complaint = receive(&complained, deadline.min(Instant::now() + REST));
             let complaint = complaint.map(|stderr| complaint_of(&stderr, &printed)).unwrap_or_default();
-            return Err(SecretFault::new(format!("`{program}` ended with {status}{complaint}")));
+            let fault = SecretFault::new(format!("`{program}` ended with {status}{complaint}"));
+            return Err(fault
+                .help(format!("if `{program}` does not find the secret, add it there, or correct `ref`")));
         }
         if printed.len() > LARGEST {
             return Err(too_large());
         }
         text(&printed)
+    }
+}
+
+fn cannot_run(program: &str, error: &std::io::Error) -> SecretFault {
+    let fault = SecretFault::new(format!("`{program}` cannot be run: {}", purlin_files::reason(error)));
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            fault.help("`command` names a program in `PATH`, or by its path from the folder of purlin.yaml")
+        }
+        std::io::ErrorKind::PermissionDenied => fault.help("make the file executable"),
+        _ => fault,
     }
 }
 

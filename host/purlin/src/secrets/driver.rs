@@ -53,7 +53,8 @@ pub(super) async fn read(
     let silence = tracing::subscriber::NoSubscriber::default();
     let found = driver.read(&call, look).with_subscriber(silence).await;
     let Some(found) = found.map_err(|error| failed(name, error))? else {
-        return Err(SecretFault::new(format!("its driver `{name}` reports that there is no such secret")));
+        let fault = SecretFault::new(format!("its driver `{name}` reports that there is no such secret"));
+        return Err(fault.help("add the secret where the driver looks for it, or correct `ref`"));
     };
     match found.state.outputs.get(OUTPUT).as_ref().map(Value::exposed) {
         Some(Value::String(text)) => Ok(SecretString::from(&**text)),

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use purlin_engine::{SecretFault, SecretRef};
+use purlin_expression::nearest;
 use secrecy::SecretString;
+
+use super::or_near;
 
 /// The variable with the prefix and this name.
 pub(super) fn read(
@@ -16,6 +19,17 @@ pub(super) fn read(
     let name = format!("{prefix}{}", secret.name);
     match variables.get(&name) {
         Some(value) => Ok(SecretString::from(value.as_str())),
-        None => Err(SecretFault::new(format!("the environment variable `{name}` is not set to any text"))),
+        None => {
+            let fault = SecretFault::new(format!("the environment variable `{name}` is not set to any text"));
+            let near = near(prefix, variables, &secret.name);
+            Err(fault.help(or_near(near, &format!("set `{name}` to the secret"))))
+        }
     }
+}
+
+/// The `ref` of a variable that is probably meant.
+fn near<'a>(prefix: &str, variables: &'a BTreeMap<String, String>, name: &'a str) -> Option<&'a str> {
+    // `ref` may repeat the prefix.
+    let own = name.strip_prefix(prefix).filter(|_| variables.contains_key(name));
+    own.or_else(|| nearest(name, variables.keys().filter_map(|known| known.strip_prefix(prefix))))
 }

@@ -32,7 +32,11 @@ pub(super) fn read(text: &[u8], path: &Path, name: &str) -> Result<SecretString,
             }
             Value::List(items) => {
                 let item = key.parse().ok().and_then(|index: usize| items.get(index));
-                item.ok_or_else(|| missing(None))?
+                item.ok_or_else(|| missing(Some("the items of a list are numbered from `0`".to_owned())))?
+            }
+            Value::Null => return Err(missing(Some("there are no keys there".to_owned()))),
+            Value::String(_) if !passed.is_empty() => {
+                return Err(missing(Some(format!("did you mean `{passed}`?"))));
             }
             _ => return Err(missing(None)),
         };

@@ -268,10 +268,7 @@ fn find(provider: &KeyProvider, expected: Option<&str>) -> Result<Option<Key>, E
                 None if path.exists() => read_file(path)?,
                 None => match (provider, expected) {
                     (KeyProvider::Generate(_), None) => return Ok(None),
-                    (KeyProvider::Generate(_), Some(recipient)) => {
-                        return Err(Error::KeyMissing { path: path.clone(), recipient: recipient.into() });
-                    }
-                    _ => read_file(path)?,
+                    _ => return Err(missing(path, expected)),
                 },
             }
         }
@@ -281,6 +278,15 @@ fn find(provider: &KeyProvider, expected: Option<&str>) -> Result<Option<Key>, E
             Err(Error::WrongKey { origin: provider.origin(), expected: expected.into(), given: key.name })
         }
         _ => Ok(Some(key)),
+    }
+}
+
+/// The error for a key file that is not there. `expected` is the key that secrets are encrypted for.
+fn missing(path: &Path, expected: Option<&str>) -> Error {
+    match (path.metadata(), expected) {
+        (Err(error), _) if error.kind() != ErrorKind::NotFound => Error::io("read the key file", path)(error),
+        (_, Some(recipient)) => Error::KeyMissing { path: path.to_owned(), recipient: recipient.to_owned() },
+        (_, None) => Error::NoKey { path: path.to_owned() },
     }
 }
 
@@ -313,8 +319,12 @@ mod tests {
             assert!(matches!(error, Error::KeyExposed { mode: 0o640, .. }), "{error}");
         }
         std::fs::remove_file(&path).expect("removed");
-        let error = Keyring::open(&KeyProvider::Generate(path), &vault).expect_err("lost");
-        assert!(matches!(&error, Error::KeyMissing { recipient, .. } if *recipient == name), "{error}");
+        for provider in [KeyProvider::Generate(path.clone()), KeyProvider::File(path.clone())] {
+            let error = Keyring::open(&provider, &vault).expect_err("lost");
+            assert!(matches!(&error, Error::KeyMissing { recipient, .. } if *recipient == name), "{error}");
+        }
+        let error = Keyring::open(&KeyProvider::File(path), &folder.path().join("none")).expect_err("none");
+        assert!(matches!(&error, Error::NoKey { .. }) && error.is_input(), "{error}");
     }
 
     #[test]

@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let files = files_of(language, &kit, &name).into_iter();
     let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
     let taken: Vec<String> =
-        files::conflicts(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
+        files::conflicts(&files).into_iter().map(|path| format!("`{}`", text::path(path))).collect();
     if let Some(first) = taken.first() {
         let others = match taken.len() {
             1 => " already exists".to_owned(),
@@ -108,14 +108,14 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         written
             .and_then(|()| files::write_once(path, content))
-            .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))?;
+            .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(path)), &error))?;
         app.ui.data(&format!("{}\n", text::line(&input::short(path, Path::new(".")).display().to_string())));
     }
     app.ui.note(&format!("{name} needs {}", kit.needs));
     let file = name.file();
     app.ui.hint(&format!(
         "`cd {}`, then `purlin driver build` makes {file}, `purlin driver check {file}` tries it, and `purlin up app.yaml` uses it",
-        args.folder.display()
+        text::shell_word(&args.folder.display().to_string())
     ));
     Ok(Status::Done)
 }

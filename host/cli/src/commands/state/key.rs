@@ -201,7 +201,7 @@ fn read(path: &Path) -> Result<String, Failure> {
             return Err(Failure::input(format!(
                 "the key file `{name}` can be read by others (mode {mode:04o})"
             ))
-            .hint(format!("run `chmod 600 {name}`")));
+            .hint(format!("run `chmod 600 {}`", text::shell_word(&name))));
         }
     }
     std::fs::read_to_string(path)
