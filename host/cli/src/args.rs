@@ -29,7 +29,7 @@ pub(crate) struct Global {
     pub(crate) quiet: bool,
 
     /// Run up to N driver calls at once [default: the workspace's, else 32].
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true)]
     pub(crate) parallelism: Option<NonZeroUsize>,
 
     /// Wait up to this long for another deployment of the same environment, such as `30s` or `5m`

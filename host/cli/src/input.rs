@@ -39,12 +39,48 @@ pub(crate) struct ValidDocuments {
     pub(crate) documents: Documents,
     pub(crate) sources: SourceMap,
     pub(crate) workspace: Workspace,
+    /// The note that they are only a part of the project, if they are.
+    only_read: Option<String>,
 }
 
 impl ValidDocuments {
     /// Converts an error of the host about these documents.
-    pub(crate) fn failure(&self, error: purlin_host::Error) -> Failure {
+    pub(crate) fn failure(&self, mut error: purlin_host::Error) -> Failure {
+        if let purlin_host::Error::Documents(faults) = &mut error {
+            add_only_read(faults, self.only_read.as_deref());
+        }
         Failure::host(error, &self.sources)
+    }
+}
+
+/// The note that only a part of the project was read; `None` if all of it was.
+pub(crate) fn only_read(args: &DocumentArgs, app: &App) -> Option<String> {
+    const FEW: usize = 8;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let named = args.named();
+    let project = real(&default_catalog(app));
+    let is_all = |path: &PathBuf| path.join(WORKSPACE_FILE).is_file() || project.starts_with(real(path));
+    if named.iter().any(is_all) {
+        return None;
+    }
+    let names = named.iter().map(|path| match path.as_os_str() == "-" {
+        true => "standard input".to_owned(),
+        false => format!("`{}`", text::path(path)),
+    });
+    let names: Vec<String> = names.collect();
+    let (last, others) = names.split_last()?;
+    Some(match others.len() {
+        0 => format!("only {last} was read"),
+        1..FEW => format!("only {} and {last} were read", others.join(", ")),
+        _ => "only the named files and folders were read".to_owned(),
+    })
+}
+
+/// Adds the note of [`only_read`] to the first resource without a definition: a file that was not read
+/// may contain the definition.
+pub(crate) fn add_only_read(faults: &mut [Diagnostic], only_read: Option<&str>) {
+    if let Some(fault) = faults.iter_mut().find(|fault| fault.code == "no-match") {
+        fault.notes.extend(only_read.map(str::to_owned));
     }
 }
 
@@ -69,7 +105,8 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
         inputs.push(if bundle.is_some() { Input::Catalog(folder) } else { Input::Path(folder) });
     }
     inputs.extend(bundle);
-    let loaded = read(&inputs, args, app)?;
+    let mut loaded = read(&inputs, args, app)?;
+    suggest_options(&mut loaded, args, app.command);
     if loaded.workspace.is_some() || loaded.has_errors() {
         return Ok(loaded);
     }
@@ -81,6 +118,31 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
             read(&inputs, args, app)
         }
         None => Ok(loaded),
+    }
+}
+
+/// Suggests an option for an argument that names no file and looks like the name of a resource.
+fn suggest_options(loaded: &mut Loaded, args: &DocumentArgs, command: &str) {
+    for path in &args.paths {
+        let name = text::path(path);
+        if name.contains('/') || documents::is_document_name(&name) || path.exists() {
+            continue;
+        }
+        let help = match command {
+            "outputs" => "`purlin outputs --raw KEY.OUTPUT` prints one output".to_owned(),
+            "plan" | "up" | "graph" | "destroy" | "refresh" => {
+                format!("`--target {name}` selects a resource")
+            }
+            _ => continue,
+        };
+        let is_missing = |fault: &&mut Diagnostic| {
+            let is_here = fault.location.as_ref().is_some_and(|place| *place.file == *name);
+            let has_near = fault.help.as_ref().is_some_and(|help| help.starts_with("did you mean"));
+            fault.code == "unreadable-file" && is_here && !has_near
+        };
+        if let Some(fault) = loaded.diagnostics.iter_mut().find(is_missing) {
+            fault.help = Some(help);
+        }
     }
 }
 
@@ -264,7 +326,7 @@ pub(crate) async fn given_from(
     recall(&mut loaded, args, &workspace, app).await?;
     let documents = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;
     show(&documents.remarks, &sources, app);
-    Ok(ValidDocuments { documents, sources, workspace })
+    Ok(ValidDocuments { documents, sources, workspace, only_read: only_read(args, app) })
 }
 
 /// Warns if the documents request nothing. Deploying such documents is an error.
@@ -584,10 +646,22 @@ pub(crate) async fn hint_at_others(place: &Place, app: &App) -> Result<(), Failu
     let mut others = place.purlin.environments().await.map_err(Failure::without_sources)?;
     // An environment with nothing but a history is recorded, too.
     others.retain(|environment| *environment != place.environment());
+    if let Some(near) = near(&place.environment(), &others) {
+        app.ui.hint(&format!("did you mean `{near}`?"));
+    }
     if !others.is_empty() {
         let names: Vec<String> = others.iter().map(ToString::to_string).collect();
         app.ui
             .hint(&format!("the state has {}; name one with `--env`, `--app` and `--org`", names.join(", ")));
     }
     Ok(())
+}
+
+/// The option that leads to the recorded environment whose name this one most likely misspells.
+fn near(own: &Environment, others: &[Environment]) -> Option<String> {
+    let is_env = |other: &&Environment| other.app == own.app && is_slip(&own.env, &other.env);
+    let is_app = |other: &&Environment| other.env == own.env && is_slip(&own.app, &other.app);
+    let mut of_org = others.iter().filter(|other| other.org == own.org);
+    let env = of_org.clone().find(is_env).map(|other| format!("--env {}", other.env));
+    env.or_else(|| of_org.find(is_app).map(|other| format!("--app {}", other.app)))
 }

@@ -9,8 +9,21 @@ use crate::text;
 /// How many resources are listed.
 const SHOWN: usize = 8;
 
+/// How many spellings are suggested.
+const SPELLED: usize = 4;
+
 /// The failure for wrong names given to a run.
 pub(crate) fn failure(names: &[(Role, Misnamed)]) -> Failure {
+    let listing = "`purlin graph` shows the keys of the documents, `purlin state list` those of the state";
+    failure_in(names, "the documents or the state", listing)
+}
+
+/// The failure for wrong names given to a command that reads no state.
+pub(crate) fn failure_of_documents(names: &[(Role, Misnamed)]) -> Failure {
+    failure_in(names, "the documents", "`purlin graph` shows the keys")
+}
+
+fn failure_in(names: &[(Role, Misnamed)], place: &str, listing: &str) -> Failure {
     let mut messages = Vec::new();
     let mut hints = Vec::new();
     for (role, wrong) in names {
@@ -33,15 +46,12 @@ pub(crate) fn failure(names: &[(Role, Misnamed)]) -> Failure {
                 });
             }
             (true, _) => {
-                messages.push(format!("{named} names no resource of the documents or the state"));
-                hints.push(did_you_mean(wrong).unwrap_or_else(|| {
-                    "`purlin graph` shows the keys of the documents, `purlin state list` those of the state"
-                        .to_owned()
-                }));
+                messages.push(format!("{named} names no resource of {place}"));
+                hints.push(did_you_mean(wrong).unwrap_or_else(|| listing.to_owned()));
             }
             (false, _) => {
                 messages.push(several(&named, wrong));
-                hints.push("write the key in full".to_owned());
+                hints.push(spelled(wrong));
             }
         }
     }
@@ -55,7 +65,7 @@ pub(crate) fn unrequested(wrong: &Misnamed) -> Failure {
     match wrong.fits.is_empty() {
         true => Failure::input(format!("no document asks for `{name}`"))
             .hint(did_you_mean(wrong).unwrap_or_else(|| "`purlin graph` shows the keys".to_owned())),
-        false => Failure::input(several(&format!("`{name}`"), wrong)).hint("write the key in full"),
+        false => Failure::input(several(&format!("`{name}`"), wrong)).hint(spelled(wrong)),
     }
 }
 
@@ -66,13 +76,23 @@ pub(crate) fn unrecorded(wrong: &Misnamed, environment: &str) -> Failure {
         true => Failure::input(format!("nothing is recorded as `{name}` in {environment}")).hint(
             did_you_mean(wrong).unwrap_or_else(|| "`purlin state list` lists the resources".to_owned()),
         ),
-        false => Failure::input(several(&format!("`{name}`"), wrong)).hint("write the key in full"),
+        false => Failure::input(several(&format!("`{name}`"), wrong)).hint(spelled(wrong)),
     }
 }
 
 fn several(named: &str, wrong: &Misnamed) -> String {
     let count = wrong.fits.len();
     format!("{named} names {count} resources: {}", listed(&wrong.fits))
+}
+
+/// Names that stand for only one of the resources.
+fn spelled(wrong: &Misnamed) -> String {
+    let names = wrong.fits.iter().take(SPELLED).map(|key| wrong.spelling(key));
+    match alternatives(names) {
+        Some(names) if wrong.fits.len() <= SPELLED => format!("write {names}"),
+        Some(names) => format!("write a longer name, such as {names}"),
+        None => "write the key in full".to_owned(),
+    }
 }
 
 fn did_you_mean(wrong: &Misnamed) -> Option<String> {

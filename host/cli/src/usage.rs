@@ -71,7 +71,9 @@ fn describe(error: &clap::Error, line: &Line) -> Failure {
             let allowed = strings(error, ContextKind::ValidValue);
             let failure = match (value.is_empty(), allowed.is_empty()) {
                 (true, true) => {
-                    return Failure::input(format!("{named} needs a value")).hint(line.usage());
+                    let form = argument.as_deref().map(written).unwrap_or_default();
+                    return Failure::input(format!("{named} needs a value"))
+                        .hint(format!("use it as {form}"));
                 }
                 (true, false) => Failure::input(format!("{named} needs a value: {}", listed(&allowed, "or"))),
                 (false, true) => Failure::input(format!("{named} cannot be `{}`", text::line(&value))),
@@ -86,23 +88,7 @@ fn describe(error: &clap::Error, line: &Line) -> Failure {
                 _ => failure,
             }
         }
-        ErrorKind::ValueValidation => {
-            let value = text::line(&value).into_owned();
-            let cause = error.source();
-            match cause.and_then(|cause| cause.downcast_ref::<ParseIntError>()).map(ParseIntError::kind) {
-                Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => {
-                    Failure::input(format!("{named} takes a smaller number than `{value}`"))
-                }
-                Some(IntErrorKind::Zero) => {
-                    Failure::input(format!("{named} takes a whole number of 1 or more, not `{value}`"))
-                }
-                Some(_) => Failure::input(format!("{named} takes a whole number, not `{value}`")),
-                None => {
-                    let cause = cause.map(ToString::to_string).unwrap_or_default();
-                    Failure::input(format!("{named} cannot be `{value}`: {cause}"))
-                }
-            }
-        }
+        ErrorKind::ValueValidation => invalid(error, &named, &text::line(&value), line),
         ErrorKind::ArgumentConflict => {
             let mut others = strings(error, ContextKind::PriorArg);
             others.iter_mut().for_each(|other| *other = bare(other));
@@ -120,6 +106,27 @@ fn describe(error: &clap::Error, line: &Line) -> Failure {
         ErrorKind::InvalidUtf8 => Failure::input("an argument is not UTF-8"),
         _ => Failure::input("the command line cannot be understood").hint(line.help()),
     }
+}
+
+/// The failure for a value that the option's type rejects.
+fn invalid(error: &clap::Error, named: &str, value: &str, line: &Line) -> Failure {
+    let cause = error.source();
+    let number = cause.and_then(|cause| cause.downcast_ref::<ParseIntError>());
+    Failure::input(match number.map(ParseIntError::kind) {
+        Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => {
+            format!("{named} takes a smaller number than `{value}`")
+        }
+        Some(IntErrorKind::Zero) => format!("{named} takes a whole number of 1 or more, not `{value}`"),
+        Some(_) if value.starts_with('-') => {
+            let least = if line.takes_zero(named.trim_matches('`')) { 0 } else { 1 };
+            format!("{named} takes a whole number of {least} or more, not `{value}`")
+        }
+        Some(_) => format!("{named} takes a whole number, not `{value}`"),
+        None => {
+            let cause = cause.map(ToString::to_string).unwrap_or_default();
+            format!("{named} cannot be `{value}`: {cause}")
+        }
+    })
 }
 
 fn unknown_option(word: &str, line: &Line) -> Failure {
@@ -163,8 +170,29 @@ fn missing(arguments: &[String], line: &Line) -> Failure {
         return Failure::input("`purlin apply` needs a plan that `purlin plan --out FILE` wrote")
             .hint("`purlin up` plans and applies in one step");
     }
-    let names: Vec<String> = arguments.iter().map(|argument| bare(argument)).collect();
-    Failure::input(format!("`{}` needs {}", line.called(), join(&names, "and"))).hint(line.usage())
+    let names: Vec<String> = arguments.iter().map(|argument| written(argument)).collect();
+    let allowed = match arguments {
+        [only] => line.possible(bare(only).trim_matches('`')),
+        _ => Vec::new(),
+    };
+    let message = format!("`{}` needs {}", line.called(), join(&names, "and"));
+    let failure = Failure::input(match allowed.is_empty() {
+        true => message,
+        false => format!("{message}: {}", listed(&allowed, "or")),
+    });
+    // The usage shows no options.
+    match arguments.iter().all(|argument| argument.starts_with('-')) {
+        true => failure.hint(line.help()),
+        false => failure.hint(line.usage()),
+    }
+}
+
+/// `--format <FORMAT>` as `` `--format FORMAT` ``, and `<KEY>` as `KEY`.
+fn written(argument: &str) -> String {
+    match argument.starts_with('-') {
+        true => format!("`{}`", argument.replace(['<', '>'], "").trim_end_matches('.')),
+        false => bare(argument),
+    }
 }
 
 /// `--format <FORMAT>` as `` `--format` ``, and `<KEY>` as `KEY`.

@@ -24,7 +24,7 @@ use crate::manifest::Draft;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
 use crate::resource_type::Written;
-use crate::walk::{Collector, KeptFiles, Source, WORKSPACE_FILE};
+use crate::walk::{self, Collector, KeptFiles, Source, WORKSPACE_FILE};
 use crate::yaml::{self, Document};
 use assemble::Assembly;
 pub use stored::{SourceText, load_sources};
@@ -448,7 +448,7 @@ fn read_document(
         }
         Format::Workspace => match crate::workspace::read(reader, root, &source.folder) {
             Some(workspace) if source.governs => read.pieces.push(Piece::Workspace(Box::new(workspace))),
-            Some(workspace) => reader.report(misplaced_workspace(&workspace.location)),
+            Some(workspace) => reader.report(misplaced_workspace(source, &workspace.location)),
             None => {}
         },
         Format::Bundle(form) => {
@@ -474,11 +474,23 @@ fn read_document(
     }
 }
 
-fn misplaced_workspace(place: &Location) -> Diagnostic {
+fn misplaced_workspace(source: &Source, place: &Location) -> Diagnostic {
     let message = format!("a Workspace has no effect here: it is the file `{WORKSPACE_FILE}` of the folder");
-    Diagnostic::error("misplaced-document", message).at(place).help(format!(
-        "move it into the `{WORKSPACE_FILE}` at the top, or name this folder or file to work with it"
-    ))
+    let folder = walk::display(&source.folder);
+    let has_name = is_workspace_file(source);
+    let is_above = source.folder.ancestors().skip(1).any(walk::holds_workspace_file);
+    let help = match source.named_at {
+        Some(_) => "name a Score file, which begins with `apiVersion: score.dev/v1b1`".to_owned(),
+        None if has_name && is_above => format!(
+            "move it into the `{WORKSPACE_FILE}` at the top, or name this folder or file to work with it"
+        ),
+        None if has_name => format!("run the command in `{folder}`, or name the folder with `-f {folder}`"),
+        None if is_above || walk::holds_workspace_file(&source.folder) => {
+            format!("move it into the `{WORKSPACE_FILE}` at the top, or name this file to work with it")
+        }
+        None => format!("rename the file to `{WORKSPACE_FILE}`"),
+    };
+    Diagnostic::error("misplaced-document", message).at(place).help(help)
 }
 
 /// Reads one text, for tests of the formats.

@@ -88,11 +88,18 @@ impl Names<'_> {
             if known.contains(&&**name) {
                 return;
             }
+            let help = match did_you_mean(name, what, known.iter().copied()) {
+                // Only a Score file does not know the names of shared resources.
+                help if help.is_empty() && self.shared.is_none() => {
+                    format!("declare it: `resources: {{{name}: {{type: TYPE}}}}`")
+                }
+                help => help,
+            };
             faults.push(
                 Diagnostic::error("unknown-resource", format!("no resource `{name}` is declared"))
                     .at(&placeholder.location)
                     .spanning(placeholder.source().chars().count())
-                    .help(did_you_mean(name, what, known.iter().copied())),
+                    .help(help),
             );
         });
     }

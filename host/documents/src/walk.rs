@@ -211,6 +211,11 @@ pub fn is_document_name(name: &str) -> bool {
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|e| extension.eq_ignore_ascii_case(e)))
 }
 
+/// Whether this folder has a file for a Workspace.
+pub(crate) fn holds_workspace_file(folder: &Path) -> bool {
+    folder.join(WORKSPACE_FILE).is_file()
+}
+
 /// A path as people read it: without `./` in front.
 pub(crate) fn display(path: &Path) -> Arc<str> {
     let shown = path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path);

@@ -48,6 +48,33 @@ fn heads_of_documents() {
 }
 
 #[test]
+fn a_lost_separator_is_one_fault() {
+    let faults = |text: &str| {
+        let loaded = load(&[Input::Text { name: "shop.yaml".into(), text: text.into() }]);
+        let line = |fault: &Diagnostic| fault.location.as_ref().map_or(0, |place| place.line);
+        let fault = |fault: &Diagnostic| (line(fault), fault.message.clone(), fault.help.clone());
+        loaded.diagnostics.iter().map(fault).collect::<Vec<_>>()
+    };
+    let lost = |line: u32| {
+        let help = format!("insert a line `---` before line {line}");
+        vec![(line, "two documents without `---` between them".to_owned(), Some(help))]
+    };
+    let workload = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: x}}\n";
+    let deployment = "kind: Deployment\napiVersion: purlin.dev/v1\nspec: {app: shop}\n";
+    assert_eq!(faults(&format!("{deployment}{workload}")), lost(4));
+    assert_eq!(faults(&format!("{deployment}{deployment}{workload}")), lost(4));
+    assert_eq!(faults(&format!("{workload}{workload}")), lost(4));
+    let repeated = [
+        "apiVersion: purlin.dev/v1\napiVersion: purlin.dev/v1\nkind: Deployment\nspec: {app: shop}\n",
+        "{apiVersion: purlin.dev/v1, kind: Deployment, apiVersion: purlin.dev/v1, spec: {app: shop}}",
+    ];
+    for text in repeated {
+        let messages: Vec<String> = faults(text).into_iter().map(|(_, message, _)| message).collect();
+        assert_eq!(messages, ["the key `apiVersion` is given twice"], "{text}");
+    }
+}
+
+#[test]
 fn a_score_file() {
     insta::assert_snapshot!(shown(
         r#"apiVersion: score.dev/v1b1

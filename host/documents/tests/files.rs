@@ -224,6 +224,28 @@ fn a_workspace_counts_at_the_top_and_where_it_is_named() {
 }
 
 #[test]
+fn a_misplaced_workspace_names_its_remedy() {
+    const WORKSPACE: &str = "apiVersion: purlin.dev/v1\nkind: Workspace\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let (at, shop) = (folder.path(), folder.path().join("shop"));
+    let help = |path: &Path| {
+        let loaded = load_path(path);
+        assert_eq!(codes(&loaded), [("misplaced-document", Severity::Error)]);
+        loaded.diagnostics[0].help.clone().expect("a help")
+    };
+    write(at, "shop/purlin.yaml", WORKSPACE);
+    let shown = shop.display();
+    assert_eq!(help(at), format!("run the command in `{shown}`, or name the folder with `-f {shown}`"));
+    fs::rename(shop.join("purlin.yaml"), shop.join("purlin.yml")).expect("renamed");
+    assert_eq!(help(at), "rename the file to `purlin.yaml`");
+    assert_eq!(help(&shop), "rename the file to `purlin.yaml`");
+    write(at, "purlin.yaml", WORKSPACE);
+    assert!(help(at).starts_with("move it into the `purlin.yaml` at the top, or name this file"));
+    fs::rename(shop.join("purlin.yml"), shop.join("purlin.yaml")).expect("renamed");
+    assert!(help(at).starts_with("move it into the `purlin.yaml` at the top, or name this folder"));
+}
+
+#[test]
 fn folders_that_drivers_may_write_are_not_searched() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();

@@ -61,8 +61,8 @@ pub use operate::last_attempts;
 pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
-    Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, Users, destroy, find, fits,
-    plan, read, recover, refresh, select, validate,
+    Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, Users, destroy, find,
+    find_declared, fits, plan, read, recover, refresh, select, validate,
 };
 pub use purlin_sandbox::CancelToken;
 pub use recorded_status::{RecordedStatus, ResourceStatus, recorded_statuses};

@@ -53,7 +53,7 @@ use crate::workload;
 pub use base::{Base, Scratch};
 use decisions::{Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
-pub use names::{Misnamed, Role, find};
+pub use names::{Misnamed, Role, find, find_declared};
 pub use scope::{Scope, fits, select};
 pub use upkeep::{read, recover, refresh};
 pub use used::Users;

@@ -46,10 +46,11 @@ impl SecretFault {
         Self { why: why.into(), help: None }
     }
 
-    /// Adds the correction.
+    /// Adds the correction. An empty text is none.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        let help: String = help.into();
+        self.help = (!help.is_empty()).then_some(help);
         self
     }
 }

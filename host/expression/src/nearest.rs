@@ -37,7 +37,7 @@ pub fn is_slip(name: &str, known: &str) -> bool {
 }
 
 /// The help for an unknown name: the nearest of the known ones, or a few of them. `what` names
-/// their kind in the plural, such as `outputs`.
+/// their kind in the plural, such as `outputs`. Empty if no name is known: then there is no help.
 pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 12;
     let mut known: Vec<&str> = candidates.into_iter().collect();
@@ -47,7 +47,7 @@ pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<It
     known.sort_unstable();
     known.dedup();
     if known.is_empty() {
-        return format!("there are no {what}");
+        return String::new();
     }
     let more = known.len().saturating_sub(SHOWN);
     if more > 0 && name.len() <= 256 {
@@ -97,7 +97,7 @@ mod tests {
     fn help_lists_the_valid_names() {
         assert_eq!(did_you_mean("hots", "outputs", ["port", "host"]), "did you mean `host`?");
         assert_eq!(did_you_mean("zzz", "outputs", ["port", "host"]), "the outputs are `host`, `port`");
-        assert_eq!(did_you_mean("zzz", "outputs", []), "there are no outputs");
+        assert_eq!(did_you_mean("zzz", "outputs", []), "");
         let many: Vec<String> =
             (0..40).map(|n| format!("a_long_name_{n}")).chain(["zebra".to_owned()]).collect();
         let help = did_you_mean("zbr---", "outputs", many.iter().map(String::as_str));

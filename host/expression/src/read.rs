@@ -53,7 +53,7 @@ fn missing(at: &Value, path: &Path, index: usize, secret: bool) -> PathError {
     let (message, help) = match at {
         Value::Map(map) => {
             let help = did_you_mean(segment, "names", map.keys().map(|key| &**key));
-            (format!("there is no `{segment}`{place}"), Some(help))
+            (format!("there is no `{segment}`{place}"), Some(help).filter(|help| !help.is_empty()))
         }
         Value::List(items) => {
             let help = match items.len() {

@@ -355,9 +355,12 @@ pub(crate) fn not_in_manifest<'a>(
 ) -> Diagnostic {
     let last = path.0.last().map_or("", |name| &**name);
     let who = key.map_or_else(|| "the manifest".to_owned(), |key| format!("the manifest of `{key}`"));
-    let near = did_you_mean(last, "fields", names);
-    Diagnostic::error("unknown-manifest-field", format!("{who} has no `{path}`"))
-        .help(format!("{near}; where only some manifests have it, write `${{manifest.{path}?}}`"))
+    let optional = format!("where only some manifests have it, write `${{manifest.{path}?}}`");
+    let help = match did_you_mean(last, "fields", names) {
+        near if near.is_empty() => optional,
+        near => format!("{near}; {optional}"),
+    };
+    Diagnostic::error("unknown-manifest-field", format!("{who} has no `{path}`")).help(help)
 }
 
 /// The key of a workload's own node.

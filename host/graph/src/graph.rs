@@ -87,6 +87,12 @@ impl Graph {
         &self.context
     }
 
+    /// The keys of the workloads and of the resources that the documents declare. The others follow
+    /// from them.
+    pub fn declared(&self) -> Vec<Key> {
+        self.deployment.keys()
+    }
+
     /// How many resources there are.
     pub fn len(&self) -> usize {
         self.nodes.map.len()

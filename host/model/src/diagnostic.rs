@@ -100,10 +100,11 @@ impl Diagnostic {
         self
     }
 
-    /// The same, with help to correct it.
+    /// The same, with help to correct it. An empty text is no help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        let help: String = help.into();
+        self.help = (!help.is_empty()).then_some(help);
         self
     }
 

@@ -101,6 +101,13 @@ pub(crate) fn resolve_context(
     }
 }
 
+/// Whether this can be the name of an organisation, an application or an environment. URNs are made of
+/// these names, so they must not contain its separators.
+pub fn is_context_name(name: &str) -> bool {
+    let separates = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
+    !name.is_empty() && !name.contains(separates)
+}
+
 impl Resolver<'_> {
     fn pick(&mut self, part: &Part, declared: Declared<'_>, fallback: &str) -> (Arc<str>, Option<Location>) {
         let written = (part.field)(&self.loaded.context).as_ref();
@@ -118,11 +125,9 @@ impl Resolver<'_> {
             (None, Some(_)) => None,
             (None, None) => declared.map(|(_, place)| place.clone()),
         };
-        // URNs are made of these names, so they must not contain its separators.
-        let separates = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
         // The empty namespace is the global one.
         let nothing = chosen.is_empty() && part.option != NAMESPACE.option;
-        if nothing || chosen.contains(separates) {
+        if nothing || !(chosen.is_empty() || is_context_name(&chosen)) {
             let message = match nothing {
                 true => format!("the {} has no name", part.name),
                 false => format!("`{}` cannot be the name of the {}", chosen.escape_debug(), part.name),

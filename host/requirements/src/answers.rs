@@ -154,14 +154,20 @@ impl<'a> Answers<'a> {
         let with = with.keys().filter(|name| !self.used_with.contains(*name)).map(|name| {
             let message = format!("`--with {name}=…` names no requirement");
             let known = requirements.iter().copied();
-            let help = purlin_expression::did_you_mean(name, "requirements", known);
+            let help = match purlin_expression::did_you_mean(name, "requirements", known) {
+                help if help.is_empty() => format!("leave out `--with {name}=…`"),
+                help => help,
+            };
             Diagnostic::error("unknown-requirement", message).help(help)
         });
         let unused = answers.iter().enumerate().filter(|(at, _)| !self.used.contains(at));
         let answers = unused.map(|(_, Answer { part, name, .. })| {
             let message = format!("`--{} {name}=…` sets nothing", part.option());
             let known = self.known.get(part).into_iter().flatten().map(String::as_str);
-            let help = purlin_expression::did_you_mean(name, &format!("{part}s"), known);
+            let help = match purlin_expression::did_you_mean(name, &format!("{part}s"), known) {
+                help if help.is_empty() => format!("leave out `--{} {name}=…`", part.option()),
+                help => help,
+            };
             Diagnostic::error("unknown-answer", message).help(help)
         });
         let faults = with.chain(answers).collect();

@@ -393,7 +393,11 @@ impl Resolver<'_> {
                         binding.name
                     );
                     let names = declared.iter().map(|one| &*one.name);
-                    let help = purlin_expression::did_you_mean(&binding.name, &format!("{part}s"), names);
+                    let help =
+                        match purlin_expression::did_you_mean(&binding.name, &format!("{part}s"), names) {
+                            help if help.is_empty() => "remove it".to_owned(),
+                            help => help,
+                        };
                     let note = Diagnostic::warning("left-out", message).at(&binding.location).help(help);
                     self.done.diagnostics.push(note);
                     continue;

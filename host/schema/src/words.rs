@@ -195,7 +195,7 @@ impl Words<'_> {
             }
             Fault::Unknown { name, known } => {
                 let help = did_you_mean(name, &format!("{noun}s"), known.iter().map(String::as_str));
-                (format!("`{who}` has no {noun} `{path}`"), Some(help))
+                (format!("`{who}` has no {noun} `{path}`"), Some(help).filter(|help| !help.is_empty()))
             }
             Fault::Name { name, fault } => {
                 let inner = Violation {

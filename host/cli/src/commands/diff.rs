@@ -34,11 +34,11 @@ for the current documents:
    \"summary\": {\"added\", \"changed\", \"removed\"}}")]
 pub(crate) struct Args {
     /// The earlier deployment: its number or id, or `latest` [default: the latest].
-    #[arg(value_name = "BEFORE")]
+    #[arg(value_name = "BEFORE", allow_negative_numbers = true)]
     before: Option<String>,
 
     /// The later deployment [default: the current documents].
-    #[arg(value_name = "AFTER")]
+    #[arg(value_name = "AFTER", allow_negative_numbers = true)]
     after: Option<String>,
 
     #[command(flatten)]

@@ -70,7 +70,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 /// reason for the fault.
 fn find(name: &str, graph: Option<&Graph>, documents: &Documents) -> Result<Key, Failure> {
     if let Some(graph) = graph {
-        let found = engine::find(name, graph.nodes().map(|node| node.key));
+        let keys = graph.nodes().map(|node| node.key);
+        let found = engine::find_declared(name, keys, &graph.declared());
         return found.cloned().map_err(|wrong| naming::unrequested(&wrong));
     }
     let declared = documents.deployment().keys();

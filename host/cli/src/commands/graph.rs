@@ -56,7 +56,7 @@ pub(crate) struct Args {
 
     /// Show only what is at most this many edges away from the targets; without `--target`, from the
     /// workloads and other resources without dependents.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     depth: Option<usize>,
 }
 
@@ -103,18 +103,19 @@ impl Args {
     }
 
     fn targets(&self, graph: &Graph) -> Result<Vec<NodeId>, Failure> {
+        let declared = graph.declared();
         let mut targets = Vec::new();
         let mut errors: Vec<(Role, Misnamed)> = Vec::new();
         for name in &self.target {
             let key = Urn::parse(name).ok().and_then(|urn| urn.key());
             let of_urn = key.filter(|key| Urn::new(graph.context(), key).as_str() == name);
             let name = of_urn.as_ref().map_or(name.as_str(), Key::as_str);
-            match select(name, graph.nodes().map(|node| node.key)) {
+            match select(name, graph.nodes().map(|node| node.key), &declared) {
                 Ok(keys) => targets.extend(keys.into_iter().filter_map(|key| graph.find(key.as_str()))),
                 Err(error) => errors.push((Role::Target, error)),
             }
         }
-        if errors.is_empty() { Ok(targets) } else { Err(naming::failure(&errors)) }
+        if errors.is_empty() { Ok(targets) } else { Err(naming::failure_of_documents(&errors)) }
     }
 }
 

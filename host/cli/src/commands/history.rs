@@ -35,11 +35,17 @@ With `--format json`; a single deployment is under `deployment` and also has `st
   {\"format\": 1, \"deployment\": {…, \"steps\": [{\"urn\", \"key\", \"action\", \"succeeded\"}]}}")]
 pub(crate) struct Args {
     /// Show one deployment: its number, its id, or `latest`.
-    #[arg(value_name = "DEPLOYMENT")]
+    #[arg(value_name = "DEPLOYMENT", allow_negative_numbers = true)]
     deployment: Option<String>,
 
     /// Show at most this many.
-    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "deployment")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        conflicts_with = "deployment",
+        allow_negative_numbers = true
+    )]
     limit: usize,
 
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use purlin_host::internal::is_context_name;
 use serde::Serialize;
 
 use crate::app::App;
@@ -98,7 +99,9 @@ impl Args {
             None => (SMALL, "/.purlin/\n"),
             Some(Platform::Kubernetes) => (KUBERNETES, "/.purlin/\n/secrets/\n"),
         };
-        let own = |text: &str| text.replace("APPLICATION", name).replace(EXAMPLE, &format!("{{app: {name},"));
+        let name = scalar(name);
+        let own =
+            |text: &str| text.replace("APPLICATION", &name).replace(EXAMPLE, &format!("{{app: {name},"));
         let files = platform.iter().chain(APPS).copied().chain([(".gitignore", ignored)]);
         files.map(|(file, text)| (file, own(text))).collect()
     }
@@ -116,10 +119,11 @@ impl Args {
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = match &args.app {
-        Some(name) if *name == application(name) => name.clone(),
+        Some(name) if is_context_name(name) => name.clone(),
         Some(name) => {
-            return Err(Failure::input(format!("`{name}` is not a valid application name")).hint(format!(
-                "a name has lower-case letters, digits and dashes, such as `{}`",
+            let shown = text::line(name);
+            return Err(Failure::input(format!("`{shown}` is not a valid application name")).hint(format!(
+                "a name has at least one character, and no spaces, `/` or `:`, such as `{}`",
                 application(name)
             )));
         }
@@ -174,7 +178,18 @@ fn folder_name(folder: &Path) -> String {
     real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Turns a name into a valid name for an application.
+/// A name as YAML text, in quotes if it needs them.
+fn scalar(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(is_plain);
+    let is_keyword = ["null", "true", "false"].iter().any(|word| name.eq_ignore_ascii_case(word));
+    match is_word && !is_keyword {
+        true => name.to_owned(),
+        false => serde_json::Value::from(name).to_string(),
+    }
+}
+
+/// Turns a folder's name into a valid name for an application.
 fn application(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name: String = name.chars().map(plain).collect();
@@ -185,7 +200,15 @@ fn application(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::application;
+    use super::{application, scalar};
+
+    #[test]
+    fn names_are_quoted_where_yaml_needs_it() {
+        for (name, written) in [("Shop", "Shop"), ("12", "\"12\""), ("true", "\"true\""), ("a#b", "\"a#b\"")]
+        {
+            assert_eq!(scalar(name), written);
+        }
+    }
 
     #[test]
     fn any_folder_makes_an_application() {

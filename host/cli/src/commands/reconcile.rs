@@ -91,7 +91,7 @@ pub(crate) struct Args {
     request: bool,
 
     /// Reconcile up to N environments at once, with `--all` [default: 4 per processor].
-    #[arg(long, value_name = "N", requires = "all")]
+    #[arg(long, value_name = "N", requires = "all", allow_negative_numbers = true)]
     environments: Option<std::num::NonZeroUsize>,
 
     #[command(flatten)]

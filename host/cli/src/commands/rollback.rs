@@ -28,7 +28,7 @@ Events with `--format json` are the same as for `up`.")]
 pub(crate) struct Args {
     /// The deployment whose documents to use: its number or its id [default: the last that succeeded
     /// before the latest; an unsuccessful rollback continues].
-    #[arg(value_name = "DEPLOYMENT")]
+    #[arg(value_name = "DEPLOYMENT", allow_negative_numbers = true)]
     deployment: Option<String>,
 
     #[command(flatten)]

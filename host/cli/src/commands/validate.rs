@@ -71,7 +71,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                     let checked = purlin.validate(&documents, graph, args.offline);
                     all.extend(app.timings.wait("ask drivers", checked).await.map_err(fail)?);
                 }
-                Err(purlin_host::Error::Documents(faults)) => all.extend(faults),
+                Err(purlin_host::Error::Documents(mut faults)) => {
+                    let only_read = input::only_read(&args.documents, app);
+                    input::add_only_read(&mut faults, only_read.as_deref());
+                    all.extend(faults);
+                }
                 Err(other) => return Err(Failure::host(other, &sources)),
             }
         }

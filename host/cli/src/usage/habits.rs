@@ -2,6 +2,7 @@
 //! words of other tools.
 
 use super::line::Line;
+use crate::text;
 
 /// An option of another tool.
 struct Habit {
@@ -229,9 +230,55 @@ const OPTIONS: &[Habit] = &[
     },
 ];
 
+/// The formats of files, by extension.
+const EXTENSIONS: &[(&str, &str)] = &[
+    ("dot", "dot"),
+    ("gv", "dot"),
+    ("htm", "html"),
+    ("html", "html"),
+    ("json", "json"),
+    ("mermaid", "mermaid"),
+    ("mmd", "mermaid"),
+    ("svg", "svg"),
+];
+
+/// The hint for an option that names an output file or a format in other tools, such as `-o x.svg`.
+fn output(bare: &str, word: &str, line: &Line) -> Option<String> {
+    if !["o", "out", "output", "output-format"].contains(&bare) {
+        return None;
+    }
+    let value = line.value(word)?;
+    let formats = line.possible("--format");
+    if formats.iter().any(|format| format == value) {
+        let what = if value == "json" { "JSON" } else { "this format" };
+        return Some(format!("`--format {value}` writes {what}"));
+    }
+    let (stem, extension) = value.rsplit_once('.')?;
+    if stem.is_empty() || extension.is_empty() {
+        return None;
+    }
+    if line.writes_files() {
+        return Some(line.usage());
+    }
+    let shown = text::line(value);
+    if line.long("out") {
+        return Some(format!("`--out {shown}` writes the plan to a file"));
+    }
+    let called = line.called();
+    let fits = |format: &&str| formats.iter().any(|known| known == format);
+    let known = EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|(_, format)| *format);
+    Some(match known.filter(fits) {
+        Some(format) => format!("`{called} --format {format} > {shown}` writes the file"),
+        None => format!("`{called} > {shown}` writes the file"),
+    })
+}
+
 /// The hint for an option of another tool. `word` is the option as written, with its value.
 pub(super) fn option(name: &str, word: &str, line: &Line) -> Option<String> {
     let bare = name.trim_start_matches('-');
+    if let Some(hint) = output(bare, word, line) {
+        return Some(hint);
+    }
     // A short option may be joined with its value: `-ojson` is `-o json`.
     let glued = (!name.starts_with("--") && bare.len() > 1).then(|| bare.get(..1)).flatten();
     let known = |bare: &str| {

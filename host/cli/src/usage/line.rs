@@ -1,7 +1,9 @@
 //! A command line that the parser rejected, interpreted as far as possible: its command, and the
 //! options of that command.
 
+use std::any::TypeId;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
@@ -13,6 +15,8 @@ pub(super) struct Line {
     pub(super) commands: Vec<String>,
     /// The words that begin with a dash, as written.
     pub(super) options: Vec<String>,
+    /// All words, as written.
+    words: Vec<String>,
     json: bool,
     root: Command,
     /// The innermost command, with the global options.
@@ -27,7 +31,8 @@ impl Line {
         let mut command = root.clone();
         let (mut commands, mut options, mut json) = (Vec::new(), Vec::new(), false);
         let mut arguments = false;
-        let mut words = words.iter().map(|word| word.to_string_lossy().into_owned()).peekable();
+        let all: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let mut words = all.clone().into_iter().peekable();
         while let Some(word) = words.next() {
             if word == "--" {
                 break;
@@ -48,7 +53,7 @@ impl Line {
                 arguments = true;
             }
         }
-        Self { commands, options, json, root, command }
+        Self { commands, options, words: all, json, root, command }
     }
 
     /// The command as called, such as `purlin state list`.
@@ -78,6 +83,40 @@ impl Line {
     /// Whether there is a top-level command of this name.
     pub(super) fn has_command(&self, name: &str) -> bool {
         self.root.find_subcommand(name).is_some_and(|sub| !sub.is_hide_set())
+    }
+
+    /// The value of an option, in the same word or the next one.
+    pub(super) fn value(&self, option: &str) -> Option<&str> {
+        let name = |word: &str| word.split('=').next().map(str::to_owned);
+        let at = self.words.iter().position(|word| name(word) == name(option))?;
+        match self.words.get(at)?.split_once('=') {
+            Some((_, value)) => Some(value),
+            None => self.words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-')),
+        }
+    }
+
+    /// The possible values of an option such as `--format`, or of an argument such as `KIND`; empty if
+    /// they are not limited.
+    pub(super) fn possible(&self, name: &str) -> Vec<String> {
+        let own = match name.starts_with('-') {
+            true => argument(&self.command, name),
+            false => self.command.get_positionals().find(|own| value_name(own) == Some(name)),
+        };
+        let values = own.map(Arg::get_possible_values).unwrap_or_default();
+        let shown = values.iter().filter(|value| !value.is_hide_set());
+        shown.map(|value| value.get_name().to_owned()).collect()
+    }
+
+    /// Whether an option that takes a whole number can be 0.
+    pub(super) fn takes_zero(&self, option: &str) -> bool {
+        let is_positive = |own: &Arg| own.get_value_parser().type_id() == TypeId::of::<NonZeroUsize>();
+        !argument(&self.command, option).is_some_and(is_positive)
+    }
+
+    /// Whether the command writes files to a path that is an argument.
+    pub(super) fn writes_files(&self) -> bool {
+        let is_target = |own: &Arg| matches!(value_name(own), Some("DIR" | "FILE"));
+        self.command.get_positionals().any(is_target)
     }
 
     /// The subcommands that are possible here.
@@ -129,6 +168,11 @@ impl Line {
 
 fn longs(command: &Command) -> Vec<String> {
     command.get_arguments().filter_map(|own| own.get_long().map(str::to_owned)).collect()
+}
+
+/// The name that stands for an argument's value in the usage, such as `KEY`.
+fn value_name(own: &Arg) -> Option<&str> {
+    own.get_value_names()?.first().map(|name| name.as_str())
 }
 
 /// The argument of a command that an option stands for.

@@ -31,7 +31,7 @@ fn a_target_shows_its_connections() {
     assert_eq!(graph["omitted"], 2);
     let urn = "urn:purlin:dev/default::shop::web::postgres.default::modules.web.externals.db";
     let urn = graph["nodes"][1]["urn"].as_str().unwrap_or(urn).to_owned();
-    for name in ["postgres#modules.web.externals.db", "postgres", "postgres*", &urn] {
+    for name in ["postgres#modules.web.externals.db", "postgres", "postgres*", "db", &urn] {
         assert_eq!(part(&["--target", name]).0, all, "{name}");
     }
     assert_eq!(part(&["--target", postgres, "--target", "dns"]).0.len(), 4);
@@ -49,7 +49,13 @@ fn a_target_shows_its_connections() {
     assert_eq!(part(&["--depth", "2"]).0.len(), 5);
 
     let wrong = project.run(&["graph", "--target", "postgrs"]).status(2);
-    assert!(wrong.err.contains("`--target postgrs` names no resource"), "{}", wrong.err);
+    assert!(wrong.err.contains("`--target postgrs` names no resource of the documents\n"), "{}", wrong.err);
+    let wrong = project.run(&["graph", "--target", "nothing-like-it"]).status(2);
+    assert!(wrong.err.contains("hint: `purlin graph` shows the keys\n"), "{}", wrong.err);
+    let explained = project.run(&["explain", "db", "--format", "json"]).status(0).json();
+    assert_eq!(explained["key"], postgres);
+    let plan = project.run(&["plan", "--target", "db", "--target", password, "--format", "json"]);
+    assert_eq!(plan.status(0).json()["steps"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]

@@ -162,6 +162,64 @@ fn slips_on_the_command_line() {
     assert!(!project.has_state());
 }
 
+/// Asserts that each command line is rejected with a message that contains a text.
+#[track_caller]
+fn hints(project: &Project, lines: &[(&[&str], &str)]) {
+    for (words, expected) in lines {
+        let Ran { status, err, .. } = project.run(words);
+        assert!(status == 2 && err.contains(*expected), "{words:?} [{status}]: {err}");
+    }
+}
+
+#[test]
+fn output_files_of_other_tools() {
+    hints(
+        &shop(),
+        &[
+            (&["graph", "-o", "x.svg"], "hint: `purlin graph --format svg > x.svg` writes the file\n"),
+            (&["graph", "--output=a/x.mmd"], "hint: `purlin graph --format mermaid > a/x.mmd` writes"),
+            (&["graph", "-o", "x.png"], "hint: `purlin graph > x.png` writes the file\n"),
+            (&["graph", "-o", "svg"], "hint: `--format svg` writes this format\n"),
+            (&["outputs", "-o", "out.json"], "hint: `purlin outputs --format json > out.json` writes"),
+            (&["outputs", "-o", "out.txt"], "hint: `purlin outputs > out.txt` writes the file\n"),
+            (&["plan", "-o", "my.plan"], "hint: `--out my.plan` writes the plan to a file\n"),
+            (&["export", "-o", "out.d"], "hint: use it as `purlin export [OPTIONS] <DIR>"),
+        ],
+    );
+}
+
+#[test]
+fn names_of_resources_in_place_of_paths() {
+    hints(
+        &shop(),
+        &[
+            (&["outputs", "dns"], "= help: `purlin outputs --raw KEY.OUTPUT` prints one output\n"),
+            (&["plan", "web.db"], "= help: `--target web.db` selects a resource\n"),
+            (&["plan", "./ap.yaml"], "= help: did you mean `app.yaml`?\n"),
+            (&["plan", "envs/dns"], "= help: check the path\n"),
+            (&["validate", "dns"], "= help: check the path\n"),
+        ],
+    );
+}
+
+#[test]
+fn missing_and_negative_values() {
+    hints(
+        &shop(),
+        &[
+            (&["schema"], "error: `purlin schema` needs KIND: `"),
+            (&["completions"], "needs SHELL: `bash`, `elvish`, `fish`, `powershell` or `zsh`\n"),
+            (&["plan", "--env-type"], "hint: use it as `--env-type TYPE`\n"),
+            (&["plan", "--set"], "hint: use it as `--set K=V`\n"),
+            (&["driver", "new", "x"], "error: `purlin driver new` needs `--lang LANG`"),
+            (&["graph", "--depth", "-1"], "`--depth` takes a whole number of 0 or more, not `-1`\n"),
+            (&["history", "--limit", "-1"], "`--limit` takes a whole number of 0 or more, not `-1`\n"),
+            (&["up", "--parallelism", "-1"], "takes a whole number of 1 or more, not `-1`\n"),
+            (&["history", "-1"], "error: there is no deployment `-1` in development of default/default\n"),
+        ],
+    );
+}
+
 #[test]
 fn names_of_resources() {
     let project = shop();

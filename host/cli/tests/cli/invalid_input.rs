@@ -58,6 +58,24 @@ fn no_definition_that_matches() {
 }
 
 #[test]
+fn a_definition_that_was_not_read() {
+    let score = format!("{SCORE}resources: {{db: {{type: postgres}}, cache: {{type: redis}}}}\n");
+    let definition = definition("db", "postgres", "  criteria: [{}]\n");
+    let project = Project::with(&[("apps/web.yaml", &score), ("platform/db.yaml", &definition)]);
+    for (words, note) in [
+        (&["validate", "apps"][..], Some("= note: only `apps` was read\n")),
+        (&["plan", "-f", "apps/web.yaml", "apps"], Some("only `apps/web.yaml` and `apps` were read\n")),
+        (&["validate"], None),
+        (&["validate", "."], None),
+        (&["graph", "."], None),
+    ] {
+        let err = project.run(words).status(2).err;
+        assert_eq!(err.matches(" read\n").count(), usize::from(note.is_some()), "{words:?}: {err}");
+        assert!(note.is_none_or(|note| err.contains(note)), "{words:?}: {err}");
+    }
+}
+
+#[test]
 fn two_definitions_with_an_equal_criterion() {
     insta::assert_snapshot!(with_score(
         "resources: {db: {type: postgres}}\n",

@@ -80,11 +80,25 @@ fn an_environment_is_another_deployment() {
     project.run(&["up", "--yes", "--env", "staging"]).status(0);
     let all = project.run(&["state", "list", "--all", "--format", "json"]).status(0).json();
     assert_eq!(all["resources"].as_array().map(Vec::len), Some(2 * CREATED));
+    let slip = project.run(&["destroy", "--yes", "--env", "stagin"]).status(0);
+    assert!(slip.err.contains("hint: did you mean `--env staging`?\n"), "{}", slip.err);
+    let slip = project.run(&["outputs", "--app", "shpo", "--env", "staging"]).status(0);
+    assert!(slip.err.contains("hint: did you mean `--app shop`?\n"), "{}", slip.err);
     project.run(&["destroy", "--yes", "--env", "staging"]).status(0);
     assert_eq!(project.recorded().len(), CREATED);
     let none = project.run(&["outputs", "--env", "staging"]).status(0);
     assert!(none.err.contains("nothing is recorded in staging of default/shop"), "{}", none.err);
     assert!(none.err.contains("hint: the state has dev of default/shop"), "{}", none.err);
+}
+
+#[test]
+fn a_new_application_can_have_each_name_that_the_context_allows() {
+    let project = Project::empty();
+    for name in ["Notes", "12", "true"] {
+        project.run(&["init", name, "--app", name]).status(0);
+        let listed = project.run(&["validate", name, "--format", "json"]).status(0).json();
+        assert_eq!(listed["valid"], true, "{name}");
+    }
 }
 
 #[test]

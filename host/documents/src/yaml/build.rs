@@ -180,6 +180,9 @@ impl<'a, 't> Builder<'a, 't> {
             },
             Event::MappingEnd => match self.stack.pop() {
                 Some(Frame::Map { mut entries, merges, span: start, anchor, .. }) => {
+                    if self.stack.is_empty() {
+                        self.no_lost_separator(&mut entries, &start);
+                    }
                     self.no_duplicates(&mut entries);
                     self.merge(&mut entries, merges);
                     let span = Span { end: span.end.max(start.start), ..start };
@@ -305,6 +308,36 @@ impl<'a, 't> Builder<'a, 't> {
         self.repeated.nodes += weight.nodes;
         self.repeated.bytes += weight.bytes;
         Ok(weight)
+    }
+
+    /// Reports two documents without `---` between them, and drops the second one: each of its keys
+    /// would be a duplicate, or unknown in the first one.
+    fn no_lost_separator(&mut self, entries: &mut Vec<Entry<'t>>, map: &Span) {
+        /// How many keys may be above `apiVersion` in a document.
+        const MOST_ABOVE: usize = 4;
+        let heads = entries.iter().enumerate().filter(|(_, entry)| &*entry.key == "apiVersion");
+        let mut heads = heads.map(|(index, _)| index);
+        let (Some(first), Some(second)) = (heads.next(), heads.next()) else { return };
+        let is_repeated = |index: &usize| {
+            let key = entries.get(*index).map(|entry| &entry.key);
+            entries.iter().take(*index).any(|other| Some(&other.key) == key)
+        };
+        let above = (0..second).rev().take(MOST_ABOVE).take_while(is_repeated);
+        let start = above.last().unwrap_or(second);
+        // Otherwise it is only a line that was repeated.
+        let is_document = first + 1 < start && second + 1 < entries.len();
+        let is_flow = self.text.as_bytes().get(map.start as usize) == Some(&b'{');
+        let (Some(top), Some(entry)) = (entries.first(), entries.get(start)) else { return };
+        if is_flow || !is_document {
+            return;
+        }
+        let fault = Diagnostic::error("duplicate-key", "two documents without `---` between them")
+            .at(&self.at(&entry.key_span))
+            .spanning(entry.key_span.width(self.text))
+            .related(&self.at(&top.key_span), "the first document begins here")
+            .help(format!("insert a line `---` before line {}", entry.key_span.line));
+        self.faults.push(fault);
+        entries.truncate(start);
     }
 
     fn no_duplicates(&mut self, entries: &mut Vec<Entry<'t>>) {

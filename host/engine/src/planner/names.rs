@@ -5,6 +5,8 @@
 //! and `postgres`, as long as no other resource has the same short name. A full key always stands
 //! for itself.
 
+use std::collections::HashSet;
+
 use purlin_graph::nearest;
 use purlin_model::Key;
 
@@ -31,6 +33,22 @@ pub struct Misnamed {
     pub fits: Vec<Key>,
     /// If nothing matches, the resources that may have been meant, the closest first.
     pub near: Vec<Key>,
+}
+
+impl Misnamed {
+    /// A short name that stands for only this one of [`Self::fits`].
+    pub fn spelling(&self, key: &Key) -> String {
+        let kinds = [key.type_name().to_owned(), format!("{}.{}", key.type_name(), key.class())];
+        let mut ids: Vec<String> = ids(key).collect();
+        // The shortest one first.
+        ids.reverse();
+        let mut names = ids.iter().flat_map(|id| kinds.iter().map(move |kind| format!("{kind}#{id}")));
+        let is_unique = |name: &String| {
+            let mut named = self.fits.iter().filter(|other| is_key(name, other) || is_short(name, other));
+            named.next().is_some() && named.next().is_none()
+        };
+        names.find(is_unique).unwrap_or_else(|| key.to_string())
+    }
 }
 
 /// The maximum number of suggested resources.
@@ -60,6 +78,30 @@ pub fn find<'k>(name: &str, keys: impl IntoIterator<Item = &'k Key>) -> Result<&
             near: Vec::new(),
         }),
     }
+}
+
+/// Like [`find`], but of several resources with this short name it finds the one that is declared,
+/// if the others only follow from it, such as co-provisioned ones.
+///
+/// # Errors
+/// [`Misnamed`] if the name matches no resource, with suggestions, or several resources.
+pub fn find_declared<'k>(
+    name: &str,
+    keys: impl IntoIterator<Item = &'k Key>,
+    declared: &[Key],
+) -> Result<&'k Key, Misnamed> {
+    let keys: Vec<&Key> = keys.into_iter().collect();
+    let wrong = match find(name, keys.iter().copied()) {
+        Ok(key) => return Ok(key),
+        Err(wrong) => wrong,
+    };
+    let declared: HashSet<&Key> = declared.iter().collect();
+    let mut own = wrong.fits.iter().filter(|key| declared.contains(key));
+    let only = match (own.next(), own.next()) {
+        (Some(only), None) => keys.into_iter().find(|key| *key == only),
+        _ => None,
+    };
+    only.ok_or(wrong)
 }
 
 /// Whether the name is the key itself, possibly without the class `default`.
@@ -177,6 +219,41 @@ mod tests {
         let fits: Vec<&str> = error.fits.iter().map(Key::as_str).collect();
         assert_eq!(fits, ["dns.default#shared.db", "postgres.default#modules.web.externals.db"]);
         assert_eq!(find("postgres", &keys()).expect_err("two are of this type").fits.len(), 2);
+    }
+
+    #[test]
+    fn a_declared_resource_is_preferred() {
+        let keys = ["password#modules.web.externals.db", "postgres#modules.web.externals.db", "s3#shared.db"]
+            .map(|text| Key::parse(text).expect("a key"));
+        let [password, postgres, s3] = &keys;
+        let found = |name: &str, declared: &[&Key]| {
+            let declared: Vec<Key> = declared.iter().map(|key| (*key).clone()).collect();
+            find_declared(name, &keys, &declared).cloned().map_err(|wrong| wrong.fits.len())
+        };
+        assert_eq!(found("db", &[postgres]), Ok(postgres.clone()));
+        assert_eq!(found("db", &[postgres, s3]), Err(3));
+        assert_eq!(found("db", &[]), Err(3));
+        assert_eq!(found("password", &[postgres]), Ok(password.clone()));
+        assert_eq!(found("nothing", &[postgres]), Err(0));
+    }
+
+    #[test]
+    fn a_spelling_stands_for_one_resource() {
+        for (name, spellings) in
+            [("db", ["dns#db", "postgres#db"]), ("postgres", ["postgres#db", "postgres#store"])]
+        {
+            let wrong = find(name, &keys()).expect_err("two are called so");
+            let spelled: Vec<String> = wrong.fits.iter().map(|key| wrong.spelling(key)).collect();
+            assert_eq!(spelled, spellings, "{name}");
+            for (spelling, key) in spelled.iter().zip(&wrong.fits) {
+                assert_eq!(found(spelling), key.as_str());
+            }
+        }
+        let keys = ["a#modules.x.externals.b", "a#modules.y.externals.b", "a.c#modules.y.externals.b"]
+            .map(|text| Key::parse(text).expect("a key"));
+        let wrong = find("a#b", &keys).expect_err("three are called so");
+        let spelled: Vec<String> = wrong.fits.iter().map(|key| wrong.spelling(key)).collect();
+        assert_eq!(spelled, ["a.c#b", "a#x.b", "a.default#y.b"]);
     }
 
     #[test]

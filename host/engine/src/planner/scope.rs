@@ -12,7 +12,7 @@ use crate::recorded::Recorded;
 ///
 /// A name is a full key (`thing.default#shared.a`), a key without the class `default`, a pattern of
 /// either with `*` for any text, or a short name that only one resource has (see
-/// [`find`](crate::find)).
+/// [`find_declared`](crate::find_declared)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Only these resources.
@@ -53,11 +53,12 @@ impl Scope {
                 all.insert(key, record.urn.clone());
             }
         }
+        let declared = graph.map(Graph::declared).unwrap_or_default();
         let mut errors = Vec::new();
         let mut pick = |names: &[String], role: Role| -> HashSet<Urn> {
             let mut picked = HashSet::new();
             for name in names {
-                match select(name, all.keys()) {
+                match select(name, all.keys(), &declared) {
                     Ok(keys) => picked.extend(keys.into_iter().filter_map(|key| all.get(key).cloned())),
                     Err(error) => errors.push((role, error)),
                 }
@@ -101,13 +102,17 @@ fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&
 }
 
 /// Finds the resources that a name refers to: those that match a pattern, otherwise the one that
-/// [`find`](crate::find) finds.
+/// [`find_declared`](crate::find_declared) finds.
 ///
 /// # Errors
 /// [`Misnamed`] if it refers to none, or to several without being a pattern.
-pub fn select<'k>(name: &str, keys: impl IntoIterator<Item = &'k Key>) -> Result<Vec<&'k Key>, Misnamed> {
+pub fn select<'k>(
+    name: &str,
+    keys: impl IntoIterator<Item = &'k Key>,
+    declared: &[Key],
+) -> Result<Vec<&'k Key>, Misnamed> {
     if !name.contains('*') {
-        return names::find(name, keys).map(|key| vec![key]);
+        return names::find_declared(name, keys, declared).map(|key| vec![key]);
     }
     let fitting: Vec<&Key> = keys.into_iter().filter(|key| fits(name, key.as_str())).collect();
     match fitting.is_empty() {
