@@ -77,7 +77,7 @@ fn a_connection_has_complete_credentials() {
     for (connection, wanted) in [
         (json!({"server": "k8s:6443"}), "/connection/server: has to be"),
         (json!({"server": "https://k/"}), "/connection/server: has to be"),
-        (json!({"server": "https://k", "token": "t\n"}), "/connection/token: has spaces"),
+        (json!({"server": "https://k", "token": "t\n"}), "/connection/token: has leading or trailing spaces"),
         (
             json!({"server": "https://k", "token": "t", "username": "u", "password": "p"}),
             "given together with",
