@@ -243,8 +243,9 @@ pub(crate) struct Object {
     pub(crate) content_type: String,
 }
 
-/// The outputs.
+/// The outputs, in addition to those in `secrets.outputs`.
 #[derive(Default, Outputs)]
+#[output(open)]
 pub(crate) struct S3Outputs {
     /// The name of the bucket.
     pub(crate) bucket: String,
