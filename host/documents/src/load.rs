@@ -484,7 +484,7 @@ fn misplaced_workspace(source: &Source, place: &Location) -> Diagnostic {
         None if has_name && is_above => format!(
             "move it into the `{WORKSPACE_FILE}` at the top, or name this folder or file to work with it"
         ),
-        None if has_name => format!("run the command in `{folder}`, or name the folder with `-f {folder}`"),
+        None if has_name => format!("run the command in `{folder}`, or name this folder with `-f`"),
         None if is_above || walk::holds_workspace_file(&source.folder) => {
             format!("move it into the `{WORKSPACE_FILE}` at the top, or name this file to work with it")
         }

@@ -235,7 +235,7 @@ fn a_misplaced_workspace_names_its_remedy() {
     };
     write(at, "shop/purlin.yaml", WORKSPACE);
     let shown = shop.display();
-    assert_eq!(help(at), format!("run the command in `{shown}`, or name the folder with `-f {shown}`"));
+    assert_eq!(help(at), format!("run the command in `{shown}`, or name this folder with `-f`"));
     fs::rename(shop.join("purlin.yaml"), shop.join("purlin.yml")).expect("renamed");
     assert_eq!(help(at), "rename the file to `purlin.yaml`");
     assert_eq!(help(&shop), "rename the file to `purlin.yaml`");

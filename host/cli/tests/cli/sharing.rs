@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 #[cfg(unix)]
 use std::io::{BufReader, Read as _};
 use std::process::Child;
+#[cfg(unix)]
+use std::process::ChildStderr;
 
 #[cfg(unix)]
 use crate::gate::Gate;
@@ -342,8 +344,8 @@ fn global_installations_do_not_wait_and_are_found_once_created() {
     }
 }
 
-/// At the end of a run, what nobody uses is deleted in other environments. These calls can be cancelled like those
-/// of the run.
+/// At the end of a run, unused installations are deleted in other environments. These calls can be cancelled like
+/// those of the run.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_the_deletion_of_unused_installations() {
@@ -379,43 +381,37 @@ fn ctrl_c_ends_the_deletion_of_unused_installations() {
     destroy(&project, "one", "dev", &["--orphan-shared"]).status(0);
     let last = ["destroy", "--yes", "--app", "two", "--env", "dev", "-f", "purlin.yaml"];
 
+    let interrupted = |gate: &mut Gate| {
+        let mut child = project.start(&last);
+        let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
+        gate.wait();
+        signal(&child, "-INT");
+        read_until(&mut errors, "press Ctrl-C again");
+        (child, errors)
+    };
+    let ended = |mut child: Child, mut errors: BufReader<ChildStderr>, status: i32, end: &str| {
+        let mut rest = String::new();
+        errors.read_to_string(&mut rest).expect("text");
+        assert_eq!(child.wait().expect("ended").code(), Some(status), "{rest}");
+        assert!(rest.contains(end), "{rest}");
+    };
+
     // The call does not end by itself.
-    let mut child = project.start(&last);
-    let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
-    gate.wait();
-    signal(&child, "-INT");
-    read_until(&mut errors, "press Ctrl-C again");
+    let (mut child, _errors) = interrupted(&mut gate);
     signal(&child, "-INT");
     assert_eq!(child.wait().expect("ended").code(), Some(130));
     gate.release();
     assert_eq!(listed(&project), [one("dev/one/db", 0, true)]);
 
     // Now the first call determines the outcome of the interrupted one. The run ends after it.
-    let mut child = project.start(&last);
-    let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
-    gate.wait();
-    signal(&child, "-INT");
-    read_until(&mut errors, "press Ctrl-C again");
+    let (child, errors) = interrupted(&mut gate);
     gate.release();
-    let mut rest = String::new();
-    errors.read_to_string(&mut rest).expect("text");
-    assert_eq!(child.wait().expect("ended").code(), Some(1), "{rest}");
-    assert!(
-        rest.contains("was not deleted, because the run was interrupted; the next run deletes it"),
-        "{rest}"
-    );
+    ended(child, errors, 1, "was not deleted, because the run was interrupted; the next run deletes it");
     assert_eq!(listed(&project), [one("dev/one/db", 0, true)]);
 
     // A deletion that has begun is finished.
-    let mut child = project.start(&last);
-    let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
-    gate.wait();
-    signal(&child, "-INT");
-    read_until(&mut errors, "press Ctrl-C again");
+    let (child, errors) = interrupted(&mut gate);
     gate.open();
-    let mut rest = String::new();
-    errors.read_to_string(&mut rest).expect("text");
-    assert_eq!(child.wait().expect("ended").code(), Some(0), "{rest}");
-    assert!(rest.contains("deleted `installation.default#one/db` of dev of default/one"), "{rest}");
+    ended(child, errors, 0, "deleted `installation.default#one/db` of dev of default/one");
     assert_eq!(listed(&project), []);
 }
