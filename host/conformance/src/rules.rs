@@ -3,8 +3,13 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 /// A rule that every driver must obey.
-#[derive(Debug, PartialEq, Eq)]
+///
+/// It serialises in the published, versioned form: `driver check --rules` in
+/// `docs/src/reference/json.md`.
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Rule {
     /// A short and stable id, `FUNCTION.WHAT`.
     pub id: &'static str,

@@ -13,6 +13,7 @@ mod docs;
 mod evaluate;
 mod graph;
 mod input;
+mod json;
 mod lifecycle;
 mod node;
 mod part;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 /// A node of one graph: a dense number, in the order in which the resources were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(crate) u32);
@@ -65,6 +67,13 @@ impl EdgeKind {
             Self::Ref => "ref",
             Self::DependsOn => "depends-on",
         }
+    }
+}
+
+/// As its name.
+impl Serialize for EdgeKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

@@ -1,19 +1,26 @@
 //! Why a resource is in the graph, and why there is an edge. Neither is stored: they are computed
 //! from the documents, because only messages and people need them.
 
+use std::fmt;
 use std::sync::Arc;
 
 use purlin_model::{Key, Location, Reference, TargetSelector};
+use serde::Serialize;
 
 use crate::docs::{Params, Scope, Source};
 use crate::graph::Graph;
+use crate::json::{as_text, as_text_or_null};
 use crate::lifecycle;
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::Target;
 use crate::text;
 
 /// Why a resource is in the graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It serialises in the published, versioned form: `origin` of `graph` in
+/// `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Origin {
     /// Purlin adds it to every deployment, or for a workload.
     Implicit,
@@ -22,16 +29,19 @@ pub enum Origin {
         /// The workload, none for the deployment's shared resources.
         workload: Option<Arc<str>>,
         /// Where.
+        #[serde(rename = "at", serialize_with = "as_text")]
         location: Location,
     },
     /// A manifest declares it.
     Manifest {
         /// Where.
+        #[serde(rename = "at", serialize_with = "as_text")]
         location: Location,
     },
     /// The installation was requested.
     Installed {
         /// Where.
+        #[serde(rename = "at", serialize_with = "as_text")]
         location: Location,
     },
     /// A bundle requires it.
@@ -39,6 +49,7 @@ pub enum Origin {
         /// The installation of that bundle.
         by: Key,
         /// Where.
+        #[serde(rename = "at", serialize_with = "as_text")]
         location: Location,
     },
     /// A recipe co-provisions it.
@@ -46,6 +57,7 @@ pub enum Origin {
         /// The resource that uses the recipe.
         by: Key,
         /// Where.
+        #[serde(rename = "at", serialize_with = "as_text")]
         location: Location,
     },
     /// A placeholder refers to it.
@@ -55,19 +67,46 @@ pub enum Origin {
         /// The placeholder as written.
         placeholder: Arc<str>,
         /// Where.
+        #[serde(rename = "at", serialize_with = "as_text")]
         location: Location,
     },
 }
 
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Implicit => f.write_str("always there (implicit)"),
+            Self::Declared { workload: Some(workload), location } => {
+                write!(f, "declared by workload `{workload}` at {location}")
+            }
+            Self::Declared { workload: None, location } => {
+                write!(f, "a shared resource of the deployment, at {location}")
+            }
+            Self::Manifest { location } => write!(f, "a manifest at {location}"),
+            Self::Installed { location } => write!(f, "an installation, requested at {location}"),
+            Self::Required { by, location } => write!(f, "required by {by} at {location}"),
+            Self::CoProvision { by, location } => write!(f, "co-provisioned by {by} at {location}"),
+            Self::Reference { from, placeholder, location } => {
+                write!(f, "{from} reads `{placeholder}` at {location}")
+            }
+        }
+    }
+}
+
 /// One reason for an edge.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It serialises in the published, versioned form: `reasons` of a dependency of `explain` in
+/// `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EdgeReason {
     /// Its kind.
     pub kind: EdgeKind,
-    /// Where it was written, if it was.
-    pub location: Option<Location>,
     /// The placeholder as written, if it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<Arc<str>>,
+    /// Where it was written, if it was.
+    #[serde(rename = "at", skip_serializing_if = "Option::is_none", serialize_with = "as_text_or_null")]
+    pub location: Option<Location>,
 }
 
 impl Graph {

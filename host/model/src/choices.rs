@@ -5,10 +5,16 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::{BadReference, BundleReference, Existing, Urn, User};
 
 /// The two kinds of settings of an installation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// It serialises in the published, versioned form: `part` of `bundle explain` in
+/// `docs/src/reference/cli.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Setting {
     /// A parameter.
     Parameter,

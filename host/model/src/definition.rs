@@ -66,6 +66,23 @@ impl Criterion {
     }
 }
 
+/// In the notation of documents, such as `{env_type: production, class: large}`, without the default
+/// class.
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let class = Some(self.class.as_str()).filter(|class| *class != "default");
+        let fields = [
+            ("env_type", self.env_type.as_deref()),
+            ("app_id", self.app_id.as_deref()),
+            ("env_id", self.env_id.as_deref()),
+            ("res_id", self.res_id.as_deref()),
+            ("class", class),
+        ];
+        let fields = fields.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", value?)));
+        write!(f, "{{{}}}", fields.collect::<Vec<_>>().join(", "))
+    }
+}
+
 // The matching looks first for a criterion with the id of the resource.
 const _: () = assert!(
     Criterion::RES_ID_WEIGHT

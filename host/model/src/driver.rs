@@ -7,10 +7,14 @@ pub mod keywords;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::{Context, Key, Label, Urn, Value};
 
 /// The optional functions that a driver implements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// They serialise as part of a [`Manifest`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Implements {
     /// `check`; without it inputs are used unchanged.
     pub check: bool,
@@ -29,7 +33,10 @@ pub struct Implements {
 }
 
 /// A capability that a driver requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It serialises in the published, versioned form: `requested_capabilities` of `driver inspect` and
+/// `driver run` in `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RequestedCapability {
     /// `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
     pub capability: String,
@@ -44,9 +51,12 @@ pub struct RequestedCapability {
 pub const HOLDS_DATA: &str = "x-purlin-holds-data";
 
 /// A driver's description of one resource type.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It serialises as part of a [`Manifest`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TypeSchema {
     /// Resource type, or `*`.
+    #[serde(rename = "type")]
     pub type_name: String,
     /// JSON Schema of `{values, secrets, params, connection}`. If it has [`HOLDS_DATA`], deleting
     /// loses data.
@@ -56,7 +66,9 @@ pub struct TypeSchema {
 }
 
 /// A driver's description of itself.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It serialises in the published, versioned form: `driver run` in `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Manifest {
     /// `ORG/NAME`.
     pub name: String,

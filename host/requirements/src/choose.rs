@@ -6,6 +6,15 @@ use std::sync::Arc;
 use purlin_model::{BundleReference, Requirement};
 use purlin_range::Range;
 use semver::Version;
+use serde::{Serialize, Serializer};
+
+/// The published, versioned form of a reason in JSON (`bundle explain` in
+/// `docs/src/reference/cli.md`): a code for programs, and a text for people.
+#[derive(Serialize)]
+struct Coded {
+    code: &'static str,
+    text: String,
+}
 
 /// Why a bundle was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +75,13 @@ impl fmt::Display for Why {
             Self::HighestRelease => f.write_str("the highest release; the reference names no version"),
             Self::Latest => f.write_str("there is no release, and this is the tag `latest`"),
         }
+    }
+}
+
+/// As `code` and `text`.
+impl Serialize for Why {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Coded { code: self.code(), text: self.to_string() }.serialize(serializer)
     }
 }
 
@@ -138,6 +154,13 @@ impl fmt::Display for Rejection {
             Self::NotReady => f.write_str("not ready to be used"),
             Self::Farther => f.write_str("another one that fits is nearer, or of a higher version"),
         }
+    }
+}
+
+/// As `code` and `text`.
+impl Serialize for Rejection {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Coded { code: self.code(), text: self.to_string() }.serialize(serializer)
     }
 }
 
@@ -238,6 +261,15 @@ mod tests {
         let tags: Vec<Arc<str>> = tags.iter().map(|tag| Arc::from(*tag)).collect();
         let found = candidates(&requirement, None, &tags);
         found.fitting.first().map(|(one, _)| one.tag.as_deref().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn reasons_have_the_published_form() {
+        let json = serde_json::to_string(&(Why::Root, Rejection::Lower)).expect("JSON");
+        assert_eq!(
+            json,
+            r#"[{"code":"root","text":"it was requested"},{"code":"lower","text":"a higher version fits"}]"#
+        );
     }
 
     /// The rows RES-01 to RES-16. The published implementation has strategies; the design has none:

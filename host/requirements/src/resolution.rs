@@ -102,7 +102,10 @@ impl Requirer {
 }
 
 /// A missing value that a person must give.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It serialises in the published, versioned form: one of the values `unmapped` of `bundle explain`
+/// in `docs/src/reference/cli.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unmapped {
     /// The installation that needs it.
     pub installation: Arc<str>,
@@ -113,6 +116,7 @@ pub struct Unmapped {
     /// Its purpose.
     pub description: Option<Arc<str>>,
     /// Whether it is secret.
+    #[serde(skip)]
     pub is_secret: bool,
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use purlin_model::Limits;
 use purlin_model::driver::Manifest;
+use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
@@ -31,22 +32,31 @@ use crate::manifest;
 use crate::sandbox::{DriverSetup, Sandbox, blocking};
 
 /// Facts from the bytes of a component, without running it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// They serialise in the published, versioned form: `driver inspect` in `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interfaces {
     /// Bytes.
     pub size: u64,
-    /// SHA-256, in hex.
+    /// SHA-256, in hex; in JSON after `sha256:`.
+    #[serde(serialize_with = "with_algorithm")]
     pub digest: String,
+    /// The version of the contract that it was built for; none if it is not a driver.
+    pub contract: Option<String>,
     /// Its imports, in its order.
     pub imports: Vec<Import>,
     /// Its exports, in its order.
     pub exports: Vec<String>,
-    /// The version of the contract that it was built for; none if it is not a driver.
-    pub contract: Option<String>,
+}
+
+fn with_algorithm<S: Serializer>(digest: &str, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("sha256:{digest}"))
 }
 
 /// An import of a component.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It serialises as part of [`Interfaces`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Import {
     /// As written, such as `wasi:sockets/tcp@0.2.6`.
     pub name: String,
@@ -290,6 +300,25 @@ mod tests {
         }
         let stranger = describe_import("acme:bank/transfer@1.0.0");
         assert_eq!((stranger.offered, stranger.purpose), (false, None));
+    }
+
+    #[test]
+    fn interfaces_have_the_published_form() {
+        let interfaces = Interfaces {
+            size: 8,
+            digest: "00ff".into(),
+            contract: None,
+            imports: vec![describe_import("acme:bank/transfer@1.0.0")],
+            exports: Vec::new(),
+        };
+        assert_eq!(
+            serde_json::to_string(&interfaces).expect("JSON"),
+            concat!(
+                r#"{"size":8,"digest":"sha256:00ff","contract":null,"#,
+                r#""imports":[{"name":"acme:bank/transfer@1.0.0","purpose":null,"capability":null,"#,
+                r#""offered":false}],"exports":[]}"#
+            )
+        );
     }
 
     #[test]

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::{Serialize, Serializer};
+
 use crate::keys::{Keyring, SealedKey};
 use crate::keyspace::{self, DeploymentKey, EntryKind};
 use crate::table::{DOCUMENTS_KEPT, Table};
 use crate::{Deployment, Environment, Error, codec};
 
 /// The result of checking or repairing a store.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// It serialises in the published, versioned form: `state repair` in `docs/src/reference/json.md`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RepairReport {
     /// The damage that was found, possibly already repaired: one sentence each.
@@ -17,12 +21,19 @@ pub struct RepairReport {
     /// The data that could not be saved, by name if there is one.
     pub lost: Vec<String>,
     /// The copies of the old files. Nothing is thrown away.
+    #[serde(serialize_with = "as_texts")]
     pub moved: Vec<PathBuf>,
     /// The number of recorded resources.
     pub records: usize,
     /// The format of the folder, if an earlier version wrote it. A check does not convert it, and
     /// cannot read the data of version 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub older: Option<u32>,
+}
+
+/// Writes paths as texts, even those that are not UTF-8.
+fn as_texts<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(paths.iter().map(|path| path.display().to_string()))
 }
 
 impl RepairReport {

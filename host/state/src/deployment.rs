@@ -2,10 +2,16 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::Holder;
 
 /// How a deployment ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+///
+/// It serialises in the published, versioned form: `outcome` of `history` in
+/// `docs/src/reference/json.md`. The state records it as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// It is running, or was killed.
     Unfinished,
@@ -15,6 +21,18 @@ pub enum Outcome {
     Failed,
     /// It was cancelled.
     Cancelled,
+}
+
+impl Outcome {
+    /// The word, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unfinished => "unfinished",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
 /// One deployment in the history.
@@ -37,4 +55,16 @@ pub struct Deployment {
     pub documents: Option<[u8; 32]>,
     /// For a rollback, the number of the deployment that provided the documents.
     pub rollback_of: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_serialises_as_its_word() {
+        for outcome in [Outcome::Unfinished, Outcome::Succeeded, Outcome::Failed, Outcome::Cancelled] {
+            assert_eq!(serde_json::to_value(outcome).expect("JSON"), outcome.as_str());
+        }
+    }
 }

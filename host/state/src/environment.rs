@@ -4,10 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use purlin_model::{Context, Urn};
+use serde::Serialize;
 
 /// An environment of an application of an organisation: the common part of the URNs of everything
 /// in it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+///
+/// It serialises in the published, versioned form: `org`, `app` and `env` in
+/// `docs/src/reference/json.md`. The state records it in another form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Environment {
     /// Organisation.
     pub org: Arc<str>,
@@ -51,5 +55,12 @@ mod tests {
         let urn = Urn::parse("urn:purlin:dev/acme::shop::web::dns.default::modules.web").expect("a URN");
         assert!(urn.as_str().starts_with(&environment.urn_prefix()));
         assert_eq!(Environment::of_urn(&urn), Some(environment));
+    }
+
+    #[test]
+    fn an_environment_has_the_published_form() {
+        let environment = Environment { org: "acme".into(), app: "shop".into(), env: "dev".into() };
+        let json = serde_json::to_string(&environment).expect("JSON");
+        assert_eq!(json, r#"{"org":"acme","app":"shop","env":"dev"}"#);
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) 
     let _ = writeln!(out, "{}  {}", paint(STRONG, text::line(&one.name)), text::line(&one.bundle));
     let mut line = |words: &str| item(out, "  ", "    ", words, columns);
     if !one.is_root {
-        line(&format!("chosen: {}", one.why.text));
+        line(&format!("chosen: {}", one.why));
         line(&match (&one.uses, one.group.as_deref()) {
             (Some(used), _) => format!("uses {}, in {}", used.id, used.environment),
             (None, None) => "not shared".to_owned(),
@@ -58,7 +58,7 @@ pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) 
     let bundles = one.lost.iter().map(|lost| (&lost.bundle, &lost.why));
     let all: Vec<_> = installations.chain(bundles).collect();
     for (name, why) in all.iter().take(SHOWN) {
-        let words = format!("not {name}: {}", why.text);
+        let words = format!("not {name}: {why}");
         let _ = writeln!(out, "  {}", paint(DIM, text::line(&words)));
     }
     if all.len() > SHOWN {

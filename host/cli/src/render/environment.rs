@@ -1,5 +1,7 @@
 //! Renders environments as text.
 
+use purlin_host::internal::state::Environment;
+
 use crate::report::environment::{Details, Entry, Last, User};
 use crate::style::{DIM, STRONG, UPDATE, WARNING, paint};
 use crate::text;
@@ -9,9 +11,10 @@ use super::table::{Cell, Table};
 /// A table of environments.
 pub(crate) fn table(entries: &[Entry], columns: Option<usize>) -> String {
     let rows = entries.iter().map(|entry| {
+        let Environment { org, app, env } = &entry.environment;
         [
-            entry.env.as_str().into(),
-            format!("{}/{}", entry.org, entry.app).into(),
+            Cell::new(env),
+            format!("{org}/{app}").into(),
             entry.kind.as_deref().unwrap_or("-").into(),
             entry.resources.to_string().into(),
             entry.last.as_ref().map_or_else(|| "-".to_owned(), |last| last.started.clone()).into(),
@@ -63,7 +66,7 @@ fn marks(entry: &Entry) -> Cell {
 /// One environment.
 pub(crate) fn details(details: &Details, columns: Option<usize>) -> String {
     let entry = &details.entry;
-    let title = format!("{} of {}/{}", entry.env, entry.org, entry.app);
+    let title = entry.environment.to_string();
     let mut out = format!("{}\n", paint(STRONG, text::line(&title)));
     let mut line = |title: &str, value: &str| out.push_str(&format!("  {title:<11} {}\n", text::line(value)));
     line("type", entry.kind.as_deref().unwrap_or("not known yet"));
@@ -85,8 +88,8 @@ pub(crate) fn details(details: &Details, columns: Option<usize>) -> String {
         None => line("closed", "no"),
     }
     if let Some(user) = &entry.in_use {
-        let User { user, host, command, process, since } = user;
-        line("in use", &format!("by {user} on {host} (`{command}`, process {process}) since {since}"));
+        let User { user, host, command, pid, since } = user;
+        line("in use", &format!("by {user} on {host} (`{command}`, process {pid}) since {since}"));
     }
     if entry.last.is_some() {
         line("status", entry.status().as_deref().unwrap_or("ready"));
@@ -124,7 +127,7 @@ pub(crate) fn details(details: &Details, columns: Option<usize>) -> String {
 }
 
 fn last(last: &Last) -> String {
-    format!("number {}, {} by {}: {}", last.number, last.started, last.user, last.outcome)
+    format!("number {}, {} by {}: {}", last.number, last.started, last.user, last.outcome.as_str())
 }
 
 fn origin(origin: &str) -> &'static str {

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::report::explain::{Candidate, Explanation, Neighbour};
+use purlin_host::internal::graph::Candidate;
+
+use crate::report::explain::{Explanation, Neighbour};
 use crate::style::{CREATE, DIM, STRONG, WARNING, paint};
 use crate::text;
 
@@ -25,7 +27,7 @@ pub(crate) fn render(explanation: &Explanation) -> String {
     if !explanation.origin.is_empty() {
         heading(&mut out, "In the graph because");
         for origin in &explanation.origin {
-            let _ = writeln!(out, "  {}", text::line(&origin.describe()));
+            let _ = writeln!(out, "  {}", text::line(&origin.to_string()));
         }
     }
     neighbours(&mut out, "Depends on", &explanation.dependencies);
@@ -61,16 +63,16 @@ fn definitions(out: &mut String, explanation: &Explanation) {
     }
     heading(out, "Not used");
     for loser in &explanation.losers {
-        let criterion = loser.criterion.as_deref().map(|c| format!(" {c}")).unwrap_or_default();
+        let criterion = loser.criterion.as_ref().map(|c| format!(" {c}")).unwrap_or_default();
         let _ = writeln!(
             out,
             "  {}{}  {}",
             text::line(&loser.definition),
             text::line(&criterion),
-            paint(DIM, text::line(&loser.at))
+            paint(DIM, text::line(&loser.location.to_string()))
         );
         for reason in &loser.reasons {
-            let _ = writeln!(out, "      {}", text::line(reason));
+            let _ = writeln!(out, "      {}", text::line(&reason.to_string()));
         }
     }
 }
@@ -80,9 +82,9 @@ fn candidate(out: &mut String, word: &str, candidate: &Candidate) {
         out,
         "  {word}  {} {}, specificity {}  {}",
         text::line(&candidate.definition),
-        text::line(&candidate.criterion),
+        text::line(&candidate.criterion.to_string()),
         candidate.specificity,
-        paint(DIM, text::line(&candidate.at))
+        paint(DIM, text::line(&candidate.location.to_string()))
     );
 }
 
@@ -95,9 +97,9 @@ fn neighbours(out: &mut String, title: &str, all: &[Neighbour]) {
         let _ = writeln!(out, "  {}", text::line(&neighbour.key));
         for reason in &neighbour.reasons {
             let placeholder = reason.placeholder.as_ref().map(|p| format!(" {p}")).unwrap_or_default();
-            let at =
-                reason.at.as_ref().map(|at| format!("  {}", paint(DIM, text::line(at)))).unwrap_or_default();
-            let _ = writeln!(out, "      {}{}{at}", reason.kind, text::line(&placeholder));
+            let at = reason.location.as_ref().map(ToString::to_string);
+            let at = at.map(|at| format!("  {}", paint(DIM, text::line(&at)))).unwrap_or_default();
+            let _ = writeln!(out, "      {}{}{at}", reason.kind.name(), text::line(&placeholder));
         }
     }
     if all.len() > SHOWN {

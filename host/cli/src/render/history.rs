@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use purlin_host::internal::state::Outcome;
+
 use crate::report::history::{Details, Entry};
 use crate::style::{DELETE, GOOD, STRONG, UPDATE, paint};
 use crate::text;
@@ -16,7 +18,7 @@ pub(crate) fn table(entries: &[Entry], columns: Option<usize>) -> String {
             entry.number.to_string().into(),
             entry.started.as_str().into(),
             command(entry).into(),
-            Cell::new(entry.outcome).styled(style(entry.outcome)),
+            Cell::new(entry.outcome.as_str()).styled(style(entry.outcome)),
             done(entry).into(),
             format!("{} on {}", entry.user, entry.host).into(),
         ]
@@ -33,11 +35,11 @@ fn command(entry: &Entry) -> &str {
     entry.command.strip_prefix("purlin ").unwrap_or(&entry.command)
 }
 
-fn style(outcome: &str) -> anstyle::Style {
+fn style(outcome: Outcome) -> anstyle::Style {
     match outcome {
-        "succeeded" => GOOD,
-        "failed" => DELETE,
-        _ => UPDATE,
+        Outcome::Succeeded => GOOD,
+        Outcome::Failed => DELETE,
+        Outcome::Unfinished | Outcome::Cancelled => UPDATE,
     }
 }
 
@@ -59,7 +61,7 @@ pub(crate) fn done(entry: &Entry) -> String {
     .collect();
     match parts.is_empty() {
         // The steps are recorded at the end of a deployment.
-        true if entry.outcome == "unfinished" => "not known".to_owned(),
+        true if entry.outcome == Outcome::Unfinished => "not known".to_owned(),
         true => "nothing".to_owned(),
         false => parts.join(", "),
     }
@@ -77,7 +79,7 @@ pub(crate) fn details(deployment: &Details) -> String {
     if let (Some(ended), Some(took)) = (&entry.ended, entry.took) {
         line("ended", &format!("{ended}, after {}", text::duration(Duration::from_millis(took))));
     }
-    line("outcome", &paint(style(entry.outcome), entry.outcome));
+    line("outcome", &paint(style(entry.outcome), entry.outcome.as_str()));
     line("done", &done(entry));
     let documents = match entry.documents {
         None => "none".to_owned(),
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
     use crate::report::history::{ActionCounts, Step};
 
-    fn entry(number: u64, outcome: &'static str, done: ActionCounts, failed: usize) -> Entry {
+    fn entry(number: u64, outcome: Outcome, done: ActionCounts, failed: usize) -> Entry {
         Entry {
             number,
             id: "18f3a-1b2".into(),
@@ -127,10 +129,12 @@ mod tests {
 
     #[test]
     fn a_history_reads_well_at_80_and_140_columns() {
+        let failed = ActionCounts { create: 3, replace: 1, ..ActionCounts::default() };
+        let succeeded = ActionCounts { create: 120, delete: 3, ..ActionCounts::default() };
         let some = [
-            entry(12, "failed", ActionCounts { create: 3, replace: 1, ..ActionCounts::default() }, 2),
-            entry(11, "unfinished", ActionCounts::default(), 0),
-            entry(10, "succeeded", ActionCounts { create: 120, delete: 3, ..ActionCounts::default() }, 0),
+            entry(12, Outcome::Failed, failed, 2),
+            entry(11, Outcome::Unfinished, ActionCounts::default(), 0),
+            entry(10, Outcome::Succeeded, succeeded, 0),
         ];
         for columns in [80, 140] {
             let text = plain(&table(&some, Some(columns)));
@@ -148,7 +152,7 @@ mod tests {
             succeeded,
         };
         let deployment = Details {
-            entry: entry(12, "failed", ActionCounts { replace: 1, ..ActionCounts::default() }, 1),
+            entry: entry(12, Outcome::Failed, ActionCounts { replace: 1, ..ActionCounts::default() }, 1),
             steps: vec![
                 step("replace", "postgres.default#modules.web.externals.db", true),
                 step("create", "dns.default#shared.a\u{1b}[31m", false),

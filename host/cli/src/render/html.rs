@@ -84,7 +84,7 @@ fn data(graph: &Graph, details: &Details) -> String {
             "matched": detail.matched.as_deref().map(line),
             "at": detail.at.as_deref().map(line),
             "inputs": inputs.collect::<Json>(),
-            "origins": node.origin.iter().map(|origin| line(&origin.describe())).collect::<Json>(),
+            "origins": node.origin.iter().map(|origin| line(&origin.to_string())).collect::<Json>(),
             "more": (!more.is_empty()).then(|| more.join(", ")),
         })
     };

@@ -3,7 +3,11 @@
 
 use std::fmt::Write as _;
 
-use crate::report::inspect::{Component, Field, Import, Manifest, Type};
+use purlin_host::Granted;
+use purlin_host::internal::model::driver::RequestedCapability;
+use purlin_host::internal::sandbox::Import;
+
+use crate::report::inspect::{Component, Field, Manifest, Type};
 use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, paint};
 use crate::text;
 
@@ -16,14 +20,14 @@ pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
     let title = component.name.as_deref().or(component.file.as_deref()).unwrap_or("a component");
     let _ = writeln!(out, "{}", paint(STRONG, text::line(title)));
     let file = component.file.as_deref().map_or("came with purlin".into(), text::line);
-    let _ = writeln!(out, "  from      {file}, {}", text::size(component.size));
-    let _ = writeln!(out, "  digest    {}", component.digest);
-    let contract = match &component.contract {
+    let _ = writeln!(out, "  from      {file}, {}", text::size(component.interfaces.size));
+    let _ = writeln!(out, "  digest    sha256:{}", component.interfaces.digest);
+    let contract = match &component.interfaces.contract {
         Some(version) => format!("purlin:driver@{}", text::line(version)),
         None => "none: it is not a driver".to_owned(),
     };
     let _ = writeln!(out, "  contract  {contract}");
-    imports(&mut out, &component.imports, columns);
+    imports(&mut out, &component.interfaces.imports, columns);
     if let Some(manifest) = &component.manifest {
         describe(&mut out, manifest);
     }
@@ -81,14 +85,15 @@ fn describe(out: &mut String, manifest: &Manifest) {
     let _ = writeln!(out, "\n  It requests");
     for requested in &manifest.requested_capabilities {
         let granted = match requested.granted {
-            "yes" => paint(GOOD, "granted"),
-            "in part" => paint(UPDATE, "granted in part: what it needs depends on its inputs"),
-            _ => paint(DELETE, "not granted"),
+            Granted::Yes => paint(GOOD, "granted"),
+            Granted::InPart => paint(UPDATE, "granted in part: what it needs depends on its inputs"),
+            Granted::No => paint(DELETE, "not granted"),
         };
-        let what = format!("{} {}", requested.capability, requested.pattern);
+        let RequestedCapability { capability, pattern, reason } = &requested.request;
+        let what = format!("{capability} {pattern}");
         let _ = writeln!(out, "    {}  {}", text::line(what.trim_end()), granted);
-        if !requested.reason.is_empty() {
-            let _ = writeln!(out, "      {}", text::line(&requested.reason));
+        if !reason.is_empty() {
+            let _ = writeln!(out, "      {}", text::line(reason));
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn table(all: &[Listed], columns: Option<usize>) -> String {
             one.bundle.as_deref().unwrap_or("-").into(),
             group(one),
             one.users.len().to_string().into(),
-            format!("{} of {}/{}", one.env, one.org, one.app).into(),
+            one.environment.to_string().into(),
             marks(one),
         ]
     });

@@ -81,12 +81,11 @@ fn cut(out: String, look: StatusView) -> String {
 }
 
 fn heading(report: &StatusReport, look: StatusView) -> String {
-    let place = &report.environment;
     let all = report.resources.len();
     let ready = report.summary.get(&ResourceStatus::Ready).copied().unwrap_or(0);
     let count = format!("{ready} of {} ready", text::count(all, "resource"));
     let count = if ready == all { paint(GOOD, count) } else { count };
-    let place = format!("{} of {}/{}", place.env, place.org, place.app);
+    let place = report.environment.to_string();
     let mut out = format!("{}: {count}", paint(STRONG, text::line(&place)));
     for (status, count) in report.summary.iter().filter(|(status, _)| **status != ResourceStatus::Ready) {
         let _ = write!(out, ", {count} {}", paint(style(*status), word(*status)));
@@ -97,7 +96,7 @@ fn heading(report: &StatusReport, look: StatusView) -> String {
         let line = format!(
             "deployment {} {} {when}, by {}",
             latest.number,
-            latest.outcome,
+            latest.outcome.as_str(),
             text::line(&latest.user)
         );
         let _ = writeln!(out, "{}", paint(DIM, line));

@@ -1,7 +1,7 @@
 //! The requirements of a bundle, as plain data.
 
 use purlin_host::internal::model::{Diagnostic, Key};
-use purlin_host::internal::requirements::{Installation, Resolution, Unmapped};
+use purlin_host::internal::requirements::{Installation, Rejection, Resolution, Unmapped, Why};
 use serde::Serialize;
 
 use super::FORMAT;
@@ -12,7 +12,8 @@ pub(crate) struct Explained {
     pub(crate) format: u8,
     /// In an order in which they can be created; the bundle itself is last.
     pub(crate) installations: Vec<One>,
-    pub(crate) unmapped: Vec<UnsetValue>,
+    /// The parameters and credentials that the user must set.
+    pub(crate) unmapped: Vec<Unmapped>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
@@ -22,7 +23,7 @@ pub(crate) struct One {
     pub(crate) name: String,
     pub(crate) bundle: String,
     pub(crate) version: String,
-    pub(crate) why: Reason,
+    pub(crate) why: Why,
     /// Null if it is not shared.
     pub(crate) group: Option<String>,
     /// Whether the user requested it.
@@ -37,19 +38,12 @@ pub(crate) struct One {
     pub(crate) given: Vec<SetValue>,
 }
 
-/// A reason, as a code for programs and a text for people.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Reason {
-    pub(crate) code: &'static str,
-    pub(crate) text: String,
-}
-
 /// A bundle that was not chosen.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Loser {
     pub(crate) bundle: String,
     #[serde(flatten)]
-    pub(crate) why: Reason,
+    pub(crate) why: Rejection,
 }
 
 /// An installation of another environment that is used.
@@ -67,7 +61,7 @@ pub(crate) struct RejectedInstallation {
     /// `NAMESPACE/NAME`.
     pub(crate) id: String,
     #[serde(flatten)]
-    pub(crate) why: Reason,
+    pub(crate) why: Rejection,
 }
 
 /// A requirement, and the installation that satisfies it.
@@ -86,25 +80,10 @@ pub(crate) struct SetValue {
     pub(crate) reads: Vec<String>,
 }
 
-/// A parameter or credential that the user must set.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct UnsetValue {
-    pub(crate) installation: String,
-    pub(crate) part: String,
-    pub(crate) name: String,
-    pub(crate) description: Option<String>,
-}
-
 impl Explained {
     pub(crate) fn new(resolution: &Resolution, diagnostics: &[Diagnostic]) -> Self {
         let all = &resolution.installations;
         let last = all.len().saturating_sub(1);
-        let unmapped = |one: &Unmapped| UnsetValue {
-            installation: one.installation.to_string(),
-            part: one.part.to_string(),
-            name: one.name.to_string(),
-            description: one.description.as_deref().map(str::to_owned),
-        };
         Self {
             format: FORMAT,
             installations: all
@@ -112,7 +91,7 @@ impl Explained {
                 .enumerate()
                 .map(|(at, one)| installation(one, all, at == last))
                 .collect(),
-            unmapped: resolution.unmapped.iter().map(unmapped).collect(),
+            unmapped: resolution.unmapped.clone(),
             diagnostics: diagnostics.to_vec(),
         }
     }
@@ -126,19 +105,15 @@ pub(crate) fn of_key(key: &Key, resolution: &Resolution) -> Option<One> {
 }
 
 fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One {
-    let lost = one.lost.iter().map(|(reference, why)| Loser {
-        bundle: reference.to_string(),
-        why: Reason { code: why.code(), text: why.to_string() },
-    });
+    let lost = one.lost.iter();
+    let lost = lost.map(|(reference, why)| Loser { bundle: reference.to_string(), why: why.clone() });
     let uses = one.uses.as_ref().map(|uses| Used {
         id: format!("{}/{}", uses.0.share.namespace, uses.0.name),
         urn: uses.0.urn.to_string(),
         environment: uses.0.place.to_string(),
     });
-    let rejected = one.rejected.iter().map(|(id, why)| RejectedInstallation {
-        id: id.to_string(),
-        why: Reason { code: why.code(), text: why.to_string() },
-    });
+    let rejected = one.rejected.iter();
+    let rejected = rejected.map(|(id, why)| RejectedInstallation { id: id.to_string(), why: why.clone() });
     let requires = one.requires.iter().filter_map(|(name, at)| {
         Some(Required { name: name.to_string(), installation: all.get(*at)?.name.to_string() })
     });
@@ -151,7 +126,7 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
         name: one.name.to_string(),
         bundle: one.reference.to_string(),
         version: one.bundle.version.to_string(),
-        why: Reason { code: one.why.code(), text: one.why.to_string() },
+        why: one.why.clone(),
         group: one.group.as_deref().map(str::to_owned),
         is_root,
         uses,

@@ -1,9 +1,8 @@
 //! Details of resources and edges for the HTML page of a graph: why a definition matched,
 //! inputs, and why there is an edge.
 
-use purlin_host::internal::graph::Graph as Host;
+use purlin_host::internal::graph::{EdgeReason, Graph as Host};
 
-use super::explain::{criterion, reasons};
 use super::graph::Graph;
 use super::inputs::inputs;
 
@@ -34,7 +33,7 @@ impl Details {
             let node = host.node(host.find(key)?)?;
             let has_place = node.definition.is_some() || node.installation.is_some();
             Some(Resource {
-                matched: node.criterion.map(|found| match criterion(found).as_str() {
+                matched: node.criterion.map(|found| match found.to_string().as_str() {
                     "{}" => "any resource of the type".to_owned(),
                     criterion => criterion.to_owned(),
                 }),
@@ -43,9 +42,10 @@ impl Details {
             })
         };
         let edge = |from: &str, to: &str| {
-            let all = reasons(host, host.find(from)?, host.find(to)?);
-            let words = |reason: &super::explain::Reason| {
-                let parts = [Some(reason.kind), reason.placeholder.as_deref(), reason.at.as_deref()];
+            let all = host.reasons(host.find(from)?, host.find(to)?);
+            let words = |reason: &EdgeReason| {
+                let at = reason.location.as_ref().map(ToString::to_string);
+                let parts = [Some(reason.kind.name()), reason.placeholder.as_deref(), at.as_deref()];
                 parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
             };
             Some(all.iter().map(words).collect())

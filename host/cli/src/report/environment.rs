@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use purlin_host::Documents;
 use purlin_host::internal::model::{Piece, ResourceStatus, Template, ValueOrigin};
-use purlin_host::internal::state::{Deployment, Environment, EnvironmentSummary, Snapshot};
+use purlin_host::internal::state::{Deployment, Environment, EnvironmentSummary, Outcome, Snapshot};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::history;
 use super::state::{Holder, Resource};
 use crate::input::Place;
 use crate::text;
@@ -32,9 +31,8 @@ pub(crate) struct Line {
 /// One environment in a list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Entry {
-    pub(crate) org: String,
-    pub(crate) app: String,
-    pub(crate) env: String,
+    #[serde(flatten)]
+    pub(crate) environment: Environment,
     /// The recorded type, otherwise the declared one; null if there is neither.
     #[serde(rename = "type")]
     pub(crate) kind: Option<String>,
@@ -60,7 +58,7 @@ pub(crate) struct User {
     pub(crate) user: String,
     pub(crate) host: String,
     pub(crate) command: String,
-    pub(crate) process: u32,
+    pub(crate) pid: u32,
     pub(crate) since: String,
 }
 
@@ -74,7 +72,7 @@ pub(crate) struct Last {
     pub(crate) host: String,
     pub(crate) started: String,
     pub(crate) ended: Option<String>,
-    pub(crate) outcome: &'static str,
+    pub(crate) outcome: Outcome,
 }
 
 /// One environment, with the version of the format.
@@ -136,9 +134,7 @@ impl Entry {
             ),
         };
         Ok(Self {
-            org: environment.org.to_string(),
-            app: environment.app.to_string(),
-            env: environment.env.to_string(),
+            environment: environment.clone(),
             kind: kind.map(|kind| kind.to_string()),
             namespace: namespace.map(|namespace| namespace.to_string()),
             declared: declared.is_some(),
@@ -163,8 +159,8 @@ impl Entry {
             .collect();
         match (unready.is_empty(), self.last.as_ref().map(|last| last.outcome)) {
             (false, _) => Some(unready.join(", ")),
-            (true, None | Some("succeeded")) => None,
-            (true, Some(outcome)) => Some(outcome.to_owned()),
+            (true, None | Some(Outcome::Succeeded)) => None,
+            (true, Some(outcome)) => Some(outcome.as_str().to_owned()),
         }
     }
 }
@@ -175,7 +171,7 @@ impl User {
             user: holder.user.clone(),
             host: holder.host.clone(),
             command: holder.command.clone(),
-            process: holder.pid,
+            pid: holder.pid,
             since: text::moment(holder.since),
         }
     }
@@ -191,7 +187,7 @@ impl Last {
             host: deployment.holder.host.clone(),
             started: text::moment(deployment.holder.since),
             ended: deployment.ended.map(text::moment),
-            outcome: history::outcome(deployment.outcome),
+            outcome: deployment.outcome,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use purlin_host::internal::graph::NodeId;
+use purlin_host::internal::graph::{NodeId, Origin};
 use serde::Serialize;
 
 use super::FORMAT;
@@ -94,68 +94,6 @@ impl Node {
     }
 }
 
-/// A reason why a resource is in the graph.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Origin {
-    /// Purlin adds it to every graph.
-    Implicit,
-    /// A developer declares it; `workload` is null for shared resources.
-    Declared { workload: Option<String>, at: String },
-    /// A manifest declares it.
-    Manifest { at: String },
-    /// The installation was requested.
-    Installed { at: String },
-    /// The bundle of an installation requires it.
-    Required { by: String, at: String },
-    /// A recipe co-provisions it.
-    CoProvision { by: String, at: String },
-    /// A placeholder reads it.
-    Reference { from: String, placeholder: String, at: String },
-}
-
-impl Origin {
-    pub(crate) fn new(origin: &purlin_host::internal::graph::Origin) -> Self {
-        use purlin_host::internal::graph::Origin as Host;
-        match origin {
-            Host::Implicit => Self::Implicit,
-            Host::Declared { workload, location } => Self::Declared {
-                workload: workload.as_ref().map(ToString::to_string),
-                at: location.to_string(),
-            },
-            Host::Manifest { location } => Self::Manifest { at: location.to_string() },
-            Host::Installed { location } => Self::Installed { at: location.to_string() },
-            Host::Required { by, location } => {
-                Self::Required { by: by.to_string(), at: location.to_string() }
-            }
-            Host::CoProvision { by, location } => {
-                Self::CoProvision { by: by.to_string(), at: location.to_string() }
-            }
-            Host::Reference { from, placeholder, location } => Self::Reference {
-                from: from.to_string(),
-                placeholder: placeholder.to_string(),
-                at: location.to_string(),
-            },
-        }
-    }
-
-    /// The reason in words.
-    pub(crate) fn describe(&self) -> String {
-        match self {
-            Self::Implicit => "always there (implicit)".to_owned(),
-            Self::Declared { workload: Some(workload), at } => {
-                format!("declared by workload `{workload}` at {at}")
-            }
-            Self::Declared { workload: None, at } => format!("a shared resource of the deployment, at {at}"),
-            Self::Manifest { at } => format!("a manifest at {at}"),
-            Self::Installed { at } => format!("an installation, requested at {at}"),
-            Self::Required { by, at } => format!("required by {by} at {at}"),
-            Self::CoProvision { by, at } => format!("co-provisioned by {by} at {at}"),
-            Self::Reference { from, placeholder, at } => format!("{from} reads `{placeholder}` at {at}"),
-        }
-    }
-}
-
 /// `from` depends on `to`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Edge {
@@ -188,7 +126,7 @@ impl Graph {
             bundle: node.installation.and(node.recipe.name.as_deref()).map(str::to_owned),
             driver: node.recipe.driver.name.to_string(),
             implicit: node.implicit,
-            origin: graph.origins(node.id).iter().map(Origin::new).collect(),
+            origin: graph.origins(node.id),
             omitted: Omitted {
                 dependencies: omitted(graph.dependencies(node.id)),
                 dependents: omitted(graph.dependents(node.id)),

@@ -33,8 +33,7 @@ pub(crate) struct Entry {
     pub(crate) pid: u32,
     pub(crate) started: String,
     pub(crate) ended: Option<String>,
-    /// `succeeded`, `failed`, `cancelled`, or `unfinished` if its process was killed.
-    pub(crate) outcome: &'static str,
+    pub(crate) outcome: Outcome,
     /// The first deployment with the same documents, possibly this one; null if it had no
     /// documents.
     pub(crate) documents: Option<u64>,
@@ -75,16 +74,6 @@ pub(crate) struct ActionCounts {
     pub(crate) delete: usize,
     pub(crate) read: usize,
     pub(crate) adopt: usize,
-}
-
-/// The word for the outcome of a deployment.
-pub(crate) fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Unfinished => "unfinished",
-        Outcome::Succeeded => "succeeded",
-        Outcome::Failed => "failed",
-        Outcome::Cancelled => "cancelled",
-    }
 }
 
 impl ActionCounts {
@@ -133,7 +122,7 @@ impl Entry {
             pid: holder.pid,
             started: text::moment(holder.since),
             ended: ended.map(text::moment),
-            outcome: self::outcome(*outcome),
+            outcome: *outcome,
             documents: documents.as_ref().and_then(|documents| firsts.0.get(documents).copied()),
             rollback_of: *rollback_of,
             done: ActionCounts::new(deployment),

@@ -27,9 +27,8 @@ pub(crate) enum Effect {
 pub(crate) struct Environment {
     format: u8,
     event: &'static str,
-    org: String,
-    app: String,
-    env: String,
+    #[serde(flatten)]
+    environment: state::Environment,
     pub(crate) effect: Effect,
     /// Whether a resource loses its data.
     pub(crate) loses_data: bool,
@@ -77,23 +76,15 @@ impl Environment {
                 affected.iter().map(effect_of).min().unwrap_or(Effect::Unchanged)
             }
         };
-        let state::Environment { org, app, env } = environment;
         Self {
             format: FORMAT,
             event: "environment",
-            org: org.to_string(),
-            app: app.to_string(),
-            env: env.to_string(),
+            environment: environment.clone(),
             effect,
             loses_data: resources.iter().any(|one| one.loses.is_some()),
             resources,
             faults,
         }
-    }
-
-    fn environment(&self) -> state::Environment {
-        let [org, app, env] = [&self.org, &self.app, &self.env].map(|name| name.as_str().into());
-        state::Environment { org, app, env }
     }
 }
 
@@ -219,8 +210,7 @@ pub(crate) struct Groups(BTreeMap<(Effect, bool, String), Group>);
 
 impl Groups {
     pub(crate) fn add(&mut self, environment: Environment) {
-        let affected = environment.environment();
-        let Environment { effect, loses_data, resources, faults, .. } = environment;
+        let Environment { environment, effect, loses_data, resources, faults, .. } = environment;
         let mut sort: Vec<String> =
             resources.iter().map(|one| format!("{}\n{}", one.key, one.sort())).collect();
         sort.extend(faults.iter().map(|fault| format!("{} {}", fault.code, fault.message)));
@@ -231,7 +221,7 @@ impl Groups {
             faults,
             environments: Vec::new(),
         });
-        group.environments.push(affected);
+        group.environments.push(environment);
     }
 
     /// The groups: the most severe effect first, then those that lose data, then the largest.

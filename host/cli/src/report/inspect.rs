@@ -1,6 +1,7 @@
 //! The inspection of a driver, as plain data. The driver's description of itself is in `manifest`.
 
 use purlin_host::internal::model::driver::{self, Implements};
+use purlin_host::internal::sandbox::Interfaces;
 use purlin_host::{Granted, Inspection};
 use serde::Serialize;
 use serde_json::Value;
@@ -23,14 +24,9 @@ pub(crate) struct Component {
     /// The component's file; absent for a built-in driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) file: Option<String>,
-    /// The size in bytes.
-    pub(crate) size: u64,
-    /// `sha256:` and 64 hexadecimal digits.
-    pub(crate) digest: String,
-    /// The version of the contract that the component implements; null if it is not a driver.
-    pub(crate) contract: Option<String>,
-    pub(crate) imports: Vec<Import>,
-    pub(crate) exports: Vec<String>,
+    /// The facts from its bytes.
+    #[serde(flatten)]
+    pub(crate) interfaces: Interfaces,
     /// Why it cannot be a driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unfit: Option<String>,
@@ -46,24 +42,13 @@ pub(crate) struct Component {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Import {
-    pub(crate) name: String,
-    /// The purpose of the import; null if the import is unknown.
-    pub(crate) purpose: Option<&'static str>,
-    /// The capability that the import needs to access anything outside of the sandbox.
-    pub(crate) capability: Option<&'static str>,
-    /// Whether the sandbox provides the import.
-    pub(crate) offered: bool,
-}
-
-#[derive(Debug, Serialize)]
 pub(crate) struct Manifest {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) description: String,
     pub(crate) implements: Vec<&'static str>,
     pub(crate) types: Vec<Type>,
-    pub(crate) requested_capabilities: Vec<RequestedCapability>,
+    pub(crate) requested_capabilities: Vec<Requested>,
 }
 
 #[derive(Debug, Serialize)]
@@ -83,24 +68,16 @@ pub(crate) struct Field {
     pub(crate) secret: bool,
 }
 
+/// A requested capability, and whether the workspace grants it.
 #[derive(Debug, Serialize)]
-pub(crate) struct RequestedCapability {
-    pub(crate) capability: String,
-    pub(crate) pattern: String,
-    pub(crate) reason: String,
-    /// `yes`, `in part` or `no`.
-    pub(crate) granted: &'static str,
+pub(crate) struct Requested {
+    #[serde(flatten)]
+    pub(crate) request: driver::RequestedCapability,
+    pub(crate) granted: Granted,
 }
 
 /// Converts an inspection.
 pub(crate) fn component(inspection: &Inspection) -> Component {
-    let interfaces = &inspection.interfaces;
-    let import = |import: &purlin_host::internal::sandbox::Import| Import {
-        name: import.name.clone(),
-        purpose: import.purpose,
-        capability: import.capability,
-        offered: import.offered,
-    };
     let (manifest, manifest_error) = match &inspection.manifest {
         Some(Ok(manifest)) => (Some(described(inspection, manifest)), None),
         Some(Err(why)) => (None, Some(why.clone())),
@@ -109,11 +86,7 @@ pub(crate) fn component(inspection: &Inspection) -> Component {
     Component {
         name: inspection.name.clone(),
         file: inspection.file.as_ref().map(|file| file.display().to_string()),
-        size: interfaces.size,
-        digest: format!("sha256:{}", interfaces.digest),
-        contract: interfaces.contract.clone(),
-        imports: interfaces.imports.iter().map(import).collect(),
-        exports: interfaces.exports.clone(),
+        interfaces: inspection.interfaces.clone(),
         unfit: inspection.unfit.clone(),
         manifest,
         manifest_error,
@@ -139,16 +112,7 @@ fn described(inspection: &Inspection, manifest: &driver::Manifest) -> Manifest {
         requested_capabilities: manifest
             .requested_capabilities
             .iter()
-            .map(|requested| RequestedCapability {
-                capability: requested.capability.clone(),
-                pattern: requested.pattern.clone(),
-                reason: requested.reason.clone(),
-                granted: match inspection.granted(requested) {
-                    Granted::Yes => "yes",
-                    Granted::InPart => "in part",
-                    Granted::No => "no",
-                },
-            })
+            .map(|request| Requested { request: request.clone(), granted: inspection.granted(request) })
             .collect(),
     }
 }

@@ -2,6 +2,7 @@
 
 use purlin_host::InstallationState;
 use purlin_host::internal::model::User;
+use purlin_host::internal::state::Environment;
 use serde::Serialize;
 
 /// A list of installations.
@@ -30,9 +31,8 @@ pub(crate) struct Listed {
     pub(crate) outputs: Vec<String>,
     pub(crate) ready: bool,
     pub(crate) handed_over: bool,
-    pub(crate) org: String,
-    pub(crate) app: String,
-    pub(crate) env: String,
+    #[serde(flatten)]
+    pub(crate) environment: Environment,
     pub(crate) users: Vec<Using>,
 }
 
@@ -64,9 +64,7 @@ impl Listed {
             outputs: share.offers.iter().map(|output| output.name.to_string()).collect(),
             ready: listed.is_ready,
             handed_over: listed.abandoned,
-            org: one.environment.org.to_string(),
-            app: one.environment.app.to_string(),
-            env: one.environment.env.to_string(),
+            environment: one.environment.clone(),
             users: one.users.iter().map(Using::new).collect(),
         }
     }

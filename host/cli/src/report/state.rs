@@ -171,7 +171,7 @@ pub(crate) struct Left {
 #[derive(Debug, Serialize)]
 pub(crate) struct Held {
     pub(crate) format: u8,
-    pub(crate) environment: Place,
+    pub(crate) environment: Environment,
     pub(crate) locked: Option<Holder>,
     /// Whether anything changed.
     pub(crate) changed: bool,
@@ -182,24 +182,16 @@ pub(crate) struct Held {
 pub(crate) struct Transfer {
     format: u8,
     file: String,
-    environment: Place,
+    environment: Environment,
     /// The number of resources.
     resources: usize,
 }
 
 impl Transfer {
     pub(crate) fn new(file: &Path, environment: &Environment, resources: usize) -> Self {
-        let environment = Place::new(environment);
+        let environment = environment.clone();
         Self { format: FORMAT, file: file.display().to_string(), environment, resources }
     }
-}
-
-/// The name of an environment.
-#[derive(Clone, Debug, Serialize, PartialEq)]
-pub(crate) struct Place {
-    pub(crate) org: String,
-    pub(crate) app: String,
-    pub(crate) env: String,
 }
 
 /// The user who closed an environment.
@@ -209,16 +201,6 @@ pub(crate) struct Holder {
     pub(crate) host: String,
     pub(crate) reason: String,
     pub(crate) since: String,
-}
-
-impl Place {
-    pub(crate) fn new(environment: &Environment) -> Self {
-        Self {
-            org: environment.org.to_string(),
-            app: environment.app.to_string(),
-            env: environment.env.to_string(),
-        }
-    }
 }
 
 impl Holder {

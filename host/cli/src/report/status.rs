@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use purlin_host::internal::engine::{ResourceStatus, recorded_statuses};
 use purlin_host::internal::model::{Awaited, Condition, Obstacle, Worded};
-use purlin_host::internal::state::{Deployment, Environment, Snapshot};
+use purlin_host::internal::state::{Deployment, Environment, Outcome, Snapshot};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
-use super::state::Place;
 use crate::text;
 
 /// The status of an environment.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub(crate) struct StatusReport {
     pub(crate) format: u8,
-    pub(crate) environment: Place,
+    pub(crate) environment: Environment,
     /// The latest deployment; null if the history is empty.
     pub(crate) deployment: Option<Latest>,
     /// The number of resources per status that occurs.
@@ -27,7 +26,7 @@ pub(crate) struct StatusReport {
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub(crate) struct Latest {
     pub(crate) number: u64,
-    pub(crate) outcome: &'static str,
+    pub(crate) outcome: Outcome,
     pub(crate) user: String,
     /// When it ended or, if it did not end, when it began: milliseconds since 1970.
     #[serde(serialize_with = "moment")]
@@ -91,11 +90,11 @@ impl StatusReport {
         resources.sort_by(|a, b| a.key.cmp(&b.key));
         let deployment = history.last().map(|last| Latest {
             number: last.number,
-            outcome: super::history::outcome(last.outcome),
+            outcome: last.outcome,
             user: last.holder.user.clone(),
             at: last.ended.unwrap_or(last.holder.since),
         });
-        Self { format: FORMAT, environment: Place::new(environment), deployment, summary, resources }
+        Self { format: FORMAT, environment: environment.clone(), deployment, summary, resources }
     }
 }
 

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use purlin_model::{Context, Criterion, Definition, Key, Location};
+use serde::{Serialize, Serializer};
 
 use super::matcher::is_implicit;
 use super::{Catalogue, Found, Matcher, Row, pattern_matches};
+use crate::json::{as_text, as_text_or_null};
 
 /// The answer to "why this definition?".
 #[derive(Clone, Debug, PartialEq)]
@@ -24,32 +26,44 @@ pub struct Explanation {
 }
 
 /// A definition that matches, with the criterion by which it does.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It serialises in the published, versioned form: `winner` of `explain` in
+/// `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
     /// Its id.
     pub definition: Arc<str>,
     /// Its type, or pattern.
+    #[serde(rename = "type")]
     pub type_pattern: Arc<str>,
     /// The criterion.
+    #[serde(serialize_with = "as_text")]
     pub criterion: Criterion,
     /// The criterion's weight, 0 to 15.
     pub specificity: u8,
     /// Where the definition was written.
+    #[serde(rename = "at", serialize_with = "as_text")]
     pub location: Location,
 }
 
 /// A definition, or one of its criteria, that was not used.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It serialises in the published, versioned form: one of the `losers` of `explain` in
+/// `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loser {
     /// The definition's id.
     pub definition: Arc<str>,
     /// Its type, or pattern.
+    #[serde(rename = "type")]
     pub type_pattern: Arc<str>,
     /// The criterion; none for a definition without any.
+    #[serde(serialize_with = "as_text_or_null")]
     pub criterion: Option<Criterion>,
     /// Why; at least one reason.
     pub reasons: Vec<Reason>,
     /// Where the definition was written.
+    #[serde(rename = "at", serialize_with = "as_text")]
     pub location: Location,
 }
 
@@ -98,6 +112,13 @@ impl std::fmt::Display for Reason {
             ),
             Self::ShorterPattern => f.write_str("its pattern names less of the type"),
         }
+    }
+}
+
+/// As its text.
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

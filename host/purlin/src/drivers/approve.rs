@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use purlin_documents::LOCK_FILE;
 use purlin_model::{Diagnostic, DriverSource, Lock, Pin};
+use serde::Serialize;
 
 use super::{Registry, canonical, pinned};
 use crate::{Error, Purlin};
@@ -25,7 +26,9 @@ pub struct Approval {
 }
 
 /// The changes of one version of a driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// They serialise in the published, versioned form: `driver approve` in `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ApprovalChange {
     /// The name of the driver.
     pub driver: String,

@@ -7,15 +7,22 @@ use std::fmt::Write as _;
 use purlin_model::driver::{Manifest, RequestedCapability};
 use purlin_model::grants::{Endpoint, HostPattern, HttpGrant};
 use purlin_model::{DirGrant, Grants};
+use serde::Serialize;
 
 /// Whether the workspace grants a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// It serialises in the published, versioned form: `granted` of `driver inspect` in
+/// `docs/src/reference/json.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Granted {
     /// Completely.
+    #[serde(rename = "yes")]
     Yes,
     /// Something of the same kind is granted; the inputs decide whether that suffices.
+    #[serde(rename = "in part")]
     InPart,
     /// Not at all.
+    #[serde(rename = "no")]
     No,
 }
 
@@ -197,6 +204,12 @@ mod tests {
         ] {
             assert_eq!(granted(&request(capability, pattern), &grants()), verdict, "{capability} {pattern}");
         }
+    }
+
+    #[test]
+    fn verdicts_have_the_published_words() {
+        let words = serde_json::to_string(&[Granted::Yes, Granted::InPart, Granted::No]).expect("JSON");
+        assert_eq!(words, r#"["yes","in part","no"]"#);
     }
 
     fn lines(requests: Vec<RequestedCapability>) -> String {

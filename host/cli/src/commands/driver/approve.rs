@@ -1,7 +1,7 @@
 //! `purlin driver approve`
 
+use purlin_host::ApprovalChange;
 use purlin_host::internal::model::Workspace;
-use purlin_host::{Approval, ApprovalChange};
 use serde::Serialize;
 
 use super::WorkspaceArg;
@@ -52,15 +52,7 @@ struct ApprovalReport {
     written: bool,
     /// Whether everything was approved before.
     approved: bool,
-    changes: Vec<Change>,
-}
-
-#[derive(Serialize)]
-struct Change {
-    driver: String,
-    version: String,
-    removed: Vec<String>,
-    added: Vec<String>,
+    changes: Vec<ApprovalChange>,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
@@ -84,7 +76,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let changed = !approval.changes.is_empty();
     match args.format.format {
-        Format::Json => app.ui.json(&report(approval, path.clone(), written, approved)),
+        Format::Json => {
+            let (lock, changes) = (path.clone(), approval.changes);
+            app.ui.json(&ApprovalReport { format: FORMAT, lock, written, approved, changes });
+        }
         Format::Text => app.ui.data(&render(&approval.changes)),
     }
     match (args.check, changed) {
@@ -98,15 +93,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
     }
     Ok(Status::Done)
-}
-
-fn report(approval: Approval, lock: String, written: bool, approved: bool) -> ApprovalReport {
-    let change = |change: ApprovalChange| {
-        let ApprovalChange { driver, version, removed, added } = change;
-        Change { driver, version, removed, added }
-    };
-    let changes = approval.changes.into_iter().map(change).collect();
-    ApprovalReport { format: FORMAT, lock, written, approved, changes }
 }
 
 fn render(changes: &[ApprovalChange]) -> String {

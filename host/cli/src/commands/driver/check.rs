@@ -229,26 +229,12 @@ fn changed(file: Option<&Path>) -> Option<SystemTime> {
 #[derive(Serialize)]
 struct Listed {
     format: u8,
-    rules: Vec<ListedRule>,
-}
-
-#[derive(Serialize)]
-struct ListedRule {
-    id: &'static str,
-    title: &'static str,
-    requirement: &'static str,
-    why: &'static str,
+    rules: &'static [Rule],
 }
 
 fn rules(args: &Args, app: &App) {
     match args.format.format {
-        Format::Json => {
-            let rules = RULES
-                .iter()
-                .map(|Rule { id, title, requirement, why }| ListedRule { id, title, requirement, why })
-                .collect();
-            app.ui.json(&Listed { format: FORMAT, rules });
-        }
+        Format::Json => app.ui.json(&Listed { format: FORMAT, rules: RULES }),
         Format::Text => {
             let columns = app.ui.columns().unwrap_or(80).min(100).saturating_sub(2);
             let mut out = String::new();

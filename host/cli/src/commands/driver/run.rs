@@ -154,7 +154,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let loaded = app.timings.wait("load the driver", loading).await;
     let driver = loaded.map_err(|error| Failure::host(error, &sources))?;
     if args.function == Function::Describe {
-        app.ui.json(&answer::manifest(driver.manifest()));
+        app.ui.json(&answer::Described::new(driver.manifest()));
         return Ok(Status::Done);
     }
     let request = request(args, &driver)?;

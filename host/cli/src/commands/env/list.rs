@@ -38,7 +38,7 @@ With `--format json`:
   {\"format\": 1, \"environments\": [
     {\"org\", \"app\", \"env\", \"type\", \"namespace\", \"declared\", \"protected\", \"resources\",
      \"unready\": {STATUS: N}, \"closed\": {\"user\", \"host\", \"reason\", \"since\"},
-     \"in_use\": {\"user\", \"host\", \"command\", \"process\", \"since\"},
+     \"in_use\": {\"user\", \"host\", \"command\", \"pid\", \"since\"},
      \"last\": {\"number\", \"id\", \"command\", \"user\", \"host\", \"started\", \"ended\", \"outcome\"}}]}
 With `--lines`, each environment is a separate document on one line, with its own \"format\".")]
 pub(super) struct Args {

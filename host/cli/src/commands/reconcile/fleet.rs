@@ -166,12 +166,11 @@ struct SummaryEvent<'a> {
 }
 
 #[derive(Serialize)]
-struct TurnEvent {
+struct TurnEvent<'a> {
     format: u8,
     event: &'static str,
-    org: String,
-    app: String,
-    env: String,
+    #[serde(flatten)]
+    environment: &'a Environment,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<ActionCounts>,
@@ -287,15 +286,12 @@ fn changes(pass: &Pass) -> usize {
     done.create + done.update + done.replace + done.delete
 }
 
-impl TurnEvent {
-    fn new(environment: &Environment, end: &TurnEnd) -> Self {
-        let Environment { org, app, env } = environment;
+impl<'a> TurnEvent<'a> {
+    fn new(environment: &'a Environment, end: &TurnEnd) -> Self {
         let mut event = Self {
             format: FORMAT,
             event: "environment",
-            org: org.to_string(),
-            app: app.to_string(),
-            env: env.to_string(),
+            environment,
             outcome: "empty",
             done: None,
             failed: Vec::new(),

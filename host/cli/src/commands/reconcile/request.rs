@@ -1,5 +1,6 @@
 //! `purlin reconcile --request`
 
+use purlin_host::internal::state::Environment;
 use serde::Serialize;
 
 use super::Args;
@@ -8,12 +9,11 @@ use crate::args::Format;
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
-use crate::report::state::Place;
 
 #[derive(Serialize)]
 struct RequestReport {
     format: u8,
-    environment: Place,
+    environment: Environment,
     requested: bool,
 }
 
@@ -33,11 +33,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     place.purlin.close().await.map_err(fail)?;
     match args.format.format {
         Format::Json => {
-            app.ui.json(&RequestReport {
-                format: FORMAT,
-                environment: Place::new(&environment),
-                requested: true,
-            });
+            app.ui.json(&RequestReport { format: FORMAT, environment, requested: true });
         }
         Format::Text => app.ui.say(&format!("{environment} will be reconciled next.")),
     }

@@ -14,7 +14,6 @@ use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
-use crate::report::state::Place;
 use crate::surroundings::WORKSPACE_FILE;
 use crate::text;
 
@@ -71,7 +70,7 @@ struct CopyReport {
 #[derive(Serialize)]
 struct Entry {
     #[serde(flatten)]
-    environment: Place,
+    environment: Environment,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     resources: Option<usize>,
@@ -164,7 +163,7 @@ fn is_of_one(error: &purlin_host::Error) -> bool {
 }
 
 fn entry(environment: &Environment, copied: Result<Copied, purlin_host::Error>) -> Entry {
-    let environment = Place::new(environment);
+    let environment = environment.clone();
     match copied {
         Ok(Copied { resources, already }) => {
             let outcome = if already { "already" } else { "copied" };

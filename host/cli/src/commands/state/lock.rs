@@ -5,7 +5,7 @@ use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
-use crate::report::state::{Held, Holder, Place};
+use crate::report::state::{Held, Holder};
 use crate::surroundings;
 
 use super::subject;
@@ -68,7 +68,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         Format::Json => app.ui.json(&Held {
             format: FORMAT,
-            environment: Place::new(&environment),
+            environment,
             locked: held.as_ref().map(Holder::new),
             changed,
         }),

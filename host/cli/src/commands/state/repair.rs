@@ -2,7 +2,7 @@
 
 use purlin_host::Purlin;
 use purlin_host::internal::model::Workspace;
-use purlin_host::internal::state::RepairReport as HostReport;
+use purlin_host::internal::state;
 use serde::Serialize;
 
 use super::subject;
@@ -46,15 +46,9 @@ struct RepairReport {
     intact: bool,
     /// Whether the state was damaged and could be repaired.
     repaired: bool,
-    findings: Vec<String>,
-    lost: Vec<String>,
-    /// The paths of the copies of the old files.
-    moved: Vec<String>,
-    /// The number of recorded resources in all environments.
-    records: usize,
-    /// The format of the state if it has yet to be converted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    older: Option<u32>,
+    /// What was found, including contradictions between records.
+    #[serde(flatten)]
+    found: state::RepairReport,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
@@ -83,14 +77,14 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             if !report.intact && args.check {
                 app.ui.hint("`purlin state repair` repairs what can be repaired");
             }
-            if !report.lost.is_empty() && !args.check {
+            if !report.found.lost.is_empty() && !args.check {
                 app.ui.hint(
                     "resources whose records were lost still exist: adopt them with `purlin import`, before `purlin up` creates them again",
                 );
             }
         }
     }
-    let good = report.intact || report.repaired && report.lost.is_empty();
+    let good = report.intact || report.repaired && report.found.lost.is_empty();
     Ok(if good { Status::Done } else { Status::Failed })
 }
 
@@ -126,23 +120,16 @@ async fn contradicting(purlin: &Purlin, mend: bool) -> (Vec<String>, bool) {
     (found, left)
 }
 
-fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> RepairReport {
-    let intact = found.is_whole() && contradictions.is_empty();
-    RepairReport {
-        format: FORMAT,
-        intact,
-        repaired: !intact && sound,
-        findings: found.findings.into_iter().chain(contradictions).collect(),
-        lost: found.lost,
-        moved: found.moved.iter().map(|path| path.display().to_string()).collect(),
-        records: found.records,
-        older: found.older,
-    }
+fn report(mut found: state::RepairReport, contradictions: Vec<String>, sound: bool) -> RepairReport {
+    found.findings.extend(contradictions);
+    let intact = found.is_whole();
+    RepairReport { format: FORMAT, intact, repaired: !intact && sound, found }
 }
 
 fn render(report: &RepairReport, place: &str) -> String {
-    let records = text::count(report.records, "resource");
-    if let (true, Some(format)) = (report.intact, report.older) {
+    let state::RepairReport { findings, lost, moved, records, older, .. } = &report.found;
+    let records = text::count(*records, "resource");
+    if let (true, Some(format)) = (report.intact, *older) {
         let then = "the next command that uses it converts it";
         return match format {
             1 => format!("The state in `{place}` has format 1, which is not checked before {then}.\n"),
@@ -156,16 +143,17 @@ fn render(report: &RepairReport, place: &str) -> String {
         return format!("{} The state in `{place}` is intact: {records}.\n", paint(GOOD, "ok"));
     }
     let mut out = String::new();
-    for finding in &report.findings {
+    for finding in findings {
         out.push_str(&format!("{} {}\n", paint(DELETE, "wrong:"), text::line(finding)));
     }
-    for lost in &report.lost {
+    for lost in lost {
         out.push_str(&format!("{} {}\n", paint(DELETE, "lost:"), text::line(lost)));
     }
-    for moved in &report.moved {
-        out.push_str(&format!("kept: a copy of the old file is in `{}`\n", text::line(moved)));
+    for moved in moved {
+        let moved = moved.display().to_string();
+        out.push_str(&format!("kept: a copy of the old file is in `{}`\n", text::line(&moved)));
     }
-    if report.repaired && !report.lost.is_empty() {
+    if report.repaired && !lost.is_empty() {
         out.push_str(&format!("The state in `{place}` contains what could be saved: {records}.\n"));
     } else if report.repaired {
         out.push_str(&format!("{} The state in `{place}` was repaired: {records}.\n", paint(GOOD, "ok")));

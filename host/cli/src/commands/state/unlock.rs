@@ -5,7 +5,7 @@ use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
-use crate::report::state::{Held, Place};
+use crate::report::state::Held;
 
 use super::subject;
 
@@ -42,12 +42,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.say(&format!("{environment} is open again; it was closed by {holder}."));
         }
         (Format::Text, None) => app.ui.say(&format!("{environment} is open; nothing was changed.")),
-        (Format::Json, _) => app.ui.json(&Held {
-            format: FORMAT,
-            environment: Place::new(&environment),
-            locked: None,
-            changed: held.is_some(),
-        }),
+        (Format::Json, _) => {
+            app.ui.json(&Held { format: FORMAT, environment, locked: None, changed: held.is_some() });
+        }
     }
     Ok(Status::Done)
 }

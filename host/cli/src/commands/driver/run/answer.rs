@@ -6,30 +6,23 @@ use purlin_host::internal::model::driver::{
     Checked, Failure, Impact, InvalidInput, Manifest, Observed, ResourceState,
 };
 use purlin_host::internal::sandbox::CallError;
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
-pub(super) fn manifest(manifest: &Manifest) -> Json {
-    let is = manifest.implements;
-    json!({
-        "format": crate::report::FORMAT,
-        "name": manifest.name,
-        "version": manifest.version.to_string(),
-        "description": manifest.description,
-        "implements": {
-            "check": is.check,
-            "name": is.name,
-            "read": is.read,
-            "update_impact": is.update_impact,
-            "update": is.update,
-            "repeat_create": is.repeat_create,
-        },
-        "types": manifest.types.iter().map(|one| {
-            json!({"type": one.type_name, "inputs": one.inputs, "outputs": one.outputs})
-        }).collect::<Vec<_>>(),
-        "requested_capabilities": manifest.requested_capabilities.iter().map(|requested| {
-            json!({"capability": requested.capability, "pattern": requested.pattern, "reason": requested.reason})
-        }).collect::<Vec<_>>(),
-    })
+use crate::report::FORMAT;
+
+/// The manifest of a driver, with the version of the format.
+#[derive(Serialize)]
+pub(super) struct Described<'a> {
+    format: u8,
+    #[serde(flatten)]
+    manifest: &'a Manifest,
+}
+
+impl<'a> Described<'a> {
+    pub(super) fn new(manifest: &'a Manifest) -> Self {
+        Self { format: FORMAT, manifest }
+    }
 }
 
 pub(super) fn checked(checked: &Checked, show: bool) -> Json {
