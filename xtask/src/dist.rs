@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: the packages of a release, in target/dist, for Linux on this processor. One static
 //! program goes into an archive, a Debian package, a wheel for pip and packages for npm; beside them are
-//! checksums and a list of the components inside. Nothing is published.
+//! checksums and a list of the components inside. Each name contains the processor, so that the files for
+//! several processors can be in one folder. Nothing is published.
 
 mod archive;
 mod check;
@@ -81,6 +82,11 @@ impl Processor {
     fn target(&self) -> String {
         format!("{}-unknown-linux-musl", self.rust)
     }
+
+    /// What the names of the archive, the checksums and the list of components begin with.
+    fn stem(&self) -> String {
+        format!("purlin-{VERSION}-{}-linux", self.rust)
+    }
 }
 
 pub(crate) fn run_all(arguments: &Arguments) -> anyhow::Result<()> {
@@ -143,6 +149,28 @@ impl Release {
         let names: Vec<String> = self.files()?.into_iter().map(|(name, _)| name).collect();
         let done = Command::new("sha256sum").args(names).current_dir(&self.folder).output()?;
         ensure!(done.status.success(), "`sha256sum` failed");
-        fs::write(self.folder.join("SHA256SUMS"), done.stdout).context("cannot write the checksums")
+        fs::write(self.folder.join(self.checksum_file()), done.stdout).context("cannot write the checksums")
+    }
+
+    fn checksum_file(&self) -> String {
+        format!("{}.sha256", self.processor.stem())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Processor, debian, npm, wheel};
+
+    #[test]
+    fn packages_for_two_processors_have_different_names() {
+        let names = |processor: &str| {
+            let processor = Processor::find(processor).expect("a processor with packages");
+            let wheel = wheel::file(&processor).expect("a version");
+            let [program, launcher] = npm::files(&processor);
+            [processor.stem(), debian::file(&processor), wheel, program, launcher]
+        };
+        for (one, other) in names("x86_64").iter().zip(&names("aarch64")) {
+            assert_ne!(one, other);
+        }
     }
 }

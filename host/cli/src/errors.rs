@@ -104,6 +104,7 @@ mod tests {
         for entry in entries() {
             assert!(!entry.summary().is_empty(), "{}", entry.code);
             assert!(entry.text(Some(60)).lines().count() > 2, "{}", entry.code);
+            assert!(!entry.text(None).contains("]("), "{} shows the address of a link", entry.code);
         }
     }
 }

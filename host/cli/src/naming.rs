@@ -1,6 +1,7 @@
 //! Errors about a name that matches no resource, or several.
 
-use purlin_host::internal::engine::{Misnamed, Role};
+use purlin_host::internal::engine::{self, Misnamed, Role};
+use purlin_host::internal::graph::nearest;
 use purlin_host::internal::model::Key;
 
 use crate::failure::Failure;
@@ -21,6 +22,30 @@ pub(crate) fn failure(names: &[(Role, Misnamed)]) -> Failure {
 /// The failure for wrong names given to a command that reads no state.
 pub(crate) fn failure_of_documents(names: &[(Role, Misnamed)]) -> Failure {
     failure_in(names, "the documents", "`purlin graph` shows the keys")
+}
+
+/// The failure for an error of a run that works on recorded resources only.
+pub(crate) fn failure_of_records(error: purlin_host::Error) -> Failure {
+    match error {
+        purlin_host::Error::Engine(engine::Error::Names(names)) => {
+            failure_in(&names, "the state", "`purlin state list` lists the resources")
+        }
+        error => Failure::without_sources(error),
+    }
+}
+
+/// Adds a hint to the failure for an unknown name: the similar one of the `known` names, or else
+/// `listing`.
+pub(crate) fn suggest<'a>(
+    failure: Failure,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    listing: &str,
+) -> Failure {
+    failure.hint(match nearest(name, known) {
+        Some(near) => format!("did you mean `{}`?", text::line(near)),
+        None => listing.to_owned(),
+    })
 }
 
 fn failure_in(names: &[(Role, Misnamed)], place: &str, listing: &str) -> Failure {

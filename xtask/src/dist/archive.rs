@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::Release;
 use super::staging::Staging;
-use super::{Release, VERSION};
 use crate::step::{root, run};
 
 impl Release {
     /// The folder in the archive.
     pub(super) fn folder_in_archive(&self) -> String {
-        format!("purlin-{VERSION}-{}-linux", self.processor.rust)
+        self.processor.stem()
     }
 
     pub(super) fn archive(&self) -> anyhow::Result<()> {

@@ -29,10 +29,11 @@ impl Release {
 
     fn checksums_are_right(&self) -> anyhow::Result<()> {
         let mut check = Command::new("sha256sum");
-        let done = check.args(["--check", "--strict", "--quiet", "SHA256SUMS"]).current_dir(&self.folder);
+        let file = self.checksum_file();
+        let done = check.args(["--check", "--strict", "--quiet", &file]).current_dir(&self.folder);
         ensure!(done.status()?.success(), "a package does not have its checksum");
-        let listed = fs::read_to_string(self.folder.join("SHA256SUMS"))?.lines().count();
-        ensure!(listed + 1 == self.files()?.len(), "SHA256SUMS lists {listed} packages");
+        let listed = fs::read_to_string(self.folder.join(&file))?.lines().count();
+        ensure!(listed + 1 == self.files()?.len(), "{file} lists {listed} packages");
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::ensure;
 
 use super::staging::{NOTICES, Staging};
-use super::{DESCRIPTION, HOME, Release, SUMMARY, VERSION};
+use super::{DESCRIPTION, HOME, Processor, Release, SUMMARY, VERSION};
 use crate::step::run;
 
 /// A name and an e-mail address, as Debian requires.
@@ -31,12 +31,17 @@ impl Release {
         staging.write(format!("{documents}/copyright"), copyright())?;
         compress(&staging.write(format!("{documents}/{NOTICES}"), self.notices()?)?)?;
         staging.write("DEBIAN/control", control(self.processor.debian, size(staging.path())?))?;
-        let file = self.folder.join(format!("purlin_{}_{}.deb", version(VERSION), self.processor.debian));
+        let file = self.folder.join(file(&self.processor));
         let mut build = Command::new("dpkg-deb");
         // With several threads, the bytes would depend on how many.
         build.args(["--root-owner-group", "-Zxz", "--threads-max=1", "--build"]);
         run(build.env("SOURCE_DATE_EPOCH", &self.time).arg(staging.path()).arg(file))
     }
+}
+
+/// The name of the package.
+pub(super) fn file(processor: &Processor) -> String {
+    format!("purlin_{}_{}.deb", version(VERSION), processor.debian)
 }
 
 /// A version before the release sorts before it, and `-` begins the revision of a package.

@@ -1,8 +1,10 @@
 //! Packages for npm: one with the program for this processor, and `@purlin/cli`, which depends on those for all
 //! processors, of which npm installs the one that fits, and runs it.
 
+use std::fs;
 use std::process::Command;
 
+use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::staging::Staging;
@@ -21,7 +23,8 @@ impl Release {
         let mut manifest = manifest(&name(&self.processor));
         manifest["os"] = json!(["linux"]);
         manifest["cpu"] = json!([self.processor.npm]);
-        self.pack(&program, manifest)?;
+        let [program_file, launcher_file] = files(&self.processor);
+        self.pack(&program, &manifest, &program_file)?;
 
         let launcher = Staging::new()?;
         launcher.write("bin/purlin.js", LAUNCHER)?;
@@ -30,16 +33,30 @@ impl Release {
         for processor in PROCESSORS {
             manifest["optionalDependencies"][name(&Processor::find(processor)?)] = json!(VERSION);
         }
-        self.pack(&launcher, manifest)
+        self.pack(&launcher, &manifest, &launcher_file)
     }
 
-    fn pack(&self, staging: &Staging, manifest: Value) -> anyhow::Result<()> {
+    fn pack(&self, staging: &Staging, manifest: &Value, file: &str) -> anyhow::Result<()> {
         staging.licences(self, "")?;
         staging.write("README.md", format!("# Purlin\n\n{DESCRIPTION}\n\nSee <{HOME}>.\n"))?;
-        staging.write("package.json", serde_json::to_string_pretty(&manifest)? + "\n")?;
+        staging.write("package.json", serde_json::to_string_pretty(manifest)? + "\n")?;
         let mut pack = Command::new("npm");
-        run(pack.args(["pack", "--silent", "--pack-destination"]).arg(&self.folder).arg(staging.path()))
+        run(pack.args(["pack", "--silent", "--pack-destination"]).arg(&self.folder).arg(staging.path()))?;
+        // npm names the file after the package and its version only.
+        let name = manifest["name"].as_str().unwrap_or_default();
+        let packed = format!("{}-{VERSION}.tgz", name.trim_start_matches('@').replace('/', "-"));
+        fs::rename(self.folder.join(&packed), self.folder.join(file))
+            .with_context(|| format!("npm did not write {packed}"))
     }
+}
+
+/// The names of the file with the program, and of the file with `@purlin/cli`.
+pub(super) fn files(processor: &Processor) -> [String; 2] {
+    let processor = processor.npm;
+    [
+        format!("purlin-cli-linux-{processor}-{VERSION}.tgz"),
+        format!("purlin-cli-{VERSION}-linux-{processor}.tgz"),
+    ]
 }
 
 fn manifest(name: &str) -> Value {

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 use super::staging::{NOTICES, Staging};
-use super::{DESCRIPTION, HOME, LICENCE, Release, SUMMARY, VERSION};
+use super::{DESCRIPTION, HOME, LICENCE, Processor, Release, SUMMARY, VERSION};
 
 /// Writes a wheel: a ZIP archive whose list of files has a digest of each.
 const SCRIPT: &str = include_str!("wheel.py");
@@ -23,11 +23,16 @@ impl Release {
         staging.write(format!("{info}/WHEEL"), wheel(&tag))?;
         let mut python = Command::new("python3");
         python.args(["-c", SCRIPT]).arg(staging.path());
-        python.arg(self.folder.join(format!("purlin-{version}-{tag}.whl")));
+        python.arg(self.folder.join(file(&self.processor)?));
         let done = python.arg(&self.time).output().context("cannot run python3")?;
         ensure!(done.status.success(), "no wheel: {}", String::from_utf8_lossy(&done.stderr));
         Ok(())
     }
+}
+
+/// The name of the wheel.
+pub(super) fn file(processor: &Processor) -> anyhow::Result<String> {
+    Ok(format!("purlin-{}-{}.whl", version(VERSION)?, tag(processor.rust)))
 }
 
 /// The program is static, so that it runs on every system that understands the oldest of these tags.

@@ -11,6 +11,7 @@ use crate::args::{DocumentArgs, Format, FormatArg, HandOverArgs, ScopeArgs};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::naming;
 use crate::surroundings;
 use crate::text;
 
@@ -83,7 +84,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let options = args.options();
     let plan = session.plan_destroy(&place.context, options);
-    let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
+    let plan = app.timings.wait("plan", plan).await.map_err(naming::failure_of_records)?;
     // Resources that others use are handed over without a step.
     let is_nothing = plan.steps.is_empty() && plan.warnings.is_empty();
     if is_nothing && args.scope.scope().is_everything() {
@@ -125,7 +126,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         // Each attempt gets its own entry in the history.
         place.context.deployment = surroundings::deployment_id().into();
         let options = args.options();
-        let mut plan = session.plan_destroy(&place.context, options).await.map_err(fail)?;
+        let plan = session.plan_destroy(&place.context, options).await;
+        let mut plan = plan.map_err(naming::failure_of_records)?;
         // The user agreed to the first plan, which included all of these losses.
         let losses = plan.losses_not_allowed();
         plan.allow_losses(&losses);

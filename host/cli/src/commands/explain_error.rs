@@ -1,11 +1,10 @@
 //! `purlin explain-error`
 
-use purlin_host::internal::graph::nearest;
-
 use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::errors::{self, Entry};
 use crate::failure::{Failure, Status};
+use crate::naming;
 use crate::report::code::Codes;
 use crate::text;
 
@@ -34,10 +33,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let known: Vec<&str> = entries.iter().map(|entry| entry.code).collect();
         if !known.contains(&code) {
             let failure = Failure::input(format!("there is no error code `{}`", text::line(code)));
-            return Err(match nearest(code, known) {
-                Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                None => failure.hint("`purlin explain-error` lists all codes"),
-            });
+            return Err(naming::suggest(failure, code, known, "`purlin explain-error` lists all codes"));
         }
         entries.retain(|entry| entry.code == code);
     }

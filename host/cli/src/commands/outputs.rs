@@ -1,7 +1,6 @@
 //! `purlin outputs`
 
 use purlin_host::internal::engine::{self, Misnamed};
-use purlin_host::internal::graph::nearest;
 use purlin_host::internal::model::{Key, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -129,11 +128,11 @@ fn single<'a>(
                         Value::Map(map) => map.iter().map(|(name, _)| &**name).collect(),
                         _ => Vec::new(),
                     };
-                    match nearest(&part, known.iter().copied()) {
-                        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                        None if known.is_empty() => failure.hint("it has no outputs"),
-                        None => failure.hint(format!("it has {}", known.join(", "))),
-                    }
+                    let listing = match known.is_empty() {
+                        true => "it has no outputs".to_owned(),
+                        false => format!("it has {}", known.join(", ")),
+                    };
+                    naming::suggest(failure, &part, known, &listing)
                 });
             }
             // Keep the first error, which concerns the longest name.

@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::naming;
 use crate::text;
 
 /// Read every resource and record changes made outside Purlin.
@@ -52,7 +53,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         deploy::close(place.purlin, app).await?;
         return Ok(status);
     }
-    let plan = session.plan_refresh(&place.context, &args.scope.scope()).await.map_err(fail)?;
+    let plan = session.plan_refresh(&place.context, &args.scope.scope()).await;
+    let plan = plan.map_err(naming::failure_of_records)?;
     let read = plan.steps.len();
     let mut status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
     let open = session.open_calls().await.map_err(fail)?;

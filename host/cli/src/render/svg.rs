@@ -51,12 +51,27 @@ struct Box {
     lines: Vec<Line>,
 }
 
-/// A line of a box: a class, and text.
-type Line = (&'static str, String);
+/// A line of a box.
+struct Line {
+    class: &'static str,
+    shown: String,
+    /// The whole text, if only a part of it is shown.
+    whole: Option<String>,
+}
+
+impl Line {
+    /// A line that is truncated if it is too long.
+    fn fitted(class: &'static str, name: &str) -> Self {
+        let whole = text::line(name);
+        let shown = text::fit(&whole, LONGEST).into_owned();
+        let whole = (*whole != *shown).then(|| whole.into_owned());
+        Self { class, shown, whole }
+    }
+}
 
 impl Box {
     fn size(&self) -> Size {
-        let columns = self.lines.iter().map(|(_, line)| text::width(line)).max().unwrap_or(0);
+        let columns = self.lines.iter().map(|line| text::width(&line.shown)).max().unwrap_or(0);
         Size { width: columns as f64 * COLUMN + 22.0, height: self.lines.len() as f64 * LINE + 11.0 }
     }
 }
@@ -111,7 +126,8 @@ fn draw(graph: &Graph, clusters: &Clusters) -> (Vec<Box>, Vec<String>, Drawing) 
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut more = |node: usize, incoming: bool, kind: usize, label: String, title: String| {
         let number = boxes.len();
-        boxes.push(Box { class: "more", title: title.clone(), lines: vec![("small", label)] });
+        let line = Line { class: "small", shown: label, whole: None };
+        boxes.push(Box { class: "more", title: title.clone(), lines: vec![line] });
         if let Some(group) = groups.iter_mut().find(|group| group.contains(&node)) {
             group.push(number);
         }
@@ -140,7 +156,7 @@ fn draw(graph: &Graph, clusters: &Clusters) -> (Vec<Box>, Vec<String>, Drawing) 
         }
     }
     for (node, line) in counted(graph, clusters) {
-        boxes[node].lines.push(("small", line));
+        boxes[node].lines.push(line);
     }
     let index = graph.index();
     let order = graph.order.iter().rev().flatten().filter_map(|key| index.get(key.as_str()).copied());
@@ -152,10 +168,6 @@ fn draw(graph: &Graph, clusters: &Clusters) -> (Vec<Box>, Vec<String>, Drawing) 
 
 pub(super) fn number_of(kind: &str) -> usize {
     KINDS.iter().position(|name| *name == kind).unwrap_or_default()
-}
-
-fn fitted(line: &str) -> String {
-    text::fit(&text::line(line), LONGEST).into_owned()
 }
 
 pub(super) fn head(node: &Node) -> String {
@@ -171,13 +183,16 @@ fn node_box(node: &Node) -> Box {
         (_, true) => "implicit",
         _ => "node",
     };
-    let lines =
-        vec![("type", fitted(&head(node))), ("id", fitted(short_id(node))), ("small", fitted(node.recipe()))];
+    let lines = vec![
+        Line::fitted("type", &head(node)),
+        Line::fitted("id", short_id(node)),
+        Line::fitted("small", node.recipe()),
+    ];
     Box { class, title: format!("{} ({})", node.key, node.driver), lines }
 }
 
 /// For resources whose arrows are counted at hubs, a line that names the hubs.
-fn counted(graph: &Graph, clusters: &Clusters) -> Vec<(usize, String)> {
+fn counted(graph: &Graph, clusters: &Clusters) -> Vec<(usize, Line)> {
     let mut hubs: Vec<(Vec<String>, BTreeSet<usize>)> = vec![Default::default(); graph.nodes.len()];
     for hub in &clusters.hubs {
         let arrow = if hub.incoming { "→" } else { "←" };
@@ -191,10 +206,12 @@ fn counted(graph: &Graph, clusters: &Clusters) -> Vec<(usize, String)> {
     let line = |(node, (names, _)): (usize, (Vec<String>, _))| {
         let line = match names.as_slice() {
             [] => return None,
-            [one] => fitted(one),
+            [one] => Line::fitted("small", one),
             [one, rest @ ..] => {
                 let rest = format!(" +{}", rest.len());
-                format!("{}{rest}", text::fit(&text::line(one), LONGEST - rest.len()))
+                let shown = format!("{}{rest}", text::fit(&text::line(one), LONGEST - rest.len()));
+                let whole = text::line(&names.join(", ")).into_owned();
+                Line { class: "small", shown, whole: Some(whole) }
             }
         };
         Some((node, line))
@@ -204,6 +221,8 @@ fn counted(graph: &Graph, clusters: &Clusters) -> Vec<(usize, String)> {
 
 fn draw_frame(out: &mut String, name: &str, frame: &Area) {
     let columns = ((frame.width - 32.0) / 8.7).max(1.0) as usize;
+    let whole = text::line(name);
+    let shown = text::fit(&whole, columns);
     let _ = writeln!(
         out,
         "<rect class=\"frame\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"10\"/><text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
@@ -213,8 +232,16 @@ fn draw_frame(out: &mut String, name: &str, frame: &Area) {
         frame.height,
         frame.x + 16.0,
         frame.y + 23.0,
-        escape(&text::fit(&text::line(name), columns)),
+        content(&shown, (*shown != *whole).then_some(&*whole)),
     );
+}
+
+/// What a text element contains: the text, and the whole text as its tooltip if only a part is shown.
+fn content(shown: &str, whole: Option<&str>) -> String {
+    match whole {
+        Some(whole) => format!("<title>{}</title>{}", escape(whole), escape(shown)),
+        None => escape(shown),
+    }
 }
 
 fn draw_box(out: &mut String, each: &Box, size: Size, (x, y): (f64, f64)) {
@@ -226,9 +253,10 @@ fn draw_box(out: &mut String, each: &Box, size: Size, (x, y): (f64, f64)) {
         size.width,
         size.height,
     );
-    for (number, (class, line)) in each.lines.iter().enumerate() {
+    for (number, Line { class, shown, whole }) in each.lines.iter().enumerate() {
         let below = 17.5 + number as f64 * LINE;
-        let _ = write!(out, "<text class=\"{class}\" x=\"11\" y=\"{below:.1}\">{}</text>", escape(line));
+        let content = content(shown, whole.as_deref());
+        let _ = write!(out, "<text class=\"{class}\" x=\"11\" y=\"{below:.1}\">{content}</text>");
     }
     out.push_str("</g>\n");
 }
@@ -323,6 +351,17 @@ mod tests {
         let svg = render(&graph);
         assert!(!svg.contains("<script>"));
         assert!(svg.contains("a&quot;&amp;b"));
+    }
+
+    #[test]
+    fn shortened_names_have_the_whole_name_as_a_tooltip() {
+        let name = "a-workload-with-a-name-that-is-too-long-for-its-box";
+        let workload = format!("workload.default#modules.{name}");
+        let svg = render(&fixture::graph(&[&workload, "s3.default#shared.files"], &[]));
+        let tooltip = format!("<title>{name}</title>a-workload-with-");
+        assert_eq!(svg.matches(&tooltip).count(), 2, "the frame and the box: {svg}");
+        assert!(svg.contains(">files</text>"), "{svg}");
+        assert!(!svg.contains("<title>files"), "{svg}");
     }
 
     #[test]

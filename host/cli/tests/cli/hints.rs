@@ -274,6 +274,46 @@ fn names_of_resources() {
 }
 
 #[test]
+fn similar_names_are_suggested_by_every_command() {
+    let project = shop();
+    let site = "hint: did you mean `dns.default#modules.web.externals.site`?\n";
+    let nothing = "error: `--target nothing-like-it` names no resource of the state\n\
+                   hint: `purlin state list` lists the resources\n";
+    hints(
+        &project,
+        &[
+            (&["plan", "--target", "web.stie"], site),
+            (&["plan", "--target", "dsn*"], site),
+            (&["plan", "--exclude", "dns#stie"], site),
+            (&["plan", "--replace", "dsn"], site),
+            (&["up", "--yes", "--target", "stie"], site),
+            (&["graph", "--target", "dsn"], site),
+            (&["explain", "web.stie"], site),
+        ],
+    );
+    project.run(&["up", "--yes"]).status(0);
+    hints(
+        &project,
+        &[
+            (&["destroy", "--yes", "--target", "stie"], site),
+            (&["destroy", "--yes", "--exclude", "dsn"], site),
+            (&["destroy", "--yes", "--target", "*stie"], site),
+            (&["destroy", "--yes", "--target", "nothing-like-it"], nothing),
+            (&["refresh", "--target", "dns#stie"], site),
+            (&["refresh", "--target", "nothing-like-it"], nothing),
+            (&["state", "show", "dsn"], site),
+            (&["state", "rename", "stie", "dns#shared.x"], site),
+            (&["state", "settle", "web.stie", "--not-made"], site),
+            (&["outputs", "--raw", "stie.host"], site),
+            (
+                &["state", "copy", ".purlin", "copied", "--env", "developmnt"],
+                "hint: did you mean `development`?\n",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn short_names_work_in_place_of_keys() {
     let project = shop();
     for (name, key) in [

@@ -205,6 +205,8 @@ fn the_group_that_may_share_can_be_changed() {
     assert!(all.contains("dev/one/db"), "{all}");
     let unknown = project.run(&["installations", "share", "dev/nothing", "--nobody"]).status(2);
     assert!(unknown.err.contains("installations list"), "{}", unknown.err);
+    let similar = project.run(&["installations", "share", "dev/one/bd", "--nobody"]).status(2);
+    assert!(similar.err.contains("hint: did you mean `dev/one/db`?\n"), "{}", similar.err);
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn without_cases_the_error_shows_an_example() {
         (&["purlin/fil"][..], "fil"),
         (&["./nothing.wasm"], "cannot be read"),
         (&["purlin/echo", "--rule", "create.cat"], "there is no rule `create.cat`"),
+        (&["purlin/echo", "--rule", "create.cat"], "hint: did you mean `create.cut`?"),
         (&["purlin/echo", "--cases", "nowhere.yaml"], "nowhere.yaml"),
         (&[], "needs FILE|NAME"),
     ] {

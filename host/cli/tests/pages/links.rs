@@ -1,4 +1,5 @@
-//! Links lead somewhere: to a file, and to a heading or an anchor in it.
+//! Links lead somewhere: to a file, and to a heading or an anchor in it. Addresses of other sites are
+//! checked without opening them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -63,21 +64,98 @@ fn anchors(page: &str) -> BTreeSet<String> {
     found
 }
 
-#[test]
-fn no_link_is_dead() {
-    let link = Regex::new(r"\]\(([^()\s]+)\)").expect("a pattern");
+/// The pages whose links are checked.
+fn pages() -> Vec<PathBuf> {
     let mut pages = book::linked();
     pages.extend(
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "BENCHMARKS.md"]
             .map(|name| crate::root().join(name)),
     );
+    pages
+}
+
+/// The links of a page to other sites.
+fn elsewhere(page: &str) -> Vec<String> {
+    let code = Regex::new("`[^`]*`").expect("a pattern");
+    let link = Regex::new(r"\]\(([^)]*)\)|<([a-z][a-z0-9+.-]*:[^>]*)>").expect("a pattern");
+    let has_scheme = |address: &str| {
+        let scheme = address.split_once(':').map(|(scheme, _)| scheme);
+        address.starts_with("//") || scheme.is_some_and(|scheme| !scheme.contains(['/', '#', '.']))
+    };
+    let mut found = Vec::new();
+    for line in prose(page) {
+        let line = code.replace_all(line, "");
+        let links = link.captures_iter(&line).filter_map(|link| link.get(1).or(link.get(2)));
+        found.extend(links.map(|link| link.as_str().to_owned()).filter(|address| has_scheme(address)));
+    }
+    found
+}
+
+/// What is wrong with the address of another site.
+fn mistake(address: &str) -> Option<&'static str> {
+    let host = Regex::new(r"^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$").expect("a pattern");
+    let rest = Regex::new(r"^([A-Za-z0-9._~:/?#@!$&'*+,;=-]|%[0-9A-Fa-f]{2})*$").expect("a pattern");
+    let Some(address) = address.strip_prefix("https://") else { return Some("does not begin with https://") };
+    if address.contains(char::is_whitespace) {
+        return Some("contains a space");
+    }
+    let (name, path) = address.split_at(address.find(['/', '?', '#']).unwrap_or(address.len()));
+    if !host.is_match(name) || !rest.is_match(path) {
+        return Some("is not a valid URL");
+    }
+    name.split('.').any(|part| part == "example").then_some("is that of an example")
+}
+
+#[test]
+fn links_to_other_sites_are_valid() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for path in pages() {
+        for address in elsewhere(&text(&path)) {
+            count += 1;
+            if let Some(mistake) = mistake(&address) {
+                wrong.push(format!("{}: the address `{address}` {mistake}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 20, "only {count} links were found");
+}
+
+#[test]
+fn links_to_other_sites_are_found_outside_of_code() {
+    let page = "[a](https://a.dev) and <http://b.dev>, `[c](http://c.dev)`, [d](d.md#e:f)\n\n\
+                ```text\n[e](http://example.org)\n```\n\n[`f`](https://f.dev/x y)\n";
+    assert_eq!(elsewhere(page), ["https://a.dev", "http://b.dev", "https://f.dev/x y"]);
+}
+
+#[test]
+fn wrong_addresses_of_other_sites_are_reported() {
+    for (address, expected) in [
+        ("https://score.dev", None),
+        ("https://docs.score.dev/a-b/c.html?x=%20#y", None),
+        ("http://score.dev", Some("does not begin with https://")),
+        ("//score.dev", Some("does not begin with https://")),
+        ("https://score.dev/a b", Some("contains a space")),
+        ("https://score", Some("is not a valid URL")),
+        ("https://score.dev/a|b", Some("is not a valid URL")),
+        ("https://score.dev/%zz", Some("is not a valid URL")),
+        ("https://example.com/a", Some("is that of an example")),
+        ("https://api.example.org", Some("is that of an example")),
+    ] {
+        assert_eq!(mistake(address), expected, "{address}");
+    }
+}
+
+#[test]
+fn no_link_is_dead() {
+    let link = Regex::new(r"\]\(([^()\s]+)\)").expect("a pattern");
     let (mut known, mut dead, mut count): (BTreeMap<PathBuf, BTreeSet<String>>, _, _) =
         (BTreeMap::new(), Vec::new(), 0);
-    for path in pages {
+    for path in pages() {
         let page = text(&path);
         for found in prose(&page).flat_map(|line| link.captures_iter(line)) {
             let (file, anchor) = found[1].split_once('#').unwrap_or((&found[1], ""));
-            // Addresses elsewhere are not checked.
+            // Another test checks the addresses of other sites.
             if file.contains("://") || file == "." {
                 continue;
             }

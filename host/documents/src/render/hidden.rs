@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::yaml::{self, Entry, Node, NodeKind};
+use crate::yaml::{self, Entry, Node, NodeKind, Style};
 
 /// Replaces each character of a secret, so that columns stay as they are.
 const MASK: char = '*';
@@ -22,28 +22,31 @@ pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
     yaml::parse(file, text, &mut |document| find(&document.root, false, &mut secrets));
     // The key of a state is secret whatever the file is.
     for (at, _) in text.match_indices(IDENTITY) {
-        let end =
-            text.get(at..).and_then(|rest| rest.find(char::is_whitespace)).map_or(text.len(), |end| at + end);
-        secrets.push(at..end);
+        let rest = text.get(at..).unwrap_or_default();
+        let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"');
+        secrets.push((at..at + rest.find(is_end).unwrap_or(rest.len()), Style::Plain));
     }
     if secrets.is_empty() {
         return None;
     }
-    secrets.sort_by_key(|secret| secret.start);
+    secrets.sort_by_key(|(secret, _)| secret.start);
     let mut masked = String::with_capacity(text.len());
     let mut shown_to = 0;
-    for secret in secrets {
+    for (secret, style) in secrets {
         let Some(before) = text.get(shown_to..secret.start) else { continue };
         masked.push_str(before);
-        mask(text.get(secret.clone()).unwrap_or_default(), &mut masked);
+        mask(text.get(secret.clone()).unwrap_or_default(), style, &mut masked);
         shown_to = secret.end;
     }
     masked.push_str(text.get(shown_to..).unwrap_or_default());
     Some(masked)
 }
 
-/// Adds the places of secrets, in the order of the text.
-fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
+/// A secret in a text, and how it is written.
+type Secret = (Range<usize>, Style);
+
+/// Adds the secrets of a node, in the order of the text.
+fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Secret>) {
     match &node.kind {
         NodeKind::Map(entries) => {
             let is_manifest = node.get("kind").and_then(Node::as_str) == Some("Secret");
@@ -61,7 +64,8 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
         }
         NodeKind::List(items) => items.iter().for_each(|item| find(item, is_secret, secrets)),
         NodeKind::String(..) | NodeKind::Number(_) if is_secret => {
-            secrets.push(node.span.start as usize..node.span.end as usize);
+            let style = if let NodeKind::String(_, style) = node.kind { style } else { Style::Plain };
+            secrets.push((node.span.start as usize..node.span.end as usize, style));
         }
         NodeKind::String(..) | NodeKind::Number(_) | NodeKind::Null | NodeKind::Bool(_) => {}
     }
@@ -88,9 +92,17 @@ pub fn names_a_credential(name: &str) -> bool {
         || letters.ends_with("pass")
 }
 
-/// Masks everything except spaces and placeholders, which reveal nothing about a secret.
-fn mask(secret: &str, masked: &mut String) {
-    let mut rest = secret;
+/// Masks everything except spaces, placeholders and the quotation marks of a string, which reveal
+/// nothing about a secret.
+fn mask(secret: &str, style: Style, masked: &mut String) {
+    let quote = match style {
+        Style::Single => "'",
+        Style::Double => "\"",
+        Style::Plain | Style::Block => "",
+    };
+    let inside = secret.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    let (quote, mut rest) = inside.map_or(("", secret), |inside| (quote, inside));
+    masked.push_str(quote);
     while let Some(c) = rest.chars().next() {
         let placeholder =
             rest.strip_prefix("${").and_then(|inside| inside.find('}')).map_or(0, |end| end + 3);
@@ -102,6 +114,7 @@ fn mask(secret: &str, masked: &mut String) {
             rest = &rest[c.len_utf8()..];
         }
     }
+    masked.push_str(quote);
 }
 
 #[cfg(test)]
@@ -117,9 +130,13 @@ mod tests {
         let cases = [
             ("a: {url: http://x, api_key: s3cr3t, b: 1}", "a: {url: http://x, api_key: ******, b: 1}"),
             ("inputs: {secrets: {a: {b: [x, 12]}}}", "inputs: {secrets: {a: {b: [*, **]}}}"),
-            ("dbPassword: 'two words'", "dbPassword: **** ******"),
+            ("dbPassword: 'two words'", "dbPassword: '*** *****'"),
+            (r#"dbPassword: "a \" b""#, r#"dbPassword: "* ** *""#),
+            (r#"{"token": "s3cr3t", "x": "y"}"#, r#"{"token": "******", "x": "y"}"#),
+            ("key: \"AGE-SECRET-KEY-1AB\"\nb: c", "key: \"******************\"\nb: c"),
             ("tokens: [ab, é]\nlast: x", "tokens: [**, *]\nlast: x"),
             ("secret_access_key: |\n  one\n  two\nb: c", "secret_access_key: |\n  ***\n  ***\nb: c"),
+            ("password: |\n  \"one\"\nb: c", "password: |\n  *****\nb: c"),
             (
                 "secret_refs: {a: {store: vault, ref: db}, b: {value: x}}",
                 "secret_refs: {a: {store: vault, ref: db}, b: {value: *}}",
@@ -127,7 +144,7 @@ mod tests {
             ("kind: Secret\nstringData: {a: b}", "kind: Secret\nstringData: {a: *}"),
             (
                 "secrets: {dsn: 'pg://u:p@${resources.db.outputs.host}/x'}",
-                "secrets: {dsn: **********${resources.db.outputs.host}***}",
+                "secrets: {dsn: '*********${resources.db.outputs.host}**'}",
             ),
         ];
         for (text, expected) in cases {
@@ -142,6 +159,8 @@ mod tests {
             "secret: true",
             "secret_refs: {a: b}",
             "password: ${secrets.vault.db}",
+            "password: \"${secrets.vault.db}\"",
+            "password: '${secrets.vault.db}'",
             "token_ttl: 5m",
             "password_length: 24",
             "secretName: tls",

@@ -129,6 +129,19 @@ fn is_short(name: &str, key: &Key) -> bool {
     }
 }
 
+/// Everything that [`find`] accepts as a name of this resource, if no other resource has it too.
+fn spellings(key: &Key) -> Vec<String> {
+    let ids: Vec<String> = ids(key).collect();
+    let kinds = [key.type_name().to_owned(), format!("{}.{}", key.type_name(), key.class())];
+    let mut spellings: Vec<String> = Vec::new();
+    for kind in kinds {
+        spellings.extend(ids.iter().map(|id| format!("{kind}#{id}")));
+        spellings.push(kind);
+    }
+    spellings.extend(ids);
+    spellings
+}
+
 /// The id and its short forms: `W.R` and `R` for a resource that a workload declares, `W` for the
 /// workload, `R` for a shared resource.
 fn ids(key: &Key) -> impl Iterator<Item = String> {
@@ -160,13 +173,16 @@ fn near(name: &str, keys: Vec<&Key>) -> Vec<Key> {
     near
 }
 
+/// Like [`near`], for a pattern that matches nothing: compares the text without its `*`.
+pub(super) fn near_pattern(pattern: &str, keys: Vec<&Key>) -> Vec<Key> {
+    near(pattern.replace('*', "").trim_matches(['#', '.']), keys)
+}
+
 /// The resources that have a name similar to this one.
 fn slips(name: &str, keys: &[&Key]) -> Vec<Key> {
     let mut called: Vec<(String, &Key)> = Vec::new();
     for key in keys {
-        called.push((key.to_string(), key));
-        called.push((shortened(key.as_str()), key));
-        called.extend(ids(key).map(|id| (id, *key)));
+        called.extend(spellings(key).into_iter().map(|spelling| (spelling, *key)));
     }
     let Some(near) = nearest(name, called.iter().map(|(name, _)| name.as_str())) else { return Vec::new() };
     called.iter().filter(|(name, _)| name == near).map(|(_, key)| (*key).clone()).collect()
@@ -267,6 +283,10 @@ mod tests {
         for (name, near) in [
             ("dsn#shared.db", &["dns.default#shared.db"][..]),
             ("flies", &["s3.default#shared.files"]),
+            ("dsn", &["dns.default#shared.db"]),
+            ("s3#flies", &["s3.default#shared.files"]),
+            ("postgres.lagre", &["postgres.large#modules.api.externals.store"]),
+            ("postgres#web.dbb", &["postgres.default#modules.web.externals.db"]),
             (
                 "postgres#shared.zzz",
                 &["postgres.default#modules.web.externals.db", "postgres.large#modules.api.externals.store"],
@@ -275,6 +295,21 @@ mod tests {
         ] {
             let error = find(name, &keys()).expect_err("not there");
             assert_eq!(error.near.iter().map(Key::as_str).collect::<Vec<_>>(), near, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_stands_for_its_resource() {
+        let keys = keys();
+        for key in &keys {
+            for spelling in spellings(key) {
+                let found = find(&spelling, &keys);
+                let fits = match &found {
+                    Ok(only) => *only == key,
+                    Err(wrong) => wrong.fits.contains(key),
+                };
+                assert!(fits, "{spelling}: {found:?}");
+            }
         }
     }
 }

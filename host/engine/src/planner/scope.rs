@@ -105,7 +105,7 @@ fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&
 /// [`find_declared`](crate::find_declared) finds.
 ///
 /// # Errors
-/// [`Misnamed`] if it refers to none, or to several without being a pattern.
+/// [`Misnamed`] if it refers to none, with suggestions, or to several without being a pattern.
 pub fn select<'k>(
     name: &str,
     keys: impl IntoIterator<Item = &'k Key>,
@@ -114,9 +114,12 @@ pub fn select<'k>(
     if !name.contains('*') {
         return names::find_declared(name, keys, declared).map(|key| vec![key]);
     }
-    let fitting: Vec<&Key> = keys.into_iter().filter(|key| fits(name, key.as_str())).collect();
+    let keys: Vec<&Key> = keys.into_iter().collect();
+    let fitting: Vec<&Key> = keys.iter().copied().filter(|key| fits(name, key.as_str())).collect();
     match fitting.is_empty() {
-        true => Err(Misnamed { name: name.to_owned(), fits: Vec::new(), near: Vec::new() }),
+        true => {
+            Err(Misnamed { name: name.to_owned(), fits: Vec::new(), near: names::near_pattern(name, keys) })
+        }
         false => Ok(fitting),
     }
 }
@@ -144,7 +147,24 @@ fn like(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::fits;
+    use purlin_model::Key;
+
+    use super::{fits, select};
+
+    #[test]
+    fn a_pattern_without_a_match_suggests_similar_names() {
+        let keys = ["dns#shared.db", "s3#shared.files"].map(|text| Key::parse(text).expect("a key"));
+        for (pattern, near) in [
+            ("dsn*", &["dns.default#shared.db"][..]),
+            ("*#shared.flies", &["s3.default#shared.files"]),
+            ("s3#shared.zzz*", &["s3.default#shared.files"]),
+            ("nothing-like-it*", &[]),
+        ] {
+            let error = select(pattern, &keys, &[]).expect_err("no match");
+            assert_eq!(error.near.iter().map(Key::as_str).collect::<Vec<_>>(), near, "{pattern}");
+        }
+        assert_eq!(select("d*", &keys, &[]).map(|keys| keys.len()), Ok(1));
+    }
 
     #[test]
     fn patterns_fit_keys() {

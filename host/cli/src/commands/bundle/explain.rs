@@ -13,7 +13,7 @@ use crate::choices::{self, ChoiceArgs};
 use crate::failure::{Failure, Status};
 use crate::render;
 use crate::report;
-use crate::{input, text};
+use crate::{input, naming, text};
 
 /// Explain what a bundle requires, and why each requirement resolves to its bundle.
 ///
@@ -147,18 +147,15 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
     };
     found.ok_or_else(|| {
         let known: Vec<&str> = tags.iter().map(|tag| &**tag).collect();
-        let help = match &*known {
+        let failure = Failure::input(format!("the catalog has no bundle `{requested}`"));
+        match &*known {
             [] => {
                 let all = catalog.repositories();
-                purlin_host::internal::graph::nearest(&requested.repository, all.iter().map(|name| &**name))
-                    .map_or_else(
-                        || "name its folder with `--catalog DIR`".to_owned(),
-                        |near| format!("did you mean `{near}`?"),
-                    )
+                let all = all.iter().map(|name| &**name);
+                naming::suggest(failure, &requested.repository, all, "name its folder with `--catalog DIR`")
             }
-            known => format!("there is {}", known.join(", ")),
-        };
-        Failure::input(format!("the catalog has no bundle `{requested}`")).hint(help)
+            known => failure.hint(format!("there is {}", known.join(", "))),
+        }
     })
 }
 

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Status};
 use crate::interrupts::Interrupts;
 use crate::report::FORMAT;
 use crate::style::{STRONG, paint};
-use crate::{input, render, surroundings, text};
+use crate::{input, naming, render, surroundings, text};
 
 /// How often `--watch` checks for changes.
 const LOOK: Duration = Duration::from_millis(300);
@@ -76,8 +76,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let only = match &args.rule {
         None => None,
         Some(id) => Some(rule(id).ok_or_else(|| {
-            Failure::input(format!("there is no rule `{id}`"))
-                .hint("`purlin driver check --rules` lists them")
+            let failure = Failure::input(format!("there is no rule `{}`", text::line(id)));
+            let listing = "`purlin driver check --rules` lists them";
+            naming::suggest(failure, id, RULES.iter().map(|rule| rule.id), listing)
         })?),
     };
     let stop = CancelToken::default();

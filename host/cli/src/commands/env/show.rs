@@ -1,13 +1,13 @@
 //! `purlin env show`
 
 use purlin_host::Documents;
-use purlin_host::internal::graph::nearest;
 use purlin_host::internal::state::Environment;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::input::{self, Place};
+use crate::naming;
 use crate::render;
 use crate::report::FORMAT;
 use crate::report::environment::{Details, Entry, Shown, types, values};
@@ -99,12 +99,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 fn unknown(environment: &Environment, recorded: &[Environment], place: &Place) -> Failure {
     let failure = Failure::input(format!("{environment} is neither declared nor recorded"));
     let known = recorded.iter().map(|known| &*known.env);
-    let known: Vec<&str> = known.chain(place.workspace.environments.keys().map(|name| &**name)).collect();
-    match nearest(&environment.env, known.iter().copied()) {
-        Some(near) if near != &*environment.env => failure.hint(format!("did you mean `{near}`?")),
-        _ if recorded.iter().any(|known| known.env == environment.env) => {
-            failure.hint("`--app` and `--org` name that of another application; `purlin env list` shows all")
-        }
-        _ => failure.hint("`purlin env list` lists the environments"),
+    let known = known.chain(place.workspace.environments.keys().map(|name| &**name));
+    if recorded.iter().any(|known| known.env == environment.env) {
+        return failure
+            .hint("`--app` and `--org` name that of another application; `purlin env list` shows all");
     }
+    naming::suggest(failure, &environment.env, known, "`purlin env list` lists the environments")
 }

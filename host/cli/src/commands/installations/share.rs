@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::naming;
 use crate::report::state::Edited;
 use crate::text;
 
@@ -80,7 +81,9 @@ fn find<'a>(name: &str, all: &'a [InstallationState]) -> Result<&'a Installation
     let mut found = all.iter().filter(|one| id(one) == name || one.listed.urn.as_str() == name);
     let Some(one) = found.next() else {
         let failure = Failure::input(format!("there is no installation `{shown}`"));
-        return Err(failure.hint("`purlin installations list` lists the installations"));
+        let ids: Vec<String> = all.iter().map(id).collect();
+        let listing = "`purlin installations list` lists the installations";
+        return Err(naming::suggest(failure, name, ids.iter().map(String::as_str), listing));
     };
     match found.next() {
         None => Ok(one),

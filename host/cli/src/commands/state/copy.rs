@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::naming;
 use crate::report::FORMAT;
 use crate::surroundings::WORKSPACE_FILE;
 use crate::text;
@@ -99,11 +100,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         .cloned()
         .collect();
     if let Some(missing) = args.environments.iter().find(|env| !chosen.iter().any(|one| *one.env == ***env)) {
-        return Err(Failure::input(format!(
+        let failure = Failure::input(format!(
             "nothing is recorded in an environment `{}` in `{}`",
             text::line(missing),
             text::line(&from.state_place())
-        )));
+        ));
+        let listing = "without `--env`, every environment is copied";
+        return Err(naming::suggest(failure, missing, all.iter().map(|one| &*one.env), listing));
     }
     let options = CopyOptions { replace: args.replace, keep_open: args.keep_open };
     let mut entries = Vec::with_capacity(chosen.len());
