@@ -387,14 +387,11 @@ impl Task<'_> {
         let missing: Vec<String> =
             items.iter().filter(|item| item.live.is_none()).map(|item| item.place.identity.short()).collect();
         let message = match (missing.is_empty(), failure) {
-            (_, Failure::Denied { capability, target, message }) => {
-                format!("denied: {capability} {target}: {message}")
-            }
             (true, Failure::RetryAfter { message, .. }) => message,
             (false, Failure::RetryAfter { message, .. }) => {
                 format!("{message}; not made: {}", missing.join(", "))
             }
-            (true, failure) => failure.to_string(),
+            (true, failure) | (_, failure @ Failure::Denied { .. }) => failure.to_string(),
             (false, failure) => format!("{failure}; not made: {}", missing.join(", ")),
         };
         match live::state(id, self.inputs, &known, &live, &self.cookie) {

@@ -192,9 +192,7 @@ impl Operation<'_, Grant> {
             (Err(fault), _) if fault.code() == Some("3D000") => return Ok(None),
             (session, _) => session.map_err(failure)?,
         };
-        if !session.is_same_server(&self.identity) {
-            return Err(Failure::Conflict(format!("{doing}: this is not the server that it was created on")));
-        }
+        session.check_server(&self.identity, &doing)?;
         let held = self.held(&mut session).map_err(failure)?;
         if !self.has_role(&mut session).map_err(failure)? {
             return Ok(None);
@@ -282,9 +280,7 @@ impl Operation<'_, Grant> {
             Err(fault) if fault.code() == Some("3D000") => return Ok(()),
             session => session.map_err(failure)?,
         };
-        if !session.is_same_server(&self.identity) {
-            return Err(Failure::Conflict(format!("{doing}: this is not the server that it was created on")));
-        }
+        session.check_server(&self.identity, doing)?;
         // Dropped roles took with them the privileges on their future objects.
         let mut left = self.wanted.clone();
         if !self.exists(&mut session, &left).map_err(failure)? {

@@ -22,8 +22,8 @@ impl<Row: Candidate> Search<Row> {
         what: &str,
     ) -> Result<Self, Failure> {
         let located = locate(identity, &rows, recorded)?;
-        if located == Located::Nowhere && !session.is_same_server(identity) {
-            return Err(Failure::Conflict(format!("{what}: this is not the server that it was created on")));
+        if located == Located::Nowhere {
+            session.check_server(identity, what)?;
         }
         Ok(Self { session, rows, located })
     }

@@ -2,6 +2,7 @@
 //! on unfinished statements of a killed attempt.
 
 use postgres_protocol::escape::{escape_identifier, escape_literal};
+use purlin_sdk::Failure;
 use purlin_sdk_net::Deadline;
 use serde::Deserialize;
 
@@ -87,6 +88,14 @@ impl Session {
             (Some(here), Some(there)) => here == there,
             _ => true,
         }
+    }
+
+    /// Rejects any other server. `doing` is the intended action.
+    pub(crate) fn check_server(&self, identity: &Identity, doing: &str) -> Result<(), Failure> {
+        if self.is_same_server(identity) {
+            return Ok(());
+        }
+        Err(Failure::Conflict(format!("{doing}: this is not the server that it was created on")))
     }
 }
 

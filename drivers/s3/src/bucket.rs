@@ -6,6 +6,7 @@ use purlin_sdk_aws::tags::{is_marked, not_another_s};
 use serde_json::json;
 
 use crate::api::S3;
+use crate::check::ONLY_REPLACED;
 use crate::empty;
 use crate::inputs::{Bucket, S3Inputs, S3Outputs};
 use crate::settings::{self, Found, Wanted};
@@ -113,7 +114,7 @@ pub(crate) enum Known {
 
 pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, bucket: &Bucket) -> Result<State, Failure> {
     if bucket.name() != request.state.id {
-        return Err(Failure::input("/values/bucket/name", "cannot be changed, only replaced"));
+        return Err(Failure::input("/values/bucket/name", ONLY_REPLACED));
     }
     let before = Wanted::of(request.before.get("/values/bucket"));
     let now = wanted(bucket);

@@ -9,6 +9,9 @@ use crate::inputs::{Bucket, KINDS, Object, PublicAccessBlock, S3Inputs};
 
 pub(crate) const ONE_OF: &str = "has to contain exactly one of `bucket`, `bucket_policy` and `object`";
 
+/// The fault of an id that changed; the host replaces the resource instead.
+pub(crate) const ONLY_REPLACED: &str = "cannot be changed, only replaced";
+
 pub(crate) fn check(request: CheckRequest<S3Inputs>) -> Result<Checked, Failure> {
     inputs::check(request, &KINDS, ONE_OF, normalise, S3Inputs::validate, known_parts)
 }

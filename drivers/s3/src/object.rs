@@ -7,6 +7,7 @@ use purlin_sdk_http::{Request, Response};
 use sha2::{Digest, Sha256};
 
 use crate::api::S3;
+use crate::check::ONLY_REPLACED;
 use crate::inputs::{Object, S3Inputs, S3Outputs};
 
 /// The header that holds the mark.
@@ -52,7 +53,7 @@ pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, object: &Object
 
 pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, object: &Object) -> Result<State, Failure> {
     if id(&object.bucket, &object.key) != request.state.id {
-        return Err(Failure::input("/values/object/key", "cannot be changed, only replaced"));
+        return Err(Failure::input("/values/object/key", ONLY_REPLACED));
     }
     let state = state(s3, &object.bucket, &object.key, content(object).len(), &digest(content(object)))?;
     let upload = upload(s3, object, &request.resource.guresid);

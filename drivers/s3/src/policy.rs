@@ -9,6 +9,7 @@ use purlin_sdk_aws::{Fault, policy as documents};
 use serde_json::json;
 
 use crate::api::S3;
+use crate::check::ONLY_REPLACED;
 use crate::inputs::{BucketPolicy, S3Inputs, S3Outputs};
 
 /// The end of a policy's id.
@@ -63,7 +64,7 @@ pub(crate) fn update(
     wanted: &BucketPolicy,
 ) -> Result<State, Failure> {
     if id(&wanted.bucket) != request.state.id {
-        return Err(Failure::input("/values/bucket_policy/bucket", "cannot be changed, only replaced"));
+        return Err(Failure::input("/values/bucket_policy/bucket", ONLY_REPLACED));
     }
     let state = state(s3, &wanted.bucket)?;
     set(s3, wanted).map_err(|failure| s3.aws.settle_update(failure, state.clone()))?;

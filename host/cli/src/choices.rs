@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use purlin_host::internal::documents::{Input, SourceMap, plain_file, plain_value};
+use purlin_host::internal::documents::{Input, NAMES_WITH_SLASHES, SourceMap, plain_file, plain_value};
 use purlin_host::internal::model::{
     Answer, BundleReference, Choices, RequirementChoice, ResourceId, Setting,
 };
@@ -125,7 +125,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
         return Err(Failure::input(format!(
             "`--name {shown}`: the name of a requested installation has no `/`"
         ))
-        .hint("the installations that it requires are called `NAME/REQUIREMENT`"));
+        .hint(NAMES_WITH_SLASHES));
     }
     match ResourceId::new(name) {
         Ok(_) => Ok(()),
@@ -226,8 +226,7 @@ fn variable(part: Setting, written: &str) -> Result<(Arc<str>, String), Failure>
 
 /// Reads the answers from a file.
 fn file_of(part: Setting, file: &Path) -> Result<BTreeMap<Arc<str>, serde_json::Value>, Failure> {
-    let value = plain_file(file)
-        .map_err(|fault| Failure::Documents { faults: vec![*fault], sources: SourceMap::default() })?;
+    let value = plain_file(file).map_err(|fault| Failure::documents(vec![*fault], SourceMap::default()))?;
     match value.redact() {
         serde_json::Value::Object(map) => {
             Ok(map.into_iter().map(|(name, value)| (Arc::from(name), value)).collect())

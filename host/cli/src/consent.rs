@@ -14,6 +14,9 @@ use crate::app::App;
 use crate::failure::{Failure, keys_as_lines};
 use crate::text;
 
+/// Why a command cannot ask the user.
+pub(crate) const NO_TERMINAL: &str = "there is no terminal to ask for confirmation";
+
 /// Consent given in advance.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ConsentArgs {
@@ -56,7 +59,7 @@ impl Consent {
         }
         let message = match json {
             true => "`--format json` cannot ask for confirmation",
-            false => "there is no terminal to ask for confirmation",
+            false => NO_TERMINAL,
         };
         let command = app.command;
         let shows = shows(command).map(|shows| format!("; {shows} only shows what would happen"));

@@ -20,6 +20,9 @@ use crate::report::missing_grants::MissingGrants;
 use crate::text;
 use crate::ui::Ui;
 
+/// The hint for a saved plan that cannot be applied.
+pub(crate) const NEW_PLAN: &str = "`purlin plan --out FILE` makes a new one; nothing was changed";
+
 /// The exit status of the program (SPEC §11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -42,15 +45,19 @@ impl From<Status> for ExitCode {
 /// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The documents are invalid.
-    Documents { faults: Vec<Diagnostic>, sources: SourceMap },
-    /// Drivers lack grants for what their inputs make them access.
-    Grants { faults: Vec<Diagnostic>, sources: SourceMap, lacking: Vec<(Arc<str>, engine::Lacking)> },
+    /// The documents are invalid. `lacking` are the grants that drivers lack for what these documents
+    /// make them access.
+    Documents { faults: Vec<Diagnostic>, sources: SourceMap, lacking: Vec<(Arc<str>, engine::Lacking)> },
     /// Any other error.
     Plain { status: Status, message: String, hints: Vec<String> },
 }
 
 impl Failure {
+    /// The documents are invalid.
+    pub(crate) fn documents(faults: Vec<Diagnostic>, sources: SourceMap) -> Self {
+        Self::Documents { faults, sources, lacking: Vec::new() }
+    }
+
     /// The input or the command line is invalid.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::Plain { status: Status::Input, message: message.into(), hints: Vec::new() }
@@ -83,9 +90,9 @@ impl Failure {
     /// Converts an error of the host; `sources` are the texts of the documents that it may concern.
     pub(crate) fn host(error: purlin_host::Error, sources: &SourceMap) -> Self {
         match error {
-            purlin_host::Error::Documents(faults) => Self::Documents { faults, sources: sources.clone() },
-            purlin_host::Error::NotGranted { faults, lacking } => {
-                Self::Grants { faults, sources: sources.clone(), lacking }
+            purlin_host::Error::Documents(faults) => Self::documents(faults, sources.clone()),
+            purlin_host::Error::Engine(engine::Error::NotGranted { faults, lacking }) => {
+                Self::Documents { faults, sources: sources.clone(), lacking }
             }
             purlin_host::Error::Engine(engine::Error::Names(names)) => naming::failure(&names),
             error => Self::Plain {
@@ -107,7 +114,7 @@ impl Failure {
     /// The exit status.
     pub(crate) fn status(&self) -> Status {
         match self {
-            Self::Documents { .. } | Self::Grants { .. } => Status::Input,
+            Self::Documents { .. } => Status::Input,
             Self::Plain { status, .. } => *status,
         }
     }
@@ -115,11 +122,7 @@ impl Failure {
     /// Reports the failure: to people on standard error, and to programs also on standard output.
     pub(crate) fn tell(&self, ui: &Ui, output: Output) {
         match self {
-            Self::Documents { faults, sources } => {
-                ui.raw(&render::diagnostics::render(faults, sources, ui.error_columns()));
-                ui.error(&summary(faults));
-            }
-            Self::Grants { faults, sources, lacking } => {
+            Self::Documents { faults, sources, lacking } => {
                 ui.raw(&render::diagnostics::render(faults, sources, ui.error_columns()));
                 ui.error(&summary(faults));
                 let mut all = MissingGrants::default();
@@ -140,7 +143,7 @@ impl Failure {
 
     fn report(&self) -> ErrorReport<'_> {
         match self {
-            Self::Documents { faults, .. } | Self::Grants { faults, .. } => {
+            Self::Documents { faults, .. } => {
                 ErrorReport { message: summary(faults), hints: &[], diagnostics: faults }
             }
             Self::Plain { message, hints, .. } => {
@@ -173,10 +176,9 @@ fn message(error: &purlin_host::Error) -> String {
 fn hints(error: &purlin_host::Error) -> Vec<String> {
     let hints: &[&str] = match error {
         purlin_host::Error::DeploymentExists { .. } => &["every deployment needs an id of its own"],
-        purlin_host::Error::Stale | purlin_host::Error::Deviates(_) => {
-            &["`purlin plan --out FILE` makes a new one; nothing was changed"]
-        }
-        purlin_host::Error::NoCases { example, .. } => {
+        purlin_host::Error::Stale | purlin_host::Error::Deviates(_) => &[NEW_PLAN],
+        purlin_host::Error::NoCases(error) => {
+            let example = &error.example;
             return vec![format!("add valid inputs to check.yaml, next to the component:\n{example}")];
         }
         purlin_host::Error::StateGone { .. } => &[

@@ -3,6 +3,8 @@
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
+
 /// Writes a file atomically: into a temporary file in the same folder, which then replaces it.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let folder = folder_of(path);
@@ -30,6 +32,11 @@ pub(crate) fn conflicts(files: &[(PathBuf, impl AsRef<str>)]) -> Vec<&Path> {
     let there: Vec<_> = there.map(|(path, text)| (path.as_path(), is_written(path, text.as_ref()))).collect();
     let any = there.len() == files.len() || there.iter().any(|(_, written)| !written);
     there.into_iter().filter(|_| any).map(|(path, _)| path).collect()
+}
+
+/// The failure of a command that writes a new file, where one already exists.
+pub(crate) fn already_exists(path: &str) -> Failure {
+    Failure::input(format!("`{path}` already exists; nothing was written"))
 }
 
 /// Writes a new file unless it exists with the same content.

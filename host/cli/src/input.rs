@@ -14,7 +14,9 @@ use purlin_host::internal::requirements::Offer;
 use purlin_host::internal::state::KeyProvider;
 use purlin_host::{Documents, Purlin};
 
-pub(crate) use place::{Place, hint_at_others, place, place_as_written, place_to_delete, written};
+pub(crate) use place::{
+    Place, check_recorded, hint_at_others, place, place_as_written, place_to_delete, written,
+};
 
 use crate::app::App;
 use crate::args::{Assigned, Assignment, DocumentArgs};
@@ -171,7 +173,7 @@ pub(crate) fn workspace_alone(app: &App) -> Result<Workspace, Failure> {
     let inputs: Vec<Input> = nearest.iter().map(|file| Input::Path(short(file, &app.folder))).collect();
     let loaded = documents::load(&inputs);
     if loaded.has_errors() {
-        return Err(Failure::Documents { faults: loaded.diagnostics, sources: loaded.sources });
+        return Err(Failure::documents(loaded.diagnostics, loaded.sources));
     }
     Ok(workspace(&loaded, app))
 }
@@ -333,10 +335,10 @@ pub(crate) async fn given_from(
 
 /// Warns if the documents request nothing. Deploying such documents is an error.
 pub(crate) fn warn_of_nothing(given: &ValidDocuments, app: &App) {
-    if given.documents.ask_for_nothing() {
-        app.ui.warning("the documents declare no resources");
-        app.ui
-            .hint("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents");
+    let Some(fault) = given.documents.nothing_declared() else { return };
+    app.ui.warning(&fault.message);
+    if let Some(help) = &fault.help {
+        app.ui.hint(help);
     }
 }
 

@@ -7,6 +7,9 @@ use purlin_host::internal::model::Key;
 use crate::failure::Failure;
 use crate::text;
 
+/// The hint for the name of a resource that is not recorded.
+pub(crate) const LIST_OF_RESOURCES: &str = "`purlin state list` lists the resources";
+
 /// How many resources are listed.
 const SHOWN: usize = 8;
 
@@ -98,9 +101,8 @@ pub(crate) fn unrequested(wrong: &Misnamed) -> Failure {
 pub(crate) fn unrecorded(wrong: &Misnamed, environment: &str) -> Failure {
     let name = text::line(&wrong.name);
     match wrong.fits.is_empty() {
-        true => Failure::input(format!("nothing is recorded as `{name}` in {environment}")).hint(
-            did_you_mean(wrong).unwrap_or_else(|| "`purlin state list` lists the resources".to_owned()),
-        ),
+        true => Failure::input(format!("nothing is recorded as `{name}` in {environment}"))
+            .hint(did_you_mean(wrong).unwrap_or_else(|| LIST_OF_RESOURCES.to_owned())),
         false => Failure::input(several(&format!("`{name}`"), wrong)).hint(spelled(wrong)),
     }
 }

@@ -20,7 +20,7 @@ mod watch;
 
 pub use examine::{Examination, Patience, examine};
 pub use report::{Cases, CasesFrom, ConformanceReport, Finding, Left, Outcome, Status};
-pub use rules::{RULES, Rule, rule, rules_page};
+pub use rules::{LIST_OF_RULES, RULES, Rule, rule, rules_page};
 
 /// A driver cannot be examined.
 #[derive(Debug, thiserror::Error)]
@@ -29,13 +29,8 @@ pub enum Error {
     #[error(transparent)]
     Load(#[from] purlin_sandbox::LoadError),
     /// There are no cases for it.
-    #[error("no valid inputs can be made from its schema: {message}")]
-    NoCases {
-        /// Why.
-        message: String,
-        /// The beginning of a file of cases.
-        example: String,
-    },
+    #[error(transparent)]
+    NoCases(#[from] NoCases),
     /// A case contains something that the driver does not support.
     #[error("{message}")]
     Case {
@@ -46,4 +41,14 @@ pub enum Error {
         /// Where.
         location: purlin_model::Location,
     },
+}
+
+/// There are no inputs to test a driver with.
+#[derive(Debug, thiserror::Error)]
+#[error("no valid inputs can be made from its schema: {message}")]
+pub struct NoCases {
+    /// Why.
+    pub message: String,
+    /// The beginning of a file of cases.
+    pub example: String,
 }

@@ -25,6 +25,9 @@ const fn new(id: &'static str, title: &'static str, requirement: &'static str, w
     Rule { id, title, requirement, why }
 }
 
+/// The help for the id of a rule that does not exist.
+pub const LIST_OF_RULES: &str = "`purlin driver check --rules` lists them";
+
 /// All rules, in the order in which they are checked.
 pub static RULES: &[Rule] = &[
     new(

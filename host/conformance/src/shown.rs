@@ -1,9 +1,7 @@
 //! Requests and answers as JSON for a report, without secrets.
 
 use purlin_model::Label;
-use purlin_model::driver::{
-    Checked, Failure, Impact, Inputs, InvalidInput, Manifest, Observed, ResourceState,
-};
+use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
 use purlin_sandbox::CallError;
 use serde_json::{Value as Json, json};
 
@@ -86,26 +84,23 @@ impl Shown for Manifest {
     }
 }
 
-/// An error; a driver's own error by its case.
+/// An error; a driver's own error by its code.
 pub(crate) fn error(error: &CallError) -> Json {
     let CallError::Failure(failure) = error else { return json!({"ended": error.to_string()}) };
-    match failure {
-        Failure::InvalidInputs(faults) => {
-            json!({"invalid-inputs": faults.iter().map(|InvalidInput { pointer, message }| json!({"pointer": pointer, "message": message})).collect::<Vec<_>>()})
-        }
+    let content = match failure {
+        Failure::InvalidInputs(faults) => json!(faults),
         Failure::Denied { capability, target, message } => {
-            json!({"denied": {"capability": capability, "target": target, "message": message}})
+            json!({"capability": capability, "target": target, "message": message})
         }
-        Failure::NotFound(message) => json!({"not-found": message}),
-        Failure::Conflict(message) => json!({"conflict": message}),
-        Failure::RetryAfter { message, .. } => json!({"retry-after": message}),
-        Failure::Partial { state, message } => {
-            json!({"partial": {"state": state.shown(), "message": message}})
-        }
-        Failure::Failed(message) => json!({"failed": message}),
-        Failure::Undecided(message) => json!({"undecided": message}),
-        Failure::NeedsDeleteBefore(message) => json!({"needs-delete-before": message}),
-    }
+        Failure::Partial { state, message } => json!({"state": state.shown(), "message": message}),
+        Failure::NotFound(message)
+        | Failure::Conflict(message)
+        | Failure::RetryAfter { message, .. }
+        | Failure::Failed(message)
+        | Failure::Undecided(message)
+        | Failure::NeedsDeleteBefore(message) => json!(message),
+    };
+    json!({(failure.code()): content})
 }
 
 /// The same with long texts cut.

@@ -9,7 +9,7 @@ use purlin_model::{
 };
 
 use crate::report::CasesFrom;
-use crate::{Error, held, merge, rule, schema};
+use crate::{Error, LIST_OF_RULES, NoCases, held, merge, rule, schema};
 
 /// Shorter secrets are in many texts by chance.
 const SHORTEST_CANARY: usize = 6;
@@ -50,7 +50,7 @@ pub(crate) fn test_cases(
         if rule(&skipped.rule).is_none() {
             return Err(Error::Case {
                 message: format!("there is no rule `{}`", skipped.rule),
-                help: "`purlin driver check --rules` lists them".to_owned(),
+                help: LIST_OF_RULES.to_owned(),
                 location: skipped.location.clone(),
             });
         }
@@ -59,7 +59,7 @@ pub(crate) fn test_cases(
 }
 
 fn made(manifest: &Manifest) -> Result<TestCase, Error> {
-    let no = |message: String| Error::NoCases { message, example: example(manifest) };
+    let no = |message: String| Error::NoCases(NoCases { message, example: example(manifest) });
     let Some(schema) = manifest.types.first() else { return Err(no("it provisions no type".to_owned())) };
     let inputs = schema::inputs(&schema.inputs).map_err(no)?;
     test_case(manifest, &DriverCase { name: "from-schema".into(), inputs, ..DriverCase::default() })

@@ -34,6 +34,11 @@ use crate::walk::Collector;
 use crate::yaml::{self, Node};
 use crate::{Input, SourceMap};
 
+/// The help for a file that is not a bundle.
+pub const FORMS_OF_BUNDLES: &str = "a bundle is a `kind: Bundle` of `purlin.dev/v1`, or a `porter.yaml`";
+/// The help for two bundles with the same repository and version.
+pub const ANOTHER_VERSION: &str = "give one of them another version";
+
 /// The fields of a `porter.yaml` that describe it or control its steps.
 const OF_PORTER: [&str; 13] = [
     "$schema",
@@ -115,8 +120,7 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
                 faults.append(&mut reader.faults);
             } else if source.named {
                 let fault = Diagnostic::error("not-a-document", "this is not a bundle");
-                let help = "a bundle is a `kind: Bundle` of `purlin.dev/v1`, or a `porter.yaml`";
-                faults.push(fault.at(&reader.at(&document.root.span)).help(help));
+                faults.push(fault.at(&reader.at(&document.root.span)).help(FORMS_OF_BUNDLES));
             }
         });
         // An unreadable file only matters if somebody named it.
@@ -273,8 +277,7 @@ fn name_and_version(
         let text = reader.text(node, "`version`")?;
         let found = semver::Version::parse(text.strip_prefix('v').unwrap_or(text));
         if let Err(error) = &found {
-            let fault =
-                reader.about(&node.span, "bad-version", format!("`{text}` is not a version: {error}"));
+            let fault = bad_version(reader, node, text, error);
             reader.report(fault.help("write three numbers, such as `1.0.0`"));
         }
         found.ok()
@@ -384,4 +387,14 @@ fn provides(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     let id = fields.need(reader, "id", "URI").and_then(|node| reader.text(node, "`id`"));
     fields.done(reader);
     id.map(Arc::from)
+}
+
+/// The fault of a version that is not written as three numbers.
+pub(crate) fn bad_version(
+    reader: &Reader<'_>,
+    node: &Node<'_>,
+    text: &str,
+    error: &semver::Error,
+) -> Diagnostic {
+    reader.about(&node.span, "bad-version", format!("`{text}` is not a version: {error}"))
 }

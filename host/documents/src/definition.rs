@@ -178,8 +178,7 @@ pub(crate) fn driver_requirement(
         None => (text, None),
     };
     if !is_driver_name(name) {
-        let message = format!("`{name}` is not a valid driver name");
-        let fault = reader.about(&node.span, "bad-name", message);
+        let fault = bad_driver_name(reader, &node.span, name);
         reader.report(fault.help("a driver is `ORG/NAME`, or `ORG/NAME@RANGE` such as `acme/postgres@^1`"));
         return None;
     }
@@ -208,8 +207,20 @@ pub(crate) fn range_of(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> 
     }
 }
 
+/// Checks a key that has to be the name of a driver.
+pub(crate) fn check_driver_name(reader: &mut Reader<'_>, entry: &Entry<'_>) {
+    if !is_driver_name(&entry.key) {
+        let fault = bad_driver_name(reader, &entry.key_span, &entry.key);
+        reader.report(fault.help("a driver is `ORG/NAME`, such as `acme/postgres`"));
+    }
+}
+
+fn bad_driver_name(reader: &Reader<'_>, span: &Span, name: &str) -> Diagnostic {
+    reader.about(span, "bad-name", format!("`{name}` is not a valid driver name"))
+}
+
 /// Letters, digits, `_`, `.` and `-` between slashes.
-pub(crate) fn is_driver_name(name: &str) -> bool {
+fn is_driver_name(name: &str) -> bool {
     let part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric())
             && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))

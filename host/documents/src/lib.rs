@@ -40,14 +40,15 @@ mod x_reference;
 mod yaml;
 
 pub use attached::{AttachedFile, FileContent};
-pub use bundle::{Bundles, bundles, bundles_in};
+pub use bundle::{ANOTHER_VERSION, Bundles, FORMS_OF_BUNDLES, bundles, bundles_in};
 pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use held::{Held, ReadFrom, held};
-pub use load::{Input, Loaded, SourceText, load, load_sources};
+pub use load::{Input, Loaded, SourceText, load, load_sources, no_workspace};
 pub use lock::LOCK_FILE;
 pub use plain::{plain_file, plain_value};
 pub use quantity::duration;
 pub use render::hidden::names_a_credential;
+pub use requirement::NAMES_WITH_SLASHES;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;
 pub use walk::{WORKSPACE_FILE, is_document_name};

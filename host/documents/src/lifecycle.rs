@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use purlin_expression::{Dialect, parse_descriptor, parse_input_path};
 use purlin_model::{
-    Alias, AliasName, Descriptor, InputPath, Lifecycle, LifecycleOptions, Location, Part, ResourceLifecycle,
-    Template, Urn, Value,
+    Alias, AliasName, Descriptor, InputPath, Lifecycle, LifecycleOptions, Location, NotAUrn, Part,
+    ResourceLifecycle, Template, Urn, Value,
 };
 
 use crate::reader::{Fields, Reader};
@@ -211,7 +211,7 @@ fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span, owner: Owner) ->
             Part::Named(_) => ("class", "leave `.@` out, or name the class"),
             _ => ("id", "write it out, such as `postgres#shared.db`"),
         };
-        let message = format!("`{text}` has no {part}, and there is no resource here to take it from");
+        let message = Descriptor::lacks(text, part);
         let fault = reader.about(span, "missing-id", message).help(form);
         reader.report(fault);
         return None;
@@ -229,7 +229,7 @@ fn aliases(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<Alias> {
             let urn = Urn::parse(text).ok().filter(is_whole);
             if urn.is_none() {
                 let fault = reader
-                    .about(&span, "bad-urn", format!("`{text}` is not a URN of Purlin"))
+                    .about(&span, "bad-urn", NotAUrn(text.to_owned()).to_string())
                     .help("write `urn:purlin:ENV/ORG::APP::MODULE::TYPE.CLASS::ID`, or a key such as `postgres#shared.db`");
                 reader.report(fault);
             }

@@ -361,8 +361,7 @@ fn read_source(source: &Source) -> Read {
     }
     if workspaces == 0 && faults.is_empty() && is_workspace_file(source) {
         let place = Location::new(source.name.clone(), 1, 1);
-        let fault =
-            Diagnostic::error("no-workspace", format!("`{}` does not contain a Workspace", source.name));
+        let fault = Diagnostic::error("no-workspace", no_workspace(&source.name));
         let help = "write `apiVersion: purlin.dev/v1` and `kind: Workspace` into it, or remove the file";
         read.fault(fault.at(&place).help(help));
         ours += 1;
@@ -472,6 +471,11 @@ fn read_document(
             }
         }
     }
+}
+
+/// The message for a file that should contain a Workspace and does not.
+pub fn no_workspace(file: impl std::fmt::Display) -> String {
+    format!("`{file}` does not contain a Workspace")
 }
 
 fn misplaced_workspace(source: &Source, place: &Location) -> Diagnostic {

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use purlin_model::{Digest, Lock, Pin};
 
-use crate::definition::is_driver_name;
+use crate::bundle::bad_version;
+use crate::definition::check_driver_name;
 use crate::reader::{Fields, Reader};
 use crate::yaml::{Entry, Node};
 
@@ -27,7 +28,7 @@ use crate::yaml::{Entry, Node};
 pub const LOCK_FILE: &str = "purlin.lock";
 
 /// The help for a damaged file.
-const ANEW: &str = "remove the file; `purlin driver approve` then writes a new one";
+pub(crate) const ANEW: &str = "remove the file; `purlin driver approve` then writes a new one";
 
 /// Reads the approvals. The lock is faulty if anything about it was reported.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Lock {
@@ -49,12 +50,7 @@ fn drivers(reader: &mut Reader<'_>, root: &Node<'_>, lock: &mut Lock) {
     let entries = spec.need(reader, "drivers", "{}").and_then(|node| reader.map(node, "`drivers`"));
     spec.done(reader);
     for entry in entries.unwrap_or_default() {
-        if !is_driver_name(&entry.key) {
-            let fault = reader
-                .about(&entry.key_span, "bad-name", format!("`{}` is not a valid driver name", entry.key))
-                .help("a driver is `ORG/NAME`, such as `acme/postgres`");
-            reader.report(fault);
-        }
+        check_driver_name(reader, entry);
         let pins = pins(reader, entry);
         lock.drivers.insert(entry.key.clone(), pins);
     }
@@ -100,10 +96,8 @@ fn version(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<semver::Version> 
     match semver::Version::parse(text) {
         Ok(version) => Some(version),
         Err(error) => {
-            let fault = reader
-                .about(&node.span, "bad-version", format!("`{text}` is not a version: {error}"))
-                .help(ANEW);
-            reader.report(fault);
+            let fault = bad_version(reader, node, text, &error);
+            reader.report(fault.help(ANEW));
             None
         }
     }

@@ -25,6 +25,9 @@ pub(crate) struct Reader<'a> {
     pub(crate) faults: Vec<Diagnostic>,
 }
 
+/// The help for an empty text.
+pub(crate) const FILL_IN: &str = "write a value, or leave the field out";
+
 /// Texts that exports of other platforms write as null if they are missing. Texts that determine
 /// the identity of a resource, or that hold others, are excluded.
 const OPTIONAL: [&str; 3] = ["driver_account", "name", "profile"];
@@ -88,7 +91,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn text<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<&'n str> {
         let text = self.string(node, what)?;
         if text.trim().is_empty() {
-            self.wrong_value(&node.span, format!("{what} is empty"), "write a value, or leave the field out");
+            self.wrong_value(&node.span, format!("{what} is empty"), FILL_IN);
             return None;
         }
         Some(text)

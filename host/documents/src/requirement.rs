@@ -10,6 +10,9 @@ use crate::reader::{Fields, Reader};
 use crate::template::template;
 use crate::yaml::{Node, NodeKind};
 
+/// The help for a name with a `/` that is not the name of such an installation.
+pub const NAMES_WITH_SLASHES: &str = "the installations that it requires are called `NAME/REQUIREMENT`";
+
 /// `requires`: a list of requirements.
 pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Requirement> {
     let mut all: Vec<Requirement> = Vec::new();
@@ -35,8 +38,7 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
         let text = reader.text(node, "`name`")?;
         // An installation's name is `PARENT/REQUIREMENT`.
         if text.contains('/') {
-            let help = "the installations that it requires are called `NAME/REQUIREMENT`";
-            reader.wrong_value(&node.span, "a requirement has a name without `/`", help);
+            reader.wrong_value(&node.span, "a requirement has a name without `/`", NAMES_WITH_SLASHES);
             return None;
         }
         Some(text)

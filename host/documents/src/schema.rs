@@ -13,6 +13,10 @@ mod workspace;
 
 use serde_json::{Value, json};
 
+/// The descriptions of fields that resources have in several formats.
+const CLASS_OF_RESOURCE: &str = "Resource class. Default: `default`.";
+const PARAMS_OF_RESOURCE: &str = "Params, which the definition reads as `${params.NAME}`.";
+
 /// A kind of document that has a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SchemaKind {
@@ -132,9 +136,9 @@ fn requests(description: &str, foreign: bool) -> Value {
             "required": ["type"],
             "properties": {
                 "type": {"description": "Resource type.", "type": "string", "pattern": TYPE},
-                "class": {"description": "Resource class. Default: `default`.", "type": kind("string"), "pattern": CLASS},
+                "class": {"description": CLASS_OF_RESOURCE, "type": kind("string"), "pattern": CLASS},
                 "id": {"description": "Id under which deployments share the resource.", "type": kind("string"), "pattern": NAME},
-                "params": {"description": "Params, which the definition reads as `${params.NAME}`.", "type": kind("object")},
+                "params": {"description": PARAMS_OF_RESOURCE, "type": kind("object")},
             },
             "additionalProperties": false,
         },

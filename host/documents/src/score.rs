@@ -12,10 +12,13 @@ mod resource;
 
 use purlin_model::{Template, Value, Workload};
 
-use crate::reader::Reader;
+use crate::reader::{FILL_IN, Reader};
 use crate::shape::is_requests;
 use crate::template::{Names, constant, map};
 use crate::yaml::{Node, NodeKind};
+
+/// The help for a text that is not a label.
+const FORM_OF_LABELS: &str = "write 2 to 63 of a-z, 0-9 and `-`, with no `-` at the beginning or end";
 
 /// Reads a Score file.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Workload> {
@@ -101,11 +104,7 @@ fn metadata<'n>(reader: &mut Reader<'_>, node: &'n Node<'_>) -> Option<&'n str> 
 fn label(reader: &mut Reader<'_>, name: &str, span: &crate::yaml::Span, what: &str) -> bool {
     let fits = pattern::label(name);
     if !fits {
-        reader.wrong_value(
-            span,
-            format!("`{name}` cannot be {what}"),
-            "write 2 to 63 of a-z, 0-9 and `-`, with no `-` at the beginning or end",
-        );
+        reader.wrong_value(span, format!("`{name}` cannot be {what}"), FORM_OF_LABELS);
     }
     fits
 }
@@ -176,6 +175,6 @@ fn choice(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, choices: &[&str]
 /// A non-empty string.
 fn filled(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     if reader.string(node, what).is_some_and(str::is_empty) {
-        reader.wrong_value(&node.span, format!("{what} is empty"), "write a value, or leave the field out");
+        reader.wrong_value(&node.span, format!("{what} is empty"), FILL_IN);
     }
 }

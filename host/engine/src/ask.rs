@@ -164,13 +164,7 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         total.take(driver.known_as(), [&checked.values, &checked.secrets])?;
         answer.inputs.values = checked.values;
         answer.inputs.secrets = checked.secrets;
-        answer.warnings.extend(checked.warnings.into_iter().map(|warning| {
-            if warning.pointer.is_empty() {
-                warning.message
-            } else {
-                format!("`{}`: {}", warning.pointer, warning.message)
-            }
-        }));
+        answer.warnings.extend(checked.warnings.iter().map(ToString::to_string));
     }
     if let (None, Some(found)) = (&base, &answer.found) {
         // An adopted object has no record yet. Its current inputs are those that were found, or

@@ -181,7 +181,7 @@ pub fn taint(snapshot: Snapshot, urn: &Urn, on: bool) -> Result<Vec<Change>, Err
 /// cycles, in which the least recently changed record loses its dependencies. The next plan checks
 /// every resource that lost a dependency. A resource that may have been created keeps its place,
 /// and other records keep their dependencies on it. Empty if nothing needs to change.
-pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
+pub fn repair_contradictions(snapshot: &Snapshot) -> Vec<Change> {
     let mut known: BTreeSet<&Urn> = snapshot.records.iter().map(|record| &record.urn).collect();
     let ids: BTreeSet<RecordId> = snapshot.records.iter().map(|record| record.id()).collect();
     let homeless = snapshot.pending.iter().filter(|intent| match &intent.operation {
@@ -195,27 +195,27 @@ pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
             changes.push(Change::Put(Box::new(emptied(made))));
         }
     }
-    let mut mended: BTreeMap<RecordId, Record> = BTreeMap::new();
+    let mut repaired: BTreeMap<RecordId, Record> = BTreeMap::new();
     for record in &snapshot.records {
         if !record.dependencies.iter().all(|urn| known.contains(urn)) {
-            mended.insert(record.id(), without(record, |urn| !known.contains(urn)));
+            repaired.insert(record.id(), without(record, |urn| !known.contains(urn)));
         }
     }
     // Each iteration removes at least one dependency.
-    let oldest_of_a_loop = |mended: &BTreeMap<RecordId, Record>| {
+    let oldest_of_a_loop = |repaired: &BTreeMap<RecordId, Record>| {
         let current = || {
             let records = snapshot.records.iter().filter(|record| record.superseded.is_none());
-            records.map(|record| mended.get(&record.id()).unwrap_or(record))
+            records.map(|record| repaired.get(&record.id()).unwrap_or(record))
         };
         let circle = Dependence::recorded(current()).circle()?;
         let members = current().filter(|record| circle.contains(&record.urn));
         let oldest = members.min_by(|a, b| (a.updated, &a.urn).cmp(&(b.updated, &b.urn)))?;
         Some(without(oldest, |urn| circle.contains(urn)))
     };
-    while let Some(record) = oldest_of_a_loop(&mended) {
-        mended.insert(record.id(), record);
+    while let Some(record) = oldest_of_a_loop(&repaired) {
+        repaired.insert(record.id(), record);
     }
-    changes.extend(mended.into_values().map(|record| Change::Put(Box::new(record))));
+    changes.extend(repaired.into_values().map(|record| Change::Put(Box::new(record))));
     changes
 }
 
@@ -289,7 +289,10 @@ mod tests {
             };
             changes.into_iter().map(of).collect()
         };
-        assert_eq!(lost(mend(&snapshot)), [(urn("b").to_string(), 0), (urn("d").to_string(), 0)]);
+        assert_eq!(
+            lost(repair_contradictions(&snapshot)),
+            [(urn("b").to_string(), 0), (urn("d").to_string(), 0)]
+        );
     }
 
     #[test]
@@ -304,15 +307,15 @@ mod tests {
             ..Snapshot::default()
         };
         assert!(Recorded::new(snapshot.clone()).is_err());
-        let mended = mend(&snapshot);
+        let repaired = repair_contradictions(&snapshot);
         let again = Record { digest: [0; 32], ..record("b", &["a"]) };
-        assert_eq!(mended, [Change::Settle(lost), Change::Put(Box::new(again))]);
+        assert_eq!(repaired, [Change::Settle(lost), Change::Put(Box::new(again))]);
         let mut records =
             Recorded::new(Snapshot { records: vec![record("a", &[]).into()], ..Snapshot::default() })
                 .expect("whole");
-        mended.into_iter().for_each(|change| records.apply(change));
+        repaired.into_iter().for_each(|change| records.apply(change));
         records.verify().expect("whole");
-        assert!(mend(&records.snapshot()).is_empty());
+        assert!(repair_contradictions(&records.snapshot()).is_empty());
     }
 
     #[test]
@@ -339,6 +342,6 @@ mod tests {
             ],
             ..Snapshot::default()
         };
-        assert_eq!(mend(&snapshot), [Change::Put(Box::new(emptied(&made)))]);
+        assert_eq!(repair_contradictions(&snapshot), [Change::Put(Box::new(emptied(&made)))]);
     }
 }

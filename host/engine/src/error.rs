@@ -11,13 +11,13 @@ use crate::workload::WorkloadError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The documents contain errors; nothing was done.
-    #[error("{} in the documents", count(.0.len()))]
+    #[error("{}", Diagnostic::first_error(.0).unwrap_or("the documents are invalid"))]
     Documents(Vec<Diagnostic>),
     /// Names that match no resource or several ones, each with its role; nothing was done.
     #[error("{}", join(.0.iter().map(|(_, name)| name)))]
     Names(Vec<(Role, Misnamed)>),
     /// The inputs require access that the drivers are not granted; nothing was done.
-    #[error("{} in the documents and the grants", count(.faults.len()))]
+    #[error("{}", Diagnostic::first_error(.faults).unwrap_or("grants are missing"))]
     NotGranted {
         /// Every fault that was found, including the missing grants.
         faults: Vec<Diagnostic>,
@@ -43,7 +43,7 @@ pub enum Error {
     #[error("`{0}` is already recorded")]
     Taken(purlin_model::Urn),
     /// No call on the resource is pending.
-    #[error("no call on `{0}` has an unknown outcome, so there is nothing to settle")]
+    #[error("{}", nothing_to_settle(.0))]
     NotPending(purlin_model::Urn),
     /// The id that the user gives for the resource belongs to another record.
     #[error("`{urn}` cannot be recorded as `{id}`: `{by}` has that id already")]
@@ -74,6 +74,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// The faults in documents and grants; empty for other errors.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match self {
+            Self::Documents(faults) | Self::NotGranted { faults, .. } => faults,
+            _ => &[],
+        }
+    }
+
     /// Whether the input is at fault, so that trying again without a change is useless.
     pub fn is_input(&self) -> bool {
         match self {
@@ -90,12 +98,22 @@ impl Error {
     }
 }
 
+/// The message of [`Error::NotPending`], with any name for the resource.
+pub fn nothing_to_settle(name: impl std::fmt::Display) -> String {
+    format!("no call on `{name}` has an unknown outcome, so there is nothing to settle")
+}
+
 fn depend(dependents: &[purlin_model::Urn]) -> String {
     let names: Vec<String> = dependents
         .iter()
         .map(|urn| urn.key().map_or_else(|| format!("`{urn}`"), |key| format!("`{key}`")))
         .collect();
     format!("{} depend{}", names.join(", "), if names.len() == 1 { "s" } else { "" })
+}
+
+/// The message of [`Cause::Held`], with any name for the other resource.
+pub(crate) fn held(driver: &str, id: &purlin_model::Label, other: impl std::fmt::Display) -> String {
+    format!("the driver `{driver}` returned the id `{id}`, which `{other}` has already")
 }
 
 fn join<T: ToString>(all: impl IntoIterator<Item = T>) -> String {
@@ -106,10 +124,6 @@ fn names(keys: &[purlin_model::Key]) -> String {
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn count(errors: usize) -> String {
-    if errors == 1 { "1 error".into() } else { format!("{errors} errors") }
-}
-
 /// Why a single resource failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Cause {
@@ -117,7 +131,7 @@ pub enum Cause {
     #[error("{}", .0.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "))]
     Inputs(Vec<Diagnostic>),
     /// Its driver failed or was terminated.
-    #[error("{0}")]
+    #[error(transparent)]
     Call(std::sync::Arc<CallFailed>),
     /// The result could not be recorded.
     #[error("could not record the result: {0}")]
@@ -145,7 +159,7 @@ pub enum Cause {
         faults: Vec<String>,
     },
     /// The driver returned the id of another resource, so the result was not recorded.
-    #[error("the driver `{driver}` returned the id `{id}`, which `{other}` has already")]
+    #[error("{}", held(driver, id, other))]
     Held {
         /// The driver's name.
         driver: String,
@@ -178,7 +192,7 @@ impl Cause {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Inputs(_) => "inputs",
-            Self::Call(failed) => failed.code(),
+            Self::Call(failed) => failed.error.code(),
             Self::State(_) => "state",
             Self::MoreThanPlanned { .. } => "more-than-planned",
             Self::Inconsistent { .. } => "inconsistent",

@@ -7,7 +7,7 @@ use purlin_model::trouble::{Problem, Trouble};
 use purlin_model::{Diagnostic, Spot, duration};
 use purlin_sandbox::CallError;
 
-use crate::error::Cause;
+use crate::error::{Cause, held};
 use crate::failed::{CallFailed, Defined};
 use crate::missing_grants;
 use crate::workload::{PatchFault, PatchProblem, WorkloadError};
@@ -53,9 +53,7 @@ impl Cause {
             }
             Self::Held { driver, id, other } => {
                 let other = other.key().map_or_else(|| other.to_string(), |key| key.to_string());
-                let message =
-                    format!("the driver `{driver}` returned the id `{id}`, which `{other}` has already");
-                vec![Diagnostic::error(self.code(), message).help(format!(
+                vec![Diagnostic::error(self.code(), held(driver, id, &other)).help(format!(
                     "nothing was recorded; if `{other}` was renamed, record that with `purlin state rename`"
                 ))]
             }
@@ -177,9 +175,7 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
     match &failed.error {
         CallError::Failure(Failure::RetryAfter { .. }) => {}
         CallError::Failure(Failure::Undecided(_)) => fault = fault.fact(UNDECIDED),
-        CallError::Failure(Failure::Partial { message, .. }) => {
-            fault = fault.fact(format!("the resource exists in part: {message}"));
-        }
+        error @ CallError::Failure(Failure::Partial { .. }) => fault = fault.fact(error.message()),
         error => fault = fault.fact(format!("`{}` reports: {error}", failed.driver)),
     }
     let input = failed.input.as_deref().map(last);
@@ -209,17 +205,7 @@ const UNDECIDED: &str = "the request may have been carried out; Purlin finds out
 
 /// The fault that the driver reports, or that ended the driver.
 fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
-    let message = match &failed.error {
-        CallError::Failure(
-            Failure::RetryAfter { message, .. } | Failure::Conflict(message) | Failure::NotFound(message),
-        ) => message.clone(),
-        CallError::Failure(Failure::Partial { message, .. }) => {
-            format!("the resource exists in part: {message}")
-        }
-        CallError::Failure(Failure::Undecided(message)) => message.clone(),
-        error => error.to_string(),
-    };
-    let mut fault = Diagnostic::error(kind, format!("{message}{}", tried(failed)));
+    let mut fault = Diagnostic::error(kind, format!("{}{}", failed.error.message(), tried(failed)));
     if matches!(&failed.error, CallError::Failure(Failure::Undecided(_))) {
         fault = fault.fact(UNDECIDED);
     }

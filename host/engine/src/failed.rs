@@ -84,28 +84,6 @@ impl From<CallError> for CallFailed {
 }
 
 impl CallFailed {
-    /// A stable short name of the kind of failure, for programs.
-    pub fn code(&self) -> &'static str {
-        match &self.error {
-            CallError::Failure(failure) => match failure {
-                Failure::InvalidInputs(_) => "invalid-inputs",
-                Failure::Denied { .. } => "denied",
-                Failure::NotFound(_) => "not-found",
-                Failure::Conflict(_) => "conflict",
-                Failure::RetryAfter { .. } => "retry-after",
-                Failure::Partial { .. } => "partial",
-                Failure::Failed(_) => "failed",
-                Failure::Undecided(_) => "undecided",
-                Failure::NeedsDeleteBefore(_) => "needs-delete-before",
-            },
-            CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => "time-limit",
-            CallError::MemoryLimit { .. } => "memory-limit",
-            CallError::OutputLimit { .. } | CallError::PlanLimit { .. } => "output-limit",
-            CallError::Cancelled => "cancelled",
-            _ => "driver",
-        }
-    }
-
     /// The inputs that the failure is about, as JSON Pointers into `{values, secrets, params,
     /// connection}`: those that the driver reports as invalid, and the one that names the server.
     pub fn pointers(&self) -> impl Iterator<Item = &str> {

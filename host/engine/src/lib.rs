@@ -51,8 +51,8 @@ pub use begun::{Becomes, Mark, deviations_of_rest, is_left_by_run};
 pub use compare::{Difference, compare};
 pub use current::CurrentInputs;
 pub use driver::{About, Call, Driver, Drivers, Look, Needed, Progress};
-pub use edits::{forget, mend, protect, settle, share, taint};
-pub use error::{Cause, Error};
+pub use edits::{forget, protect, repair_contradictions, settle, share, taint};
+pub use error::{Cause, Error, nothing_to_settle};
 pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};
 pub use foresight::{ByManifest, RecordedSecrets};
@@ -62,7 +62,7 @@ pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
     Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, Users, destroy, find,
-    find_declared, fits, plan, read, recover, refresh, select, validate,
+    find_declared, fits, in_use, plan, read, recover, refresh, select, validate,
 };
 pub use purlin_sandbox::CancelToken;
 pub use recorded_status::{RecordedStatus, ResourceStatus, recorded_statuses};

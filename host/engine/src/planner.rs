@@ -56,7 +56,7 @@ pub use destroy::{DestroyOptions, destroy};
 pub use names::{Misnamed, Role, find, find_declared};
 pub use scope::{Scope, fits, select};
 pub use upkeep::{read, recover, refresh};
-pub use used::Users;
+pub use used::{Users, in_use};
 pub use validate::validate;
 
 /// The options of a plan.
@@ -491,7 +491,7 @@ impl Planner<'_> {
 
     /// Records the values of a node. It is an error if the document of its workload cannot be built
     /// from them.
-    fn know(&mut self, node: Node<'_>, inputs: &Inputs, known: NodeValues) {
+    fn record_values(&mut self, node: Node<'_>, inputs: &Inputs, known: NodeValues) {
         if let Err(error) = workload::check(node.key, &inputs.params, &known.outputs) {
             let at = &node.recipe.location;
             self.errors.push(

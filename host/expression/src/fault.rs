@@ -14,6 +14,11 @@ pub(crate) struct Fault {
     pub(crate) help: String,
 }
 
+/// The message for a quote without its end.
+pub(crate) fn unclosed(quote: char) -> String {
+    format!("the quote {quote} is not closed")
+}
+
 impl Fault {
     pub(crate) fn new(
         code: &'static str,

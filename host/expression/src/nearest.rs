@@ -64,6 +64,14 @@ pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<It
     }
 }
 
+/// The help for a missing name: the nearest one, if there is one, and what to do otherwise.
+pub fn or_near(near: Option<&str>, otherwise: &str) -> String {
+    match near {
+        Some(near) => format!("did you mean `{near}`? Otherwise {otherwise}"),
+        None => otherwise.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purlin_model::short_text;
 
 use crate::dialect::Dialect;
-use crate::fault::Fault;
+use crate::fault::{Fault, unclosed};
 
 /// Reads `text[start..end]`, which is empty or begins with `.` or `[`, into segments.
 pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Vec<Arc<str>>, Fault> {
@@ -64,7 +64,7 @@ pub(crate) fn bracketed<'a>(
     };
     let inner = &rest[1..];
     let Some(close) = inner.find(quote) else {
-        return Err(Fault::new("quoting", format!("the quote {quote} is not closed"), whole, HELP));
+        return Err(Fault::new("quoting", unclosed(quote), whole, HELP));
     };
     if close == 0 {
         return Err(Fault::new("quoting", "the name in brackets is empty", whole, HELP));

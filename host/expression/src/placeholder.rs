@@ -11,6 +11,9 @@ use crate::fault::Fault;
 use crate::nearest::{did_you_mean, nearest};
 use crate::path;
 
+/// The help for a placeholder of a bundle that reads no output of a requirement.
+pub const READ_ONE_OUTPUT: &str = "write `${bundle.dependencies.NAME.outputs.OUTPUT}`";
+
 const ACCESSES: [&str; 4] = ["outputs", "guresid", "account", "values"];
 const ACCESS_HELP: &str = "say what to read: `.outputs.NAME`, `.guresid`, `.account` or `.values.NAME`";
 
@@ -136,7 +139,7 @@ fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Refe
             }
             _ => Err(fault(
                 "this reads no output of what is required".to_owned(),
-                "write `${bundle.dependencies.NAME.outputs.OUTPUT}`".to_owned(),
+                READ_ONE_OUTPUT.to_owned(),
             )),
         },
         "outputs" => Err(fault(

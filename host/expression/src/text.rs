@@ -3,7 +3,7 @@
 use purlin_model::{Diagnostic, Location, Modifiers, Piece, Placeholder, Reference, Template, Value};
 
 use crate::dialect::Dialect;
-use crate::fault::Fault;
+use crate::fault::{Fault, unclosed};
 use crate::{modifiers, placeholder};
 
 /// Parses a text. Without a placeholder it is a constant, with its escapes undone. Spaces directly
@@ -120,12 +120,7 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fau
     Err(match (quote, first) {
         (Some((quote, at)), Some(close)) if close > at => (
             close + 1,
-            Fault::new(
-                "quoting",
-                format!("the quote {quote} is not closed"),
-                at..close,
-                format!("close it with {quote} before `]`"),
-            ),
+            Fault::new("quoting", unclosed(quote), at..close, format!("close it with {quote} before `]`")),
         ),
         _ => (
             // No later placeholder could be closed either.

@@ -327,11 +327,7 @@ impl NoKey {
             Self::Class => ("class", format!("write it out: `{}.default#…`", descriptor.type_name)),
             Self::Id => ("id", format!("write it out, such as `{}#shared.NAME`", descriptor.type_name)),
         };
-        Diagnostic::error(
-            "missing-id",
-            format!("`{descriptor}` has no {part}, and there is no resource here to take it from"),
-        )
-        .help(help)
+        Diagnostic::error("missing-id", Descriptor::lacks(descriptor, part)).help(help)
     }
 }
 

@@ -53,6 +53,12 @@ impl Descriptor {
         };
         Some(Key::new(&self.type_name, &class, id))
     }
+
+    /// The message for a descriptor, as it was written, that leaves out a part (`class` or `id`)
+    /// where nothing fills it in.
+    pub fn lacks(written: impl fmt::Display, part: &str) -> String {
+        format!("`{written}` has no {part}, and there is no resource here to take it from")
+    }
 }
 
 fn part<T: fmt::Display>(f: &mut fmt::Formatter<'_>, mark: char, part: &Part<T>) -> fmt::Result {

@@ -122,6 +122,11 @@ impl Diagnostic {
         self
     }
 
+    /// The message of the first error: where a single line has to stand for all faults.
+    pub fn first_error(faults: &[Self]) -> Option<&str> {
+        faults.iter().find(|fault| fault.is_error()).map(|fault| fault.message.as_str())
+    }
+
     /// Whether it stops the run.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

@@ -2,14 +2,17 @@
 //!
 //! The sandbox turns these into calls of a component; the engine sees nothing else.
 
+mod failure;
 pub mod keywords;
 
+use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::{Context, Key, Label, Urn, Value};
+
+pub use failure::Failure;
 
 /// The optional functions that a driver implements.
 ///
@@ -166,12 +169,21 @@ pub struct Checked {
 }
 
 /// One input that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InvalidInput {
     /// JSON Pointer into `{values, secrets, params, connection}`.
     pub pointer: String,
     /// The fault.
     pub message: String,
+}
+
+impl fmt::Display for InvalidInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_str() {
+            "" => f.write_str(&self.message),
+            pointer => write!(f, "`{pointer}`: {}", self.message),
+        }
+    }
 }
 
 /// The effect of a change.
@@ -186,53 +198,4 @@ pub struct Impact {
     /// Places whose change is rejected, unless the resource is replaced. The schema decides it, not
     /// the driver.
     pub immutable: Vec<String>,
-}
-
-/// Why a call of a driver failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Failure {
-    /// The inputs are wrong.
-    #[error("invalid inputs: {}", .0.iter().map(|i| if i.pointer.is_empty() { i.message.clone() } else { format!("`{}`: {}", i.pointer, i.message) }).collect::<Vec<_>>().join("; "))]
-    InvalidInputs(Vec<InvalidInput>),
-    /// A capability is missing.
-    #[error("denied: {capability} {target}: {message}")]
-    Denied {
-        /// The capability.
-        capability: String,
-        /// The target.
-        target: String,
-        /// The purpose.
-        message: String,
-    },
-    /// The resource, or one it needs, does not exist.
-    #[error("not found: {0}")]
-    NotFound(String),
-    /// Somebody else's change blocks it.
-    #[error("conflict: {0}")]
-    Conflict(String),
-    /// Busy; nothing was changed.
-    #[error("{message} (the driver asks to be called again after {} ms)", after.as_millis())]
-    RetryAfter {
-        /// How long to wait.
-        after: Duration,
-        /// The message of the other side.
-        message: String,
-    },
-    /// Something exists that must not be forgotten.
-    #[error("partly done: {message}")]
-    Partial {
-        /// What exists.
-        state: Box<ResourceState>,
-        /// What failed.
-        message: String,
-    },
-    /// Any other failure; nothing was changed.
-    #[error("{0}")]
-    Failed(String),
-    /// It is unknown whether anything was changed.
-    #[error("{0}; it is unknown whether it was carried out")]
-    Undecided(String),
-    /// The resource that this one replaces must be deleted first; nothing was created.
-    #[error("the current one has to be deleted first: {0}")]
-    NeedsDeleteBefore(String),
 }

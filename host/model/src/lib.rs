@@ -83,7 +83,7 @@ pub use template::{
     Absent, Access, InstallationField, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template,
 };
 pub use times::{duration, moment};
-pub use urn::{Guresid, Urn};
+pub use urn::{Guresid, NotAUrn, Urn};
 pub use value::{JsonError, Secret, Unknown, Value};
 pub use worded::Worded;
 pub use workspace::{

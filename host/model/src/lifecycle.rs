@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Descriptor, InputPath, Key, Location, Urn};
+use crate::{Descriptor, Diagnostic, InputPath, Key, Location, Urn};
 
 /// The settings of a resource for changing, replacing, deleting, renaming or adopting it.
 ///
@@ -150,6 +150,16 @@ pub struct ResourceLifecycle {
     pub options: LifecycleOptions,
     /// Where the resource was named.
     pub location: Location,
+}
+
+impl ResourceLifecycle {
+    /// The fault of a second entry for a resource; `first` is where it has another one.
+    pub fn twice(&self, first: &Location) -> Diagnostic {
+        Diagnostic::error("lifecycle-twice", format!("`{}` has two entries in `lifecycle`", self.key))
+            .at(&self.location)
+            .related(first, "the first one is here")
+            .help("write all settings into one of them")
+    }
 }
 
 #[cfg(test)]

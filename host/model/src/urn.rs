@@ -29,6 +29,11 @@ impl fmt::Display for Guresid {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Urn(Arc<str>);
 
+/// A text that is not a URN of ours.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a URN of Purlin")]
+pub struct NotAUrn(pub String);
+
 impl Urn {
     /// The URN of a resource in a context. Context parts may not contain `::`; the documents crate
     /// guarantees that.
@@ -51,9 +56,9 @@ impl Urn {
     /// Reads a URN.
     ///
     /// # Errors
-    /// The text, if it is not a URN of ours.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        if is_one(text) { Ok(Self(text.into())) } else { Err(text.into()) }
+    /// If the text is not a URN of ours.
+    pub fn parse(text: &str) -> Result<Self, NotAUrn> {
+        if is_one(text) { Ok(Self(text.into())) } else { Err(NotAUrn(text.into())) }
     }
 
     /// The key within the environment.
@@ -130,8 +135,7 @@ impl serde::Serialize for Urn {
 impl<'de> serde::Deserialize<'de> for Urn {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text)
-            .map_err(|text| serde::de::Error::custom(format!("`{text}` is not a URN of Purlin")))
+        Self::parse(&text).map_err(serde::de::Error::custom)
     }
 }
 

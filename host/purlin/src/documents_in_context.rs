@@ -162,12 +162,17 @@ impl Documents {
         &self.resolution
     }
 
-    /// Whether the documents declare nothing, and contain no definitions.
-    pub fn ask_for_nothing(&self) -> bool {
-        self.deployment.workloads.is_empty()
+    /// The fault of documents that declare nothing, and contain no definitions; `None` if they do.
+    pub fn nothing_declared(&self) -> Option<Diagnostic> {
+        let is_nothing = self.deployment.workloads.is_empty()
             && self.deployment.shared.is_empty()
             && self.deployment.installations.is_empty()
-            && self.catalogue.definitions().is_empty()
+            && self.catalogue.definitions().is_empty();
+        is_nothing.then(|| {
+            Diagnostic::error("no-documents", "the documents declare no resources").help(
+                "`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents",
+            )
+        })
     }
 
     /// Whether a file may be missing.

@@ -10,16 +10,8 @@ use serde::{Serialize, Serializer};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The documents contain errors. Nothing was done.
-    #[error("{}", .0.iter().find(|d| d.is_error()).map_or("the documents are invalid", |d| &d.message))]
+    #[error("{}", Diagnostic::first_error(.0).unwrap_or("the documents are invalid"))]
     Documents(Vec<Diagnostic>),
-    /// The inputs require access that the drivers are not granted. Nothing was done.
-    #[error("{}", .faults.iter().find(|d| d.is_error()).map_or("grants are missing", |d| &d.message))]
-    NotGranted {
-        /// Every fault that was found, including the missing grants.
-        faults: Vec<Diagnostic>,
-        /// The missing grants of each driver, by its name.
-        lacking: Vec<(std::sync::Arc<str>, purlin_engine::Lacking)>,
-    },
     /// A deployment of this environment already has the id.
     #[error("the deployment id `{id}` is taken: deployment {number} of {environment} has it")]
     DeploymentExists {
@@ -52,13 +44,8 @@ pub enum Error {
     #[error("{0}")]
     Component(String),
     /// There are no inputs to test a driver with.
-    #[error("no valid inputs can be made from its schema: {message}")]
-    NoCases {
-        /// The reason.
-        message: String,
-        /// The beginning of a file of cases.
-        example: String,
-    },
+    #[error(transparent)]
+    NoCases(#[from] purlin_conformance::NoCases),
     /// The command was cancelled while it waited for the last calls of a previous deployment.
     #[error(
         "calls of the previous deployment of {environment} may still run for {} s; run the command again after that",
@@ -95,7 +82,7 @@ pub enum Error {
     /// The system provides no random numbers.
     #[error("no random numbers: {0}")]
     Random(String),
-    /// Planning or running failed.
+    /// Planning or running failed. Faults in documents and errors of the state have their own variants.
     #[error(transparent)]
     Engine(purlin_engine::Error),
 }
@@ -104,7 +91,8 @@ impl Error {
     /// The faults in documents; empty for other errors.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
-            Self::Documents(diagnostics) | Self::NotGranted { faults: diagnostics, .. } => diagnostics,
+            Self::Documents(faults) => faults,
+            Self::Engine(error) => error.diagnostics(),
             _ => &[],
         }
     }
@@ -113,11 +101,10 @@ impl Error {
     pub fn is_input(&self) -> bool {
         match self {
             Self::Documents(_)
-            | Self::NotGranted { .. }
             | Self::DeploymentExists { .. }
             | Self::Archive(_)
             | Self::Component(_)
-            | Self::NoCases { .. }
+            | Self::NoCases(_)
             | Self::Stale
             | Self::Deviates(_) => true,
             Self::State(error) => error.is_input(),
@@ -146,11 +133,12 @@ impl Serialize for Error {
     }
 }
 
+/// Most faults in documents, and most errors of the state, are found without the engine. A caller finds
+/// those of the engine in the same variants.
 impl From<purlin_engine::Error> for Error {
     fn from(error: purlin_engine::Error) -> Self {
         match error {
-            purlin_engine::Error::Documents(diagnostics) => Self::Documents(diagnostics),
-            purlin_engine::Error::NotGranted { faults, lacking } => Self::NotGranted { faults, lacking },
+            purlin_engine::Error::Documents(faults) => Self::Documents(faults),
             purlin_engine::Error::State(error) => Self::State(error),
             other => Self::Engine(other),
         }

@@ -307,7 +307,7 @@ fn is_same(step: &Step, other: Option<&Step>) -> bool {
 
 fn rejected(error: Error) -> Result<Impact, Error> {
     match error {
-        Error::Documents(faults) | Error::NotGranted { faults, .. } => {
+        Error::Documents(faults) | Error::Engine(purlin_engine::Error::NotGranted { faults, .. }) => {
             Ok(Impact::Rejected(faults.into_iter().filter(Diagnostic::is_error).collect()))
         }
         other => Err(other),

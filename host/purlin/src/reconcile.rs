@@ -131,7 +131,7 @@ impl Keeper {
         let session = purlin.begin_within(&documents.environment(), purlin.lock_timeout, &cancel).await?;
         let mut pass = Pass::default();
         if !session.open_calls().await?.is_empty() {
-            session.know(documents, &documents.context).await;
+            session.use_inputs_of(documents, &documents.context).await;
         }
         if let Some(plan) = session.plan_recovery(&documents.context).await? {
             let summary = follow(session.apply(plan, cancel.clone()).await?, on_event).await;
@@ -167,7 +167,7 @@ impl Keeper {
         self.entry = run.into_entry();
         self.last = Some(last_number(&last_deployment(&session).await?));
         if read && summary.ends_staleness {
-            session.trust().await?;
+            session.end_staleness().await?;
         }
         self.records = session.records().await?.len();
         let now = clock();
@@ -241,7 +241,7 @@ impl Keeper {
         }
         let exists = |record: &&purlin_state::Record| record.status != Status::Absent;
         let all: Vec<&Urn> = base.all_current().filter(exists).map(|record| &record.urn).collect();
-        self.schedule.know(&all, now);
+        self.schedule.set_resources(&all, now);
         let due: HashSet<Urn> = match base.staleness().is_some() {
             true => all.into_iter().cloned().collect(),
             false => self.schedule.due(now, &|urn| due::interval(policy, urn)).into_iter().collect(),

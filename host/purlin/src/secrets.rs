@@ -149,14 +149,6 @@ fn text(bytes: &Zeroizing<Vec<u8>>) -> Result<SecretString, SecretFault> {
     Ok(SecretString::from(text))
 }
 
-/// The help for a missing secret, with a similar one that exists.
-fn or_near(near: Option<&str>, add: &str) -> String {
-    match near {
-        Some(near) => format!("did you mean `{near}`? Otherwise {add}"),
-        None => add.to_owned(),
-    }
-}
-
 fn too_large() -> SecretFault {
     SecretFault::new("it is larger than 1 MiB, and no secret may be")
 }

@@ -88,7 +88,7 @@ impl Session<'_> {
     /// for example because a credential was rotated or a wrong address was recorded. An event
     /// reports their use. This applies to everything that works from records: finding out the
     /// outcome of calls, reading, and deleting. Documents with faults are not used.
-    pub async fn know(&self, documents: &Documents, context: &Context) {
+    pub async fn use_inputs_of(&self, documents: &Documents, context: &Context) {
         let current = self.purlin.current_inputs(documents, context).await;
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = current;
     }
@@ -140,7 +140,7 @@ impl Session<'_> {
 
     /// Why the records may be older than the real state. In that case, read every resource before
     /// planning ([`Self::plan_refresh`]), execute a plan for all of the documents, which looks for
-    /// each resource by its name before creating it, and call [`Self::trust`] once
+    /// each resource by its name before creating it, and call [`Self::end_staleness`] once
     /// [`Summary::ends_staleness`] is set.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`Error::State`] if this cannot be recorded.
-    pub async fn trust(&self) -> Result<(), Error> {
+    pub async fn end_staleness(&self) -> Result<(), Error> {
         if self.staleness().await?.is_some() {
             self.edit(vec![Change::Trust]).await?;
         }
@@ -309,8 +309,8 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`Error::State`] if the records cannot be read completely, or written.
-    pub async fn mend(&self) -> Result<usize, Error> {
-        self.edit(purlin_engine::mend(&self.snapshot().await?)).await
+    pub async fn repair_contradictions(&self) -> Result<usize, Error> {
+        self.edit(purlin_engine::repair_contradictions(&self.snapshot().await?)).await
     }
 
     /// Drops the snapshot, since the state is about to change.

@@ -411,8 +411,7 @@ impl Session<'_> {
         }
         let users = self.purlin.users_of(self.environment()).await?;
         let Some(users) = users.get(urn) else { return Ok(()) };
-        let message = format!("`{urn}` is used elsewhere and would be {what}");
-        let fault = Diagnostic::error("in-use", message);
+        let fault = purlin_engine::in_use(urn, what);
         let fault = users.iter().fold(fault, |fault, user| fault.fact(format!("{user} uses it")));
         Err(Error::Documents(vec![fault.help("have these use another one first, with `--with`")]))
     }

@@ -103,7 +103,7 @@ impl Purlin {
         let session = timed("open state", follower, begun).await?;
         let staleness = session.staleness().await?;
         if refresh || staleness.is_some() || !session.open_calls().await?.is_empty() {
-            session.know(documents, context).await;
+            session.use_inputs_of(documents, context).await;
         }
         if let Some(plan) = session.plan_recovery(context).await? {
             follower.begins(Stage::Recovery, &plan);
@@ -158,7 +158,7 @@ impl Session<'_> {
             false => self.collect(&id, cancel).await?,
         };
         if summary.ends_staleness {
-            self.trust().await?;
+            self.end_staleness().await?;
         }
         Ok(collected)
     }

@@ -374,9 +374,6 @@ fn is_refusal(error: &Error) -> bool {
     const RIGHT: [&str; 5] = ["in-use", "breaks-user", "gone", "deployed-meanwhile", "asked-twice"];
     match error {
         Error::Documents(faults) => faults.iter().all(|fault| RIGHT.contains(&fault.code)),
-        Error::Engine(purlin_host::internal::engine::Error::Documents(faults)) => {
-            faults.iter().all(|fault| RIGHT.contains(&fault.code))
-        }
         Error::State(
             purlin_host::internal::state::Error::Locked { .. }
             | purlin_host::internal::state::Error::Reserved { .. },

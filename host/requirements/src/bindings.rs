@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_expression::did_you_mean;
+use purlin_expression::{READ_ONE_OUTPUT, did_you_mean};
 use purlin_model::{Bundle, Diagnostic, Placeholder, Reference, Requirement, Template};
 
 use crate::fit::placeholders;
@@ -143,7 +143,7 @@ fn fault(bundle: &Bundle, names: &HashSet<&str>, placeholder: &Placeholder) -> O
         Reference::Named(name, _) if name.is_empty() => {
             let message = "there are no `outputs` here".to_owned();
             let fault = Diagnostic::error("own-output", message).at(&placeholder.location);
-            Some(fault.help("write `${bundle.dependencies.NAME.outputs.OUTPUT}`"))
+            Some(fault.help(READ_ONE_OUTPUT))
         }
         Reference::Named(name, path) => {
             if names.contains(&**name) {

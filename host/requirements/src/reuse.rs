@@ -14,6 +14,9 @@ use crate::fit::offered;
 use crate::resolution::Installation;
 use crate::resolve::{DEEPEST, Parent, Resolver};
 
+/// The help for the name of an installation that does not exist.
+pub const LIST_OF_INSTALLATIONS: &str = "`purlin installations list` lists the installations";
+
 /// The result of the search for an existing installation.
 pub(crate) enum ExistingMatch {
     /// An installation that it uses.
@@ -192,7 +195,7 @@ impl<'a> Resolver<'a> {
         let ids: Vec<String> = self.seen.ids().collect();
         match purlin_expression::nearest(&written, ids.iter().map(String::as_str)) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None => fault.help("`purlin installations list` lists the installations"),
+            None => fault.help(LIST_OF_INSTALLATIONS),
         }
     }
 

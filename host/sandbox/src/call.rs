@@ -25,7 +25,7 @@ use crate::component;
 use crate::context::{CallContext, CancelToken, Permission};
 use crate::contract::{Exports, Pre};
 use crate::convert::people;
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, PASSED};
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
 use crate::facts::Facts;
@@ -301,9 +301,7 @@ impl Runner {
         let mut store = Store::new(&self.shared.engine, guest);
         // The guest may run on for a moment after a suspended host wakes.
         store.call_hook(move |_, transition| match transition {
-            CallHook::CallingHost if deadline.has_passed() => {
-                Err(wasmtime::Error::msg("the time of the call has passed"))
-            }
+            CallHook::CallingHost if deadline.has_passed() => Err(wasmtime::Error::msg(PASSED)),
             _ => Ok(()),
         });
         store.limiter(|guest| &mut guest.meter);

@@ -9,6 +9,8 @@ use purlin_files::Moment;
 use tokio::time::Instant;
 use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn_blocking};
 
+/// Why an operation was not begun. The call is over, so that no user sees this text.
+pub(crate) const PASSED: &str = "the time of the call has passed";
 /// The longest time until a deadline: longer ones would exceed the range of the clocks.
 const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 /// How often a call that waits looks at the clock that includes suspension: no timer does.

@@ -1,5 +1,6 @@
 //! Every error with a driver, in words that help an operator to act.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -94,17 +95,28 @@ impl LoadError {
     pub(crate) fn manifest(message: &str) -> Self {
         Self::Manifest { message: people(&SecretMatcher::default(), message) }
     }
+
+    /// The fault as a clause about `what`, the component.
+    pub fn about(&self, what: &str) -> String {
+        match self {
+            Self::Read { source, .. } => format!("{what} cannot be read: {}", purlin_files::reason(source)),
+            Self::UnknownImport { .. } | Self::Manifest { .. } => format!("{what} {self}"),
+            Self::Describe(source) => match &**source {
+                CallError::Trap { message, .. } => format!("{what} does not describe itself: {message}"),
+                other => format!("{what} does not describe itself: {other}"),
+            },
+            Self::Grant { message } => message.clone(),
+            other => format!("{what} is {other}"),
+        }
+    }
 }
 
-/// A call without a result.
-///
-/// It is known in one case only that nothing was created: for a [`Failure`] other than `Partial`.
-/// After any other error of a call with effects the outcome is open.
+/// A call without a result. Only [`Self::did_nothing`] decides whether its outcome is known.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CallError {
     /// The driver returned a failure.
-    #[error("{0}")]
-    Failure(Failure),
+    #[error(transparent)]
+    Failure(#[from] Failure),
     /// The driver crashed.
     #[error("the driver `{driver}` crashed: {message}")]
     Trap {
@@ -196,6 +208,50 @@ pub enum CallError {
         /// JSON Pointer into `{values, secrets, params}`.
         pointer: String,
     },
+}
+
+impl CallError {
+    /// A stable short name of the kind of error, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Failure(failure) => failure.code(),
+            Self::TimeLimit { .. } | Self::TotalTimeLimit { .. } => "time-limit",
+            Self::MemoryLimit { .. } => "memory-limit",
+            Self::OutputLimit { .. } | Self::PlanLimit { .. } => "output-limit",
+            Self::Cancelled => "cancelled",
+            Self::Trap { .. }
+            | Self::Junk { .. }
+            | Self::Checkpoint { .. }
+            | Self::Instantiate { .. }
+            | Self::Unknown { .. } => "driver",
+        }
+    }
+
+    /// The message where [`Self::code`] is shown too.
+    pub fn message(&self) -> Cow<'_, str> {
+        match self {
+            Self::Failure(failure) => failure.message(),
+            other => Cow::Owned(other.to_string()),
+        }
+    }
+
+    /// Whether the call certainly created and changed nothing. Otherwise, after a call with
+    /// effects, the outcome is open.
+    pub fn did_nothing(&self) -> bool {
+        match self {
+            Self::Failure(failure) => failure.did_nothing(),
+            // These errors occur before the call, or while a plan is made, which has no effects.
+            Self::Instantiate { .. } | Self::Unknown { .. } | Self::PlanLimit { .. } => true,
+            Self::Trap { .. }
+            | Self::TimeLimit { .. }
+            | Self::TotalTimeLimit { .. }
+            | Self::MemoryLimit { .. }
+            | Self::OutputLimit { .. }
+            | Self::Junk { .. }
+            | Self::Checkpoint { .. }
+            | Self::Cancelled => false,
+        }
+    }
 }
 
 /// Bytes for people.

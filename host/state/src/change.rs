@@ -8,6 +8,10 @@ use purlin_model::{Label, Obstacle, ResourceStatus, Urn};
 
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
+/// The names of the entries that belong to no resource, in messages.
+pub(crate) const HOLD_NOTE: &str = "the note that closes the environment";
+pub(crate) const STALENESS_NOTE: &str = "the note that records may be stale";
+
 /// One step of a commit. All steps concern the environment whose lock is held.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
@@ -58,8 +62,8 @@ impl Change {
             Self::Intend(intent) => intent.id().to_string(),
             Self::Obstruct { urn, .. } => urn.to_string(),
             Self::Deployed { deployment, .. } => deployment.id.to_string(),
-            Self::Hold(_) => "the note that closes the environment".to_owned(),
-            Self::Trust => "the note that records may be stale".to_owned(),
+            Self::Hold(_) => HOLD_NOTE.to_owned(),
+            Self::Trust => STALENESS_NOTE.to_owned(),
         }
     }
 }

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{Environment, Holder, Vacancy};
 
+/// Why something random cannot be made.
+pub(crate) const NO_RANDOM: &str = "the system gives no random numbers";
+
 /// An error of a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -15,6 +15,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::change::{HOLD_NOTE, STALENESS_NOTE};
 use crate::{Environment, RecordId};
 
 /// The public half of the key, as version 1 stored it.
@@ -128,8 +129,8 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
             None => format!("a deployment{of}"),
         },
         Some(b'd') => format!("the documents of a deployment{of}"),
-        Some(b'l') => format!("the note that closes the environment{of}"),
-        Some(b'q') => format!("the note that records may be stale{of}"),
+        Some(b'l') => format!("{HOLD_NOTE}{of}"),
+        Some(b'q') => format!("{STALENESS_NOTE}{of}"),
         _ => "the state's own notes".into(),
     }
 }

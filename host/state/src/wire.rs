@@ -8,6 +8,10 @@ use crate::RecordId;
 /// Why bytes cannot be decoded, or a value cannot be encoded.
 pub(crate) type Fault = &'static str;
 
+pub(crate) const TOO_LARGE: Fault = "it contains a number that is too large";
+pub(crate) const TOO_LONG: Fault = "it is longer than it should be";
+pub(crate) const NOT_UTF_8: Fault = "it contains text that is not UTF-8";
+
 /// Appends a number: seven bits per byte, the lowest first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -62,7 +66,7 @@ pub(crate) fn put_id(out: &mut Vec<u8>, id: &RecordId) -> Result<(), Fault> {
 pub(crate) fn get_id(reader: &mut Reader<'_>) -> Result<RecordId, Fault> {
     let urn = get_urn(reader, "")?;
     let copy = reader.number()?.checked_sub(1).map(u32::try_from).transpose();
-    Ok(RecordId { urn, superseded: copy.map_err(|_| "it contains a number that is too large")? })
+    Ok(RecordId { urn, superseded: copy.map_err(|_| TOO_LARGE)? })
 }
 
 /// Appends a label and whether it is secret.
@@ -136,7 +140,7 @@ impl<'a> Reader<'a> {
                 return Ok(number);
             }
         }
-        Err("it contains a number that is too large")
+        Err(TOO_LARGE)
     }
 
     /// A count of items that take at least one byte each.
@@ -151,7 +155,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn text(&mut self) -> Result<&'a str, Fault> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| "it contains text that is not UTF-8")
+        std::str::from_utf8(self.bytes()?).map_err(|_| NOT_UTF_8)
     }
 
     /// A boolean.

@@ -8,7 +8,7 @@ use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
-use crate::failure::{Failure, Status};
+use crate::failure::{Failure, NEW_PLAN, Status};
 use crate::{input, text};
 
 /// Apply a plan that `purlin plan --out` wrote.
@@ -91,7 +91,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 begun.number
             ));
         }
-        session.know(documents, &documents.context).await;
+        session.use_inputs_of(documents, &documents.context).await;
         if deploy::recover(&session, &documents.context, &shown, app, &fail).await? == Status::Failed {
             return Ok(Status::Failed);
         }
@@ -111,7 +111,7 @@ fn unopened(error: purlin_host::Error, path: &str) -> Failure {
         purlin_host::Error::State(state::Error::Damaged { .. }) => Failure::input(format!(
             "the seal of the plan `{path}` does not match: the plan was changed, or made with another state"
         ))
-        .hint("`purlin plan --out FILE` makes a new one; nothing was changed"),
+        .hint(NEW_PLAN),
         other => Failure::without_sources(other),
     }
 }

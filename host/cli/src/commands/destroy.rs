@@ -77,7 +77,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let session = place.purlin.begin(&environment);
     let session = app.timings.wait("open state", session).await.map_err(fail)?;
     if let Some(documents) = &place.documents {
-        session.know(documents, &place.context).await;
+        session.use_inputs_of(documents, &place.context).await;
     }
     if deploy::recover(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
         return Ok(Status::Failed);

@@ -86,11 +86,11 @@ impl WorkspaceArg {
         };
         let loaded = documents::load(&[Input::Path(path.clone())]);
         if loaded.has_errors() {
-            return Err(Failure::Documents { faults: loaded.diagnostics, sources: loaded.sources });
+            return Err(Failure::documents(loaded.diagnostics, loaded.sources));
         }
         match loaded.workspace {
             Some(workspace) => Ok(Some((workspace, loaded.sources))),
-            None => Err(Failure::input(format!("`{}` does not contain a Workspace", path.display()))),
+            None => Err(Failure::input(documents::no_workspace(path.display()))),
         }
     }
 }

@@ -390,7 +390,6 @@ fn passes(error: &purlin_host::Error) -> bool {
             )
         }
         purlin_host::Error::StateGone { .. } => false,
-        purlin_host::Error::Engine(purlin_host::internal::engine::Error::State(_)) => false,
         _ => true,
     }
 }
@@ -474,7 +473,7 @@ impl Messages {
         self.failure = Some(words);
         let output = if self.json { Output::Events } else { Output::Text };
         failure.tell(&app.ui, output);
-        if !self.json && matches!(failure, Failure::Documents { .. } | Failure::Grants { .. }) {
+        if !self.json && matches!(failure, Failure::Documents { .. }) {
             app.ui.note("nothing is changed until the documents are corrected");
         }
     }

@@ -45,7 +45,7 @@ pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Pl
     let loaded = load(args, app)?;
     if let Some(fault) = unknown_environment(&loaded, args, app) {
         let faults = [loaded.diagnostics, vec![fault]].concat();
-        return Err(Failure::Documents { faults, sources: loaded.sources });
+        return Err(Failure::documents(faults, loaded.sources));
     }
     let mut place = place_of(loaded, args, app).await?;
     as_recorded(&place.purlin, args, &mut place.context).await?;
@@ -57,7 +57,7 @@ pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Pl
         );
         let fault = Diagnostic::error("unknown-environment", message)
             .help(format!("it declares `{meant}`: correct the name, or add `--new-environment`"));
-        return Err(Failure::Documents { faults: vec![fault], sources: SourceMap::default() });
+        return Err(Failure::documents(vec![fault], SourceMap::default()));
     }
     Ok(place)
 }
@@ -95,7 +95,7 @@ async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<
     let faulty = loaded.has_errors();
     // Do not guess the environment if the named documents are invalid.
     if faulty && !args.named().is_empty() {
-        return Err(Failure::Documents { faults: loaded.diagnostics, sources });
+        return Err(Failure::documents(loaded.diagnostics, sources));
     }
     let environment_is_known = environment_is_known(&loaded, &workspace);
     let mut documents = None;
@@ -157,7 +157,7 @@ async fn as_recorded(purlin: &Purlin, args: &DocumentArgs, context: &mut Context
         if !snapshot.records.is_empty() || !snapshot.pending.is_empty() {
             let message = format!("the {what} of {environment} is `{recorded}`, not `{given}`");
             let fault = Diagnostic::error(code, message).help(format!("leave out `{option}`"));
-            return Err(Failure::Documents { faults: vec![fault], sources: SourceMap::default() });
+            return Err(Failure::documents(vec![fault], SourceMap::default()));
         }
     }
     context.env.kind = recorded.env.kind;
@@ -183,6 +183,16 @@ pub(crate) fn written(
         env: EnvironmentId { id, kind: pick(|c| &c.env_type, "development") },
         deployment: surroundings::deployment_id().into(),
     }
+}
+
+/// Checks that something is recorded in the environment. Otherwise names others.
+pub(crate) async fn check_recorded(place: &Place, app: &App) -> Result<(), Failure> {
+    let environment = place.environment();
+    if place.purlin.is_recorded(&environment).await.map_err(Failure::without_sources)? {
+        return Ok(());
+    }
+    hint_at_others(place, app).await?;
+    Err(Failure::input(format!("nothing is recorded in {environment}")))
 }
 
 /// Names other recorded environments if this one is empty.

@@ -1,7 +1,10 @@
 //! Options and commands of other tools, with their equivalents in Purlin. No other module knows the
 //! words of other tools.
 
+use purlin_host::LIST_OF_DRIVERS;
+
 use super::line::Line;
+use crate::naming::LIST_OF_RESOURCES;
 use crate::text;
 
 /// An option of another tool.
@@ -332,7 +335,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         "`purlin state lock` closes an environment, `purlin state unlock` opens it; a run releases its own lock",
     ),
     (&["cancel"], "Ctrl-C ends a run; a lock is released when its holder exits"),
-    (&["providers", "provider", "plugin", "plugins", "drivers"], "`purlin driver list` lists the drivers"),
+    (&["providers", "provider", "plugin", "plugins", "drivers"], LIST_OF_DRIVERS),
     (
         &["test", "lint", "check", "verify"],
         "`purlin validate` checks the documents, `purlin driver check` a driver",
@@ -355,7 +358,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         &["state rm", "state remove", "state delete"],
         "`purlin state forget KEY` removes a resource from the state",
     ),
-    (&["state ls"], "`purlin state list` lists the resources"),
+    (&["state ls"], LIST_OF_RESOURCES),
     (&["state get", "state describe"], "`purlin state show KEY` shows a resource"),
     (&["state untaint"], "`purlin state taint KEY --off` removes the mark"),
     (&["state unprotect"], "`purlin state protect KEY --off` removes the protection"),
@@ -363,7 +366,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         &["state pull", "state push", "state backup", "state restore", "state edit"],
         "`purlin state export FILE` writes the state of an environment to a file, and `purlin state import FILE` reads it",
     ),
-    (&["driver ls"], "`purlin driver list` lists the drivers"),
+    (&["driver ls"], LIST_OF_DRIVERS),
     (&["driver install", "driver get"], "`purlin driver add FILE` adds a driver to purlin.yaml"),
     (&["driver test"], "`purlin driver check FILE` tests a driver"),
     (&["driver show"], "`purlin driver inspect NAME` shows a driver"),

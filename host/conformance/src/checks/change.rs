@@ -4,6 +4,7 @@ use purlin_model::Value;
 use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
 use purlin_sandbox::{CallError, Change};
 
+use super::check::CASE_OR_DRIVER;
 use super::cut::Updated;
 use super::life::{self, Life};
 use crate::bench::{Bench, CallOptions, is_broken};
@@ -69,7 +70,7 @@ async fn checked(
         Ok(checked) => Some(merge::checked(wanted, &checked)),
         Err(error) => {
             if !is_broken(&error) {
-                let hint = Some("correct the case or the driver");
+                let hint = Some(CASE_OR_DRIVER);
                 bench.fail_with(
                     test_case,
                     rule,

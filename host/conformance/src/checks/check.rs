@@ -14,6 +14,8 @@ use crate::test_case::TestCase;
 
 /// The maximum number of places that are tried as unknown.
 const MOST_UNKNOWN: usize = 12;
+/// The hint for inputs that the case contains and the driver rejects.
+pub(crate) const CASE_OR_DRIVER: &str = "correct the case or the driver";
 /// Why most of it is skipped.
 const NOT_IMPLEMENTED: &str = "the driver does not implement `check`";
 
@@ -25,7 +27,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase) -> Option<Input
         Err(error) => {
             if !is_broken(&error) {
                 let expected = "accepted inputs";
-                let hint = "correct the case or the driver";
+                let hint = CASE_OR_DRIVER;
                 bench.fail_with(
                     test_case,
                     "check.accepts",

@@ -4,6 +4,7 @@ use purlin_model::driver::Failure;
 use purlin_sandbox::CallError;
 
 use super::life::Life;
+use super::read::UNREADABLE;
 use crate::bench::{Bench, CallOptions, Made};
 use crate::test_case::TestCase;
 
@@ -13,7 +14,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
         return;
     }
     if !bench.driver.manifest().implements.read {
-        bench.findings.skip(RULE, "the driver does not implement `read`, so this cannot be checked");
+        bench.findings.skip(RULE, UNREADABLE);
         return;
     }
     let mut tried = false;

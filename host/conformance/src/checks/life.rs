@@ -6,6 +6,7 @@ use purlin_model::driver::{Inputs, Observed, ResourceState, TypeSchema, keywords
 use purlin_model::{Label, Value};
 use serde_json::Value as Json;
 
+use super::read::NO_READ;
 use crate::bench::{Bench, CallOptions};
 use crate::merge::same;
 use crate::schema;
@@ -168,7 +169,7 @@ fn checkpoint(bench: &mut Bench, test_case: &TestCase, state: &ResourceState, la
 async fn found(bench: &mut Bench, test_case: &TestCase, life: &Life, state: &ResourceState) -> Option<Value> {
     if !bench.driver.manifest().implements.read {
         for rule in ["read.finds", "read.values"] {
-            bench.findings.skip(rule, "the driver does not implement `read`");
+            bench.findings.skip(rule, NO_READ);
         }
         return None;
     }

@@ -6,6 +6,7 @@ use purlin_sandbox::CallError;
 
 use super::cut::{self, Recovery, Updated};
 use super::life::Life;
+use super::read::UNREADABLE;
 use crate::bench::{Bench, Blame, CallOptions, Made};
 use crate::test_case::TestCase;
 use crate::watch::Cut;
@@ -38,7 +39,7 @@ pub(crate) async fn create(bench: &mut Bench, test_case: &TestCase, life: &Life)
         return;
     }
     if !implements.read {
-        bench.findings.skip(RULE, "the driver does not implement `read`, so this cannot be checked");
+        bench.findings.skip(RULE, UNREADABLE);
         return;
     }
     cut::each(bench, test_case, RULE, answers(life.answers), async |bench, cut| {

@@ -5,12 +5,17 @@ use purlin_model::driver::Inputs;
 use crate::bench::Bench;
 use crate::test_case::TestCase;
 
+/// Why a rule about `read` is skipped.
+pub(crate) const NO_READ: &str = "the driver does not implement `read`";
+/// Why a rule is skipped that only `read` shows.
+pub(crate) const UNREADABLE: &str = "the driver does not implement `read`, so this cannot be checked";
+
 /// Nothing exists before. Remains of an earlier examination are deleted. Returns whether to
 /// continue.
 pub(crate) async fn before(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, name: &str) -> bool {
     const RULE: &str = "read.none";
     if !bench.driver.manifest().implements.read {
-        bench.findings.skip(RULE, "the driver does not implement `read`");
+        bench.findings.skip(RULE, NO_READ);
         return true;
     }
     let found = bench.read(test_case, None, name, inputs, None).await.answer;

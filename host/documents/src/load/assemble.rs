@@ -10,6 +10,7 @@ use purlin_model::{
 };
 
 use super::{Loaded, Piece, twice};
+use crate::bundle::ANOTHER_VERSION;
 use crate::deployment::{Part, Spec};
 use crate::manifest::{self, Claims, Draft};
 use crate::resource_type::Written;
@@ -68,7 +69,7 @@ impl Assembly {
     }
 
     fn bundle(&mut self, bundle: Bundle) {
-        let (name, help) = (bundle.reference().to_string().into(), "give one of them another version");
+        let (name, help) = (bundle.reference().to_string().into(), ANOTHER_VERSION);
         if self.first("the bundle", &name, &bundle.location, help, |this| &mut this.bundles) {
             self.loaded.bundles.push(bundle);
         }
@@ -170,14 +171,7 @@ impl Assembly {
                 self.lifecycles.insert(setting.key.clone(), setting.location.clone());
                 self.loaded.deployment.lifecycle.push(setting);
             }
-            Some(first) => {
-                let message = format!("`{}` has two entries in `lifecycle`", setting.key);
-                let fault = Diagnostic::error("lifecycle-twice", message)
-                    .at(&setting.location)
-                    .related(first, "the first one is here")
-                    .help("write all settings into one of them");
-                self.loaded.diagnostics.push(fault);
-            }
+            Some(first) => self.loaded.diagnostics.push(setting.twice(first)),
         }
     }
 

@@ -89,8 +89,7 @@ fn entry(reader: &mut Reader<'_>, node: &Node<'_>, head: &Head, scope: &Scope<'_
 fn type_of(reader: &mut Reader<'_>, kind: &ManifestKind, span: &Span, scope: &Scope<'_>) -> Option<TypeName> {
     let found = scope.type_of(kind);
     if found.is_none() {
-        let message = format!("`{}` cannot be the kind of a manifest", kind.kind);
-        reader.wrong_value(span, message, "a kind begins with a letter; letters and digits follow");
+        reader.wrong_value(span, types::bad_kind(kind), types::FORM_OF_KINDS);
     }
     found
 }

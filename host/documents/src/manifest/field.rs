@@ -103,6 +103,11 @@ pub(super) fn end(key: &str) -> Option<&'static str> {
     ["Refs", "Ref", "Selector"].into_iter().find(|end| key.len() > end.len() && key.ends_with(end))
 }
 
+/// The help for a value that is not a reference.
+pub(super) fn write(form: &str) -> String {
+    format!("write `{form}`, with `namespace` and `policy` where needed")
+}
+
 /// Reads an entry of the params.
 pub(super) fn read<'n>(reader: &mut Reader<'_>, entry: &'n Entry<'_>, of_kubernetes: bool) -> Found<'n> {
     let key: &str = &entry.key;
@@ -124,7 +129,7 @@ pub(super) fn read<'n>(reader: &mut Reader<'_>, entry: &'n Entry<'_>, of_kuberne
         if let Some(item) = items.iter().zip(&fitting).find(|(_, fits)| !**fits).map(|(item, _)| item) {
             let message = format!("this entry of `{key}` is not a reference, and others are");
             let fault = reader.about(&place_of(item), "wrong-value", message);
-            reader.report(fault.help("write `{name: NAME}`, with `namespace` and `policy` where needed"));
+            reader.report(fault.help(write("{name: NAME}")));
             return Found::Faulty;
         }
         let names: Vec<_> = items.iter().map(|item| named(reader, item, key)).collect();

@@ -186,8 +186,7 @@ impl Compiler<'_, '_, '_> {
         };
         if is_described().is_some() {
             let message = format!("the value of `{key}` is not a reference");
-            let help = format!("write `{form}`, with `namespace` and `policy` where needed");
-            self.reader.wrong_value(&entry.key_span, message, help);
+            self.reader.wrong_value(&entry.key_span, message, field::write(&form));
         }
     }
 

@@ -47,6 +47,14 @@ impl Claims {
     }
 }
 
+/// The help for a kind that has no type.
+pub(super) const FORM_OF_KINDS: &str = "a kind begins with a letter; letters and digits follow";
+
+/// The message for a kind that has no type.
+pub(super) fn bad_kind(kind: &ManifestKind) -> String {
+    format!("`{}` cannot be the kind of a manifest", kind.kind)
+}
+
 /// The type of each existing kind, without those that have none, which are reported.
 pub(super) fn resolve<'a>(
     heads: impl Iterator<Item = &'a Head>,
@@ -71,11 +79,10 @@ pub(super) fn resolve<'a>(
             continue;
         }
         let Some(type_name) = by_convention(&head.kind) else {
-            let message = format!("`{}` cannot be the kind of a manifest", head.kind.kind);
-            let fault = Diagnostic::error("bad-name", message)
+            let fault = Diagnostic::error("bad-name", bad_kind(&head.kind))
                 .at(&head.kind_location)
                 .spanning(head.kind.kind.chars().count());
-            faults.push(fault.help("a kind begins with a letter; letters and digits follow"));
+            faults.push(fault.help(FORM_OF_KINDS));
             continue;
         };
         if let Some((other, first)) = owners.get(&type_name) {

@@ -15,6 +15,10 @@ const PATH: &str = concat!(
     r#"(\.\*(?=$|[.\[])|\[\*\](?=$|[.\[])|\.[^\s\p{Cc}.\[\]'"`{}()$|<>:;,?!=&*\\]+|\['[^']+'\]|\["[^"]+"\]|\[[0-9]+\])*)$"#
 );
 
+/// The descriptions of settings that are annotations of manifests too.
+pub(super) const PROTECT: &str = "Whether deleting or replacing the resource is an error.";
+pub(super) const PAUSED: &str = "Whether Purlin makes no driver calls for the resource.";
+
 /// In a definition: descriptors are relative to each of its resources.
 pub(super) fn of_definition() -> Value {
     let relative = format!("^{TYPE}(\\.(@|{CLASS}))?(#(@|{ID}))?$");
@@ -56,12 +60,12 @@ fn fields(descriptor: &str) -> Value {
     };
     let flag = |description: &str| json!({"description": description, "type": "boolean"});
     json!({
-        "protect": flag("Whether deleting or replacing the resource is an error."),
+        "protect": flag(PROTECT),
         "retain": flag("Whether the resource is only removed from the state instead of deleted."),
         "allow_data_loss": flag(
             "Whether the resource may lose its data without `--allow-data-loss`."
         ),
-        "paused": flag("Whether Purlin makes no driver calls for the resource."),
+        "paused": flag(PAUSED),
         "delete_before_replace": flag(
             "True: the old resource is deleted before the new one is created. False: the new one must be created first. Default: the driver decides."
         ),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::lifecycle::{PAUSED, PROTECT};
 use super::{DIALECT, closed, text};
 
 /// A name or a namespace.
@@ -15,8 +16,8 @@ pub(super) fn schema() -> Value {
         |description: &str| json!({"description": description, "enum": ["true", "false", true, false]});
     annotations["additionalProperties"] = json!(true);
     annotations["properties"] = json!({
-        "purlin.dev/paused": flag("Whether Purlin makes no driver calls for the resource."),
-        "purlin.dev/protect": flag("Whether deleting or replacing the resource is an error."),
+        "purlin.dev/paused": flag(PAUSED),
+        "purlin.dev/protect": flag(PROTECT),
         "crossplane.io/paused": flag("The same as `purlin.dev/paused`."),
         "crossplane.io/external-name": text("The provider id of the object to observe or adopt."),
     });

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{DIALECT, TYPE, closed};
+use super::{CLASS_OF_RESOURCE, DIALECT, PARAMS_OF_RESOURCE, TYPE, closed};
 
 const LABEL: &str = "^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$";
 const ANNOTATION: &str = "^([a-z0-9][a-z0-9-]{0,61}[a-z0-9](\\.[a-z0-9][a-z0-9-]{0,61}[a-z0-9])*/)?[A-Za-z0-9][A-Za-z0-9._-]{0,61}[A-Za-z0-9]$";
@@ -102,7 +102,7 @@ fn resource() -> Value {
         &["type"],
         json!({
             "type": {"description": "Resource type.", "type": "string", "pattern": TYPE},
-            "class": label("Resource class. Default: `default`."),
+            "class": label(CLASS_OF_RESOURCE),
             "id": {
                 "description": "Id under which workloads share the resource.",
                 "type": "string",
@@ -111,7 +111,7 @@ fn resource() -> Value {
                 "maxLength": 63,
             },
             "metadata": metadata,
-            "params": {"description": "Params, which the definition reads as `${params.NAME}`.", "type": "object"},
+            "params": {"description": PARAMS_OF_RESOURCE, "type": "object"},
         }),
     )
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purlin_expression::Dialect;
 use purlin_model::{Class, ResourceRequest};
 
-use super::{annotations, label, pattern};
+use super::{FORM_OF_LABELS, annotations, label, pattern};
 use crate::names;
 use crate::reader::Reader;
 use crate::template::template;
@@ -66,7 +66,7 @@ fn class(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Class> {
     let help = if pattern::label(&lower) {
         format!("classes have lower case: write `{lower}`")
     } else {
-        "write 2 to 63 of a-z, 0-9 and `-`, with no `-` at the beginning or end".to_owned()
+        FORM_OF_LABELS.to_owned()
     };
     reader.wrong_value(&node.span, format!("`{text}` cannot be a class"), help);
     None

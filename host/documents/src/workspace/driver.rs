@@ -3,18 +3,13 @@
 use purlin_model::{DriverConfig, DriverSource, Limits};
 
 use super::{count, grants};
-use crate::definition::{is_driver_name, range_of};
+use crate::definition::{check_driver_name, range_of};
 use crate::quantity;
 use crate::reader::{Fields, Reader};
 use crate::yaml::{Entry, Node};
 
 pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverConfig> {
-    if !is_driver_name(&entry.key) {
-        let fault = reader
-            .about(&entry.key_span, "bad-name", format!("`{}` is not a valid driver name", entry.key))
-            .help("a driver is `ORG/NAME`, such as `acme/postgres`");
-        reader.report(fault);
-    }
+    check_driver_name(reader, entry);
     let mut config = DriverConfig { location: reader.at(&entry.key_span), ..DriverConfig::default() };
     let mut fields = reader.fields(&entry.value, &format!("the driver `{}`", entry.key))?;
     if let Some(node) = fields.get(reader, "source") {

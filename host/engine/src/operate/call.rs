@@ -93,7 +93,7 @@ impl Task<'_> {
     /// the intent stays, and the next run finds out. This call says nothing about an earlier call
     /// whose outcome is unknown.
     pub(super) async fn failed(self, id: RecordId, error: CallError) -> Cause {
-        if is_certain(&error) && self.shared.plan.recorded.pending(&id).is_none() {
+        if error.did_nothing() && self.shared.plan.recorded.pending(&id).is_none() {
             if let Err(cause) = self.written(vec![Change::Settle(id)]).await {
                 return Cause::from(cause);
             }
@@ -128,23 +128,6 @@ fn longest_attempt(intent: &Intent) -> Option<Duration> {
     Some(all.saturating_sub(PATIENCE.saturating_mul(ATTEMPTS - 1)) / ATTEMPTS)
 }
 
-/// Whether an error implies that nothing was done.
-pub(super) fn is_certain(error: &CallError) -> bool {
-    match error {
-        CallError::Failure(failure) => !matches!(failure, Failure::Partial { .. } | Failure::Undecided(_)),
-        // These errors occur before the call, or while a plan is made, which has no effects.
-        CallError::Instantiate { .. } | CallError::Unknown { .. } | CallError::PlanLimit { .. } => true,
-        CallError::Trap { .. }
-        | CallError::TimeLimit { .. }
-        | CallError::TotalTimeLimit { .. }
-        | CallError::MemoryLimit { .. }
-        | CallError::OutputLimit { .. }
-        | CallError::Junk { .. }
-        | CallError::Checkpoint { .. }
-        | CallError::Cancelled => false,
-    }
-}
-
 /// Calls until the driver no longer asks to be retried. After an uncertain outcome, calls again, so
 /// the call must be safe to repeat.
 pub(super) async fn repeatedly<T, F>(
@@ -174,7 +157,7 @@ where
     }
     match result {
         // A later attempt shows nothing about the effects of an earlier one.
-        Err(error) if is_certain(&error) => Err(undecided_error.unwrap_or(error)),
+        Err(error) if error.did_nothing() => Err(undecided_error.unwrap_or(error)),
         result => result,
     }
 }
@@ -207,22 +190,20 @@ where
         ) {
             shared.cut_off();
         }
-        match result {
-            Err(CallError::Failure(Failure::RetryAfter { after, message }))
-                if attempts < ATTEMPTS && !cancel.is_requested() =>
-            {
-                attempts += 1;
-                tokio::select! {
-                    // If both are ready, no further attempt begins.
-                    biased;
-                    // Nothing was done so far, and nothing more is attempted.
-                    () = cancel.requested() => {
-                        return Err(CallError::Failure(Failure::RetryAfter { after, message }));
-                    }
-                    () = tokio::time::sleep(after.min(PATIENCE)) => {}
-                }
-            }
-            result => return result,
+        let after = match &result {
+            Err(CallError::Failure(Failure::RetryAfter { after, .. })) => *after,
+            _ => return result,
+        };
+        if attempts >= ATTEMPTS || cancel.is_requested() {
+            return result;
+        }
+        attempts += 1;
+        tokio::select! {
+            // If both are ready, no further attempt begins.
+            biased;
+            // Nothing was done so far, and nothing more is attempted.
+            () = cancel.requested() => return result,
+            () = tokio::time::sleep(after.min(PATIENCE)) => {}
         }
     }
 }

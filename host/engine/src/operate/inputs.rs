@@ -15,7 +15,7 @@ use purlin_sandbox::CallError;
 use purlin_state::Record;
 
 use super::Task;
-use super::call::{is_certain, repeatedly};
+use super::call::repeatedly;
 use super::read::look_at;
 use crate::diff;
 use crate::driver::{Call, Driver, Look};
@@ -205,7 +205,7 @@ impl Task<'_> {
             if !goes_on {
                 return Err(error);
             }
-            uncertain = Some(error).filter(|error| !is_certain(error));
+            uncertain = Some(error).filter(|error| !error.did_nothing());
         }
     }
 

@@ -444,12 +444,11 @@ fn finish(
                 }
             }
         }
-        Err(CallError::Failure(Failure::Partial { state, message })) => {
+        Err(error) => {
+            let CallError::Failure(Failure::Partial { state, message }) = &error else { return Err(error) };
             let status = Status::Partial(Unfinished::Failed { message: message.clone() });
-            let record = Record { state: ResourceState::clone(&state), status, ..record };
-            let failure = CallError::Failure(Failure::Partial { state, message });
-            Ok((record, Some(Cause::from(failure))))
+            let record = Record { state: ResourceState::clone(state), status, ..record };
+            Ok((record, Some(Cause::from(error))))
         }
-        Err(error) => Err(error),
     }
 }

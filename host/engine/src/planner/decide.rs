@@ -68,7 +68,7 @@ impl Planner<'_> {
         let step = |action| Step::new(key.clone(), urn.clone(), action);
         let Some(record) = record else {
             let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
-            self.know(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
+            self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
             let uses = node.installation.and_then(|installation| installation.share.uses.as_ref());
             let reasons = match uses {
                 Some(uses) => vec![Reason::Uses { other: uses.installation.clone() }],
@@ -119,7 +119,7 @@ impl Planner<'_> {
             .then(|| Box::new(Record { external: false, digest: [0; 32], ..Record::clone(&record) }));
         match fate {
             Fate::Keep => {
-                self.know(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
+                self.record_values(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::None };
                 let kind = OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) };
                 let step = Step { reasons: taken_over(&record), ..step(action) };
@@ -135,7 +135,7 @@ impl Planner<'_> {
                     &impact.stable_outputs,
                 );
                 let more = !predict::mirrors(&*driver, &key);
-                self.know(node, &inputs, NodeValues::with_outputs(&inputs, outputs).with_more(more));
+                self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs).with_more(more));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
                 let reasons = taken_over(&record).into_iter().chain(reasons).collect();
                 let kind = OperationKind::Update {
@@ -147,7 +147,7 @@ impl Planner<'_> {
             }
             Fate::Replace => {
                 let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
-                self.know(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
+                self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
                 // The order, and what happens to the old resource, depend on all decisions
                 // together.
                 let certain = forced || record.tainted;

@@ -8,7 +8,7 @@ use purlin_model::{Diagnostic, Lifecycle, Reason, Unfinished, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
 use super::drivers::requirement_name;
-use super::{Planner, is_done, waits};
+use super::{Planner, is_done, part, waits};
 use crate::ask::{Ask, Question};
 use crate::evaluate::{self, NodeValues};
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step};
@@ -124,7 +124,7 @@ impl Planner<'_> {
             && (!self.options.full || is_done(record, self.context))
             && self.forced(id, &urn).is_none()
         {
-            self.know(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
+            self.record_values(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
             let step = Step::new(node.key.clone(), urn, Action::None);
             // A changed connection is recorded without a driver call.
             let reached = digest.and_then(|digest| {
@@ -220,7 +220,7 @@ impl Planner<'_> {
                     "not-created",
                     format!("`{}` depends on `{key}`, which is not created", node.key),
                 )
-                .help(format!("add `--target '{key}'`, or leave both out")),
+                .help(part::both(key)),
             );
         }
         all

@@ -5,10 +5,15 @@
 use std::collections::HashSet;
 
 use purlin_graph::Graph;
-use purlin_model::{Context, Diagnostic, Urn};
+use purlin_model::{Context, Diagnostic, Key, Urn};
 
 use crate::cycles::Dependence;
 use crate::recorded::Recorded;
+
+/// The help for a run that covers a resource without another one, which it needs.
+pub(super) fn both(other: &Key) -> String {
+    format!("add `--target '{other}'`, or leave both out")
+}
 
 /// # Errors
 /// For each resource of the run that would depend on one that is left alone, if that one is
@@ -43,7 +48,7 @@ pub(super) fn check(
                         node.key
                     ),
                 )
-                .help(format!("add `--target '{key}'`, or leave both out")),
+                .help(both(key)),
             );
         }
     }

@@ -127,9 +127,14 @@ pub(super) fn left(recorded: &Recorded, users: &Users) -> HashSet<Urn> {
     left
 }
 
+/// The fault of a change to a resource that other environments use, such as `deleted`.
+pub fn in_use(name: impl std::fmt::Display, change: &str) -> Diagnostic {
+    Diagnostic::error("in-use", format!("`{name}` is used elsewhere and would be {change}"))
+}
+
 fn refused(key: &Key, what: &str, urn: &Urn, users: &Users) -> Diagnostic {
     let users = users.get(urn).map(Vec::as_slice).unwrap_or_default();
-    let mut refusal = Diagnostic::error("in-use", format!("`{key}` is used elsewhere and would be {what}"));
+    let mut refusal = in_use(key, what);
     for user in users.iter().take(NAMED) {
         refusal = refusal.fact(format!("{user} uses it"));
     }

@@ -32,7 +32,7 @@ impl Life {
             let other = place.number != damaged.number;
             place.is_saved(before, &after, other)?;
             if after.staleness.is_some() {
-                self.mend(place, after)?;
+                self.repair_contradictions(place, after)?;
             }
         }
         // If the files of all environments were restored, all of them changed.
@@ -78,8 +78,8 @@ impl Life {
 
     /// Does what `purlin state repair` does with records that contradict each other because some
     /// are lost.
-    fn mend(&self, place: &Place, after: Snapshot) -> Result<(), Fault> {
-        let changes = purlin_engine::mend(&after);
+    fn repair_contradictions(&self, place: &Place, after: Snapshot) -> Result<(), Fault> {
+        let changes = purlin_engine::repair_contradictions(&after);
         place.store.write(changes).map_err(|error| error.to_string())?;
         self.world().restored(&place.environment.urn_prefix(), &place.snapshot()?);
         place.base().map(drop)

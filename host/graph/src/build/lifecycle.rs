@@ -38,15 +38,7 @@ impl Builder<'_> {
                 continue;
             };
             if let Some(other) = first.insert(node, &setting.location) {
-                self.faults.push(
-                    Diagnostic::error(
-                        "lifecycle-twice",
-                        format!("`{}` has two entries in `lifecycle`", setting.key),
-                    )
-                    .at(&setting.location)
-                    .related(other, "the first one is here")
-                    .help("write all settings into one of them"),
-                );
+                self.faults.push(setting.twice(other));
                 continue;
             }
             let none = Lifecycle::default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-use purlin_expression::nearest;
+use purlin_expression::{nearest, or_near};
 use purlin_model::{Diagnostic, Key};
 
 use super::{Builder, Spot};
@@ -82,12 +82,8 @@ impl<'a> Builder<'a> {
             let types: BTreeSet<&str> =
                 self.docs.catalogue.definitions().iter().map(|found| &*found.type_pattern).collect();
             let help = format!("add a definition of type `{}` with `criteria: [{{}}]`", key.type_name());
-            return match nearest(key.type_name(), types) {
-                Some(near) => fault
-                    .fact("there is no definition of this type")
-                    .help(format!("did you mean `{near}`? Otherwise {help}")),
-                None => fault.fact("there is no definition of this type").help(help),
-            };
+            let near = nearest(key.type_name(), types);
+            return fault.fact("there is no definition of this type").help(or_near(near, &help));
         }
         // The nearest candidates come first.
         losers.sort_by_key(|loser| loser.reasons.len());

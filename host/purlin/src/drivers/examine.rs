@@ -9,7 +9,6 @@ use purlin_conformance::{ConformanceReport, Examination, Patience, Rule, examine
 use purlin_model::{Diagnostic, DriverCases, DriverConfig, DriverSource};
 use purlin_sandbox::{CancelToken, DriverSetup, read_component};
 
-use super::missing::phrase;
 use super::{Registry, canonical};
 use crate::{Error, Purlin};
 
@@ -85,7 +84,7 @@ impl Purlin {
             Examined::File(file) => {
                 let what = format!("`{}`", file.display());
                 let read = read_component(file.clone()).await;
-                let bytes = read.map_err(|error| Error::Component(phrase(&what, &error)))?;
+                let bytes = read.map_err(|error| Error::Component(error.about(&what)))?;
                 let found = registry.configured_file(file);
                 (
                     what,
@@ -112,8 +111,8 @@ impl Purlin {
         };
         let examination = Examination { component: bytes, setup, cases, only, stop, patience };
         examine(&registry.sandbox, &examination).await.map_err(|error| match error {
-            purlin_conformance::Error::Load(error) => Error::Component(phrase(&what, &error)),
-            purlin_conformance::Error::NoCases { message, example } => Error::NoCases { message, example },
+            purlin_conformance::Error::Load(error) => Error::Component(error.about(&what)),
+            purlin_conformance::Error::NoCases(error) => Error::NoCases(error),
             purlin_conformance::Error::Case { message, help, location } => {
                 Error::Documents(vec![Diagnostic::error("wrong-case", message).at(&location).help(help)])
             }

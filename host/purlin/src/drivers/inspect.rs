@@ -7,7 +7,7 @@ use purlin_model::driver::{Manifest, RequestedCapability};
 use purlin_model::{Grants, Limits};
 use purlin_sandbox::{Interfaces, Sandbox, read_component};
 
-use super::missing::{not_theirs, phrase};
+use super::missing::not_theirs;
 use super::{Registry, canonical, claim, requested};
 use crate::{Error, Granted, Purlin};
 
@@ -64,13 +64,13 @@ impl Inspection {
             None => format!("the built-in `{}`", name.unwrap_or_default()),
         };
         let read = sandbox.interfaces(bytes.clone()).await;
-        let interfaces = read.map_err(|error| Error::Component(phrase(&what, &error)))?;
-        let unfit = interfaces.verdict().err().map(|error| phrase(&what, &error));
+        let interfaces = read.map_err(|error| Error::Component(error.about(&what)))?;
+        let unfit = interfaces.verdict().err().map(|error| error.about(&what));
         let manifest = match ask && unfit.is_none() {
             true => {
                 let known = name.unwrap_or("driver");
                 let manifest = sandbox.ask(bytes, file.clone(), known, limits).await;
-                Some(manifest.map_err(|error| phrase(&what, &error)))
+                Some(manifest.map_err(|error| error.about(&what)))
             }
             false => None,
         };
@@ -134,8 +134,7 @@ impl Purlin {
     /// If it cannot be read, or is not a WebAssembly component.
     pub async fn inspect_file(&self, file: &Path, ask: bool) -> Result<Inspection, Error> {
         let read = read_component(file.to_owned()).await;
-        let bytes =
-            read.map_err(|error| Error::Component(phrase(&format!("`{}`", file.display()), &error)))?;
+        let bytes = read.map_err(|error| Error::Component(error.about(&format!("`{}`", file.display()))))?;
         let given = Candidate {
             name: None,
             file: Some(file.to_owned()),

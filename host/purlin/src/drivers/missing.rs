@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use purlin_expression::or_near;
 use purlin_model::{Diagnostic, DirGrant, DriverConfig, Location};
-use purlin_sandbox::{CallError, LoadError};
+use purlin_sandbox::LoadError;
 
 use super::pinned::Unapproved;
 use super::{is_ours, without_publisher};
@@ -85,7 +86,7 @@ impl Missing {
             Self::Oci(reference) => format!(
                 "its source is the registry reference `{reference}`, but this version reads only files and folders"
             ),
-            Self::Unusable { what, error } => phrase(what, error),
+            Self::Unusable { what, error } => error.about(what),
             Self::NotTheirs { file, claimed } => not_theirs(file, claimed),
             Self::Kept { grant, kept } => {
                 format!("it may write to the folder `{}`, where it could change {kept}", grant.host.display())
@@ -159,6 +160,9 @@ impl Missing {
 pub const NAME_OF_ITS_OWN: &str =
     "in its source and in purlin.yaml, name it after an organisation of your own, such as `acme/http`";
 
+/// The help for a name that no driver has.
+pub const LIST_OF_DRIVERS: &str = "`purlin driver list` lists the drivers";
+
 /// The message for a component with a name that is reserved for built-in drivers.
 pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
     format!(
@@ -169,13 +173,12 @@ pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
 
 /// The help for a name that no driver has, with the nearest name of a driver.
 fn near_or_add(name: &str, near: Option<&str>) -> String {
-    let add = format!("dd it to purlin.yaml: `drivers: {{{name}: {{source: ./driver.wasm}}}}`");
+    let add = format!("add it to purlin.yaml: `drivers: {{{name}: {{source: ./driver.wasm}}}}`");
     match near {
         // No other driver may have a name of ours.
         Some(near) if is_ours(name) || without_publisher(near) == name => format!("did you mean `{near}`?"),
-        Some(near) => format!("did you mean `{near}`? Otherwise a{add}"),
-        None if is_ours(name) => "`purlin driver list` lists the drivers".to_owned(),
-        None => format!("a{add}"),
+        None if is_ours(name) => LIST_OF_DRIVERS.to_owned(),
+        near => or_near(near, &add),
     }
 }
 
@@ -183,18 +186,4 @@ fn near_or_add(name: &str, near: Option<&str>) -> String {
 fn is_of_terraform(name: &str) -> bool {
     let own = name.rsplit('/').next().unwrap_or(name);
     ["terraform", "opentofu", "tofu"].iter().any(|word| own.contains(word))
-}
-
-/// The fault of a component as a clause about it.
-pub(super) fn phrase(what: &str, error: &LoadError) -> String {
-    match error {
-        LoadError::Read { source, .. } => format!("{what} cannot be read: {}", purlin_files::reason(source)),
-        LoadError::UnknownImport { .. } | LoadError::Manifest { .. } => format!("{what} {error}"),
-        LoadError::Describe(source) => match &**source {
-            CallError::Trap { message, .. } => format!("{what} does not describe itself: {message}"),
-            other => format!("{what} does not describe itself: {other}"),
-        },
-        LoadError::Grant { message } => message.clone(),
-        other => format!("{what} is {other}"),
-    }
 }

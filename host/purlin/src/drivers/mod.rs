@@ -32,7 +32,7 @@ use crate::probed::Probed;
 pub use approve::{Approval, ApprovalChange};
 pub use examine::Examined;
 pub use inspect::Inspection;
-pub use missing::NAME_OF_ITS_OWN;
+pub use missing::{LIST_OF_DRIVERS, NAME_OF_ITS_OWN};
 pub(crate) use protected_files::ProtectedFile;
 pub use requested::Granted;
 

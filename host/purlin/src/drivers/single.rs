@@ -5,7 +5,7 @@ use std::path::Path;
 use purlin_model::DriverSource;
 use purlin_sandbox::{Driver, DriverSetup, Source};
 
-use super::missing::{Missing, phrase};
+use super::missing::Missing;
 use super::{Registry, canonical};
 use crate::{Error, Purlin};
 
@@ -51,7 +51,7 @@ impl Registry {
         let what = format!("`{}`", file.display());
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let loaded = self.sandbox.load(Source::File(file.to_owned()), &self.setup(&name)).await;
-        loaded.map_err(|error| Error::Component(phrase(&what, &error)))
+        loaded.map_err(|error| Error::Component(error.about(&what)))
     }
 }
 

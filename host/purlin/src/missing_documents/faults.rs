@@ -65,16 +65,16 @@ impl Purlin {
                 if !unread.is_empty() {
                     faults.push(not_named(&unread, &last, &inputs));
                 }
-                if faults.is_empty() && documents.ask_for_nothing() && lost.iter().any(|lost| !lost.accepted)
-                {
+                let is_nothing = documents.nothing_declared().is_some();
+                if faults.is_empty() && is_nothing && lost.iter().any(|lost| !lost.accepted) {
                     faults.push(nothing_left(base, &environment));
                 }
             }
             LastDocuments::Unknown => {
                 faults.extend(self.workspace_of_others(documents, &environment).await?);
-                if faults.is_empty() && documents.ask_for_nothing() {
+                if let (true, Some(nothing)) = (faults.is_empty(), documents.nothing_declared()) {
                     faults.push(match base.is_empty() {
-                        true => nothing_declared(),
+                        true => nothing,
                         false => nothing_left(base, &environment),
                     });
                 }
@@ -214,12 +214,6 @@ fn made_meanwhile(documents: &Documents, archive: &Archive, environment: &Enviro
     let is_known = now == *known || now == documents.resolution.installed();
     let message = format!("someone else has just deployed to {environment}");
     (!is_known).then(|| Diagnostic::error("deployed-meanwhile", message).help("run the same command again"))
-}
-
-/// The fault of empty documents, with nothing recorded.
-fn nothing_declared() -> Diagnostic {
-    Diagnostic::error("no-documents", "the documents declare no resources")
-        .help("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents")
 }
 
 /// The fault of empty documents, with recorded resources.

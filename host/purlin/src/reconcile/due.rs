@@ -78,8 +78,8 @@ impl Schedule {
         Self::new(self.random)
     }
 
-    /// Updates the known resources. A new one is due at once; missing ones are forgotten.
-    pub(super) fn know(&mut self, all: &[&Urn], now: u64) {
+    /// Sets the existing resources. A new one is due at once; missing ones are forgotten.
+    pub(super) fn set_resources(&mut self, all: &[&Urn], now: u64) {
         if self.reads.len() > all.len() {
             let known: HashSet<&Urn> = all.iter().copied().collect();
             self.reads.retain(|urn, _| known.contains(urn));
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn a_failure_does_not_wait_for_the_next_read_and_a_success_ends_it() {
         let mut schedule = Schedule::new(1);
-        schedule.know(&[&urn(0)], 0);
+        schedule.set_resources(&[&urn(0)], 0);
         schedule.was_read(&urn(0), 0, Duration::from_secs(600));
         schedule.failed(&urn(0), 0);
         let next = schedule.next(0);
@@ -267,7 +267,7 @@ mod tests {
         let all: Vec<&Urn> = urns.iter().collect();
         let (mut now, mut passes, mut reads) = (0, 0_u64, 0_usize);
         while now < 86_400_000 {
-            schedule.know(&all, now);
+            schedule.set_resources(&all, now);
             let due = schedule.due(now, &every(60));
             reads += due.len();
             due.iter().for_each(|urn| schedule.was_read(urn, now, Duration::from_secs(60)));
@@ -277,7 +277,7 @@ mod tests {
         assert!((1_440..=1_700).contains(&passes), "{passes} passes in a day");
         assert!((5_000 * 1_400..=5_000 * 1_700).contains(&reads), "{reads}");
         assert_eq!((schedule.reads.len(), schedule.retries.len()), (5_000, 0));
-        schedule.know(&all[..10], now);
+        schedule.set_resources(&all[..10], now);
         assert_eq!(schedule.reads.len(), 10);
     }
 
@@ -306,7 +306,7 @@ mod tests {
 
         // LIFE-11: an interval below a second becomes a second.
         let mut schedule = Schedule::new(1);
-        schedule.know(&[&urn(0)], 0);
+        schedule.set_resources(&[&urn(0)], 0);
         schedule.was_read(&urn(0), 0, Duration::from_secs(600));
         schedule.own_interval(&urn(0), Duration::from_millis(100), Duration::from_secs(600), 0);
         assert_eq!(schedule.next(0), 1_000);

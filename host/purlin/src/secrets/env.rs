@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 
 use purlin_engine::{SecretFault, SecretRef};
-use purlin_expression::nearest;
+use purlin_expression::{nearest, or_near};
 use secrecy::SecretString;
-
-use super::or_near;
 
 /// The variable with the prefix and this name.
 pub(super) fn read(

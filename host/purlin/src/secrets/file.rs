@@ -6,11 +6,11 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use purlin_engine::{SecretFault, SecretRef};
-use purlin_expression::nearest;
+use purlin_expression::{nearest, or_near};
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
-use super::{LARGEST, keys, or_near, text, too_large};
+use super::{LARGEST, keys, text, too_large};
 
 /// The help for a name that does not lead to a file of the folder.
 const FROM_THERE: &str = "name a file in the folder, by its path from there";

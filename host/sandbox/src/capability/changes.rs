@@ -24,11 +24,9 @@ use wasmtime_wasi::p2::{
 use wasmtime_wasi::runtime::AbortOnDropJoinHandle;
 
 use super::Guest;
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, PASSED};
 use crate::observer::HostRequest;
 
-/// Why an operation was not begun. The call is over, so that no user sees this text.
-const PASSED: &str = "the time of the call has passed";
 /// The contract of streams demands a trap.
 const TOO_MUCH: &str = "a driver wrote more to a file than `check-write` permitted";
 

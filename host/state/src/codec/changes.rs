@@ -4,7 +4,9 @@
 use zeroize::Zeroizing;
 
 use super::value::Source;
-use super::wire::{Reader, get_id, get_label, put_bytes, put_id, put_label, put_number, put_optional};
+use super::wire::{
+    Reader, TOO_LONG, get_id, get_label, put_bytes, put_id, put_label, put_number, put_optional,
+};
 use super::{Fault, entries, unmet, v2, v3, v4};
 use crate::{Change, Intent, Record, RecordId};
 
@@ -112,7 +114,7 @@ pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, Fault> {
         });
         source.finish()?;
     }
-    if reader.is_empty() { Ok(changes) } else { Err("it is longer than it should be") }
+    if reader.is_empty() { Ok(changes) } else { Err(TOO_LONG) }
 }
 
 fn get_one(

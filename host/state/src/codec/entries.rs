@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use super::Fault;
-use super::wire::{Reader, get_urn, put_number, put_optional, put_text, put_urn};
+use super::wire::{Reader, TOO_LARGE, get_urn, put_number, put_optional, put_text, put_urn};
 use crate::{Deployment, Environment, Holder, Outcome};
 
 /// The operation of an intent.
 pub(super) const CREATE: u8 = 1;
 pub(super) const UPDATE: u8 = 2;
 pub(super) const DELETE: u8 = 3;
+/// The fault of any other one.
+pub(super) const NO_OPERATION: Fault = "it contains an operation of an unknown kind";
 /// Combined with one of these: a deadline follows.
 pub(super) const DEADLINE: u8 = 1 << 7;
 
@@ -31,7 +33,7 @@ pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
 /// Decodes a holder.
 pub(super) fn get_holder(reader: &mut Reader<'_>) -> Result<Holder, Fault> {
     let (user, host, command) = (reader.text()?.into(), reader.text()?.into(), reader.text()?.into());
-    let pid = u32::try_from(reader.number()?).map_err(|_| "it contains a number that is too large")?;
+    let pid = u32::try_from(reader.number()?).map_err(|_| TOO_LARGE)?;
     Ok(Holder { user, host, pid, command, since: reader.number()? })
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use purlin_model::{Share, Urn};
 
 use super::Fault;
-use super::wire::{Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
+use super::wire::{NOT_UTF_8, Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
 use crate::{Environment, Listed, Listing};
 
 const READY: u8 = 1;
 const ABANDONED: u8 = 1 << 1;
-const NO_JSON: Fault = "its public part cannot be written as JSON";
+pub(super) const NO_JSON: Fault = "its public part cannot be written as JSON";
 const NONE_SUCH: Fault = "it names something that it does not hold";
 
 /// Values that are written once, by their bytes.
@@ -70,9 +70,8 @@ pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), Fault> {
 
 /// Decodes a listing.
 pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<Listing, Fault> {
-    let bundles: Vec<Arc<str>> = table(reader, |reader| {
-        std::str::from_utf8(reader.rest()).map(Into::into).map_err(|_| "it contains text that is not UTF-8")
-    })?;
+    let bundles: Vec<Arc<str>> =
+        table(reader, |reader| std::str::from_utf8(reader.rest()).map(Into::into).map_err(|_| NOT_UTF_8))?;
     let shares: Vec<Arc<Share>> =
         table(reader, |reader| serde_json::from_slice(reader.rest()).map(Arc::new).map_err(|_| NO_JSON))?;
     let outputs: Vec<Arc<BTreeSet<Arc<str>>>> = table(reader, |reader| {

@@ -26,6 +26,7 @@ use zeroize::Zeroizing;
 
 use self::opening::UNSEALED;
 use self::value::Source;
+use crate::change::{HOLD_NOTE, STALENESS_NOTE};
 use crate::envelope::{KIND, Stored, VERSION, assemble, damaged};
 use crate::keys::{DataKey, Keyring};
 use crate::packed;
@@ -107,7 +108,7 @@ pub(crate) fn encode_unmet(unmet: &ObstacleRecord, keys: &Keyring) -> Result<Vec
 
 /// Encodes the note on who closed an environment.
 pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    pack(HOLD, "the note that closes the environment", keys, false, nowhere, |body| {
+    pack(HOLD, HOLD_NOTE, keys, false, nowhere, |body| {
         entries::put_holder(body, holder);
         Ok(())
     })
@@ -115,7 +116,7 @@ pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Er
 
 /// Encodes why the records may be older than the real state.
 pub(crate) fn encode_staleness(staleness: Staleness, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    pack(STALENESS, "the note that records may be stale", keys, false, nowhere, |body| {
+    pack(STALENESS, STALENESS_NOTE, keys, false, nowhere, |body| {
         body.push(match staleness {
             Staleness::Copied => 1,
             Staleness::Lost => 2,

@@ -6,10 +6,9 @@ use super::value::Source;
 use crate::Error;
 use crate::envelope::{Head, KIND, Stored, damaged};
 use crate::keys::Keyring;
-use crate::wire::{Fault, Reader};
+use crate::wire::{Fault, Reader, TOO_LONG};
 
 pub(super) const UNSEALED: Fault = "its secrets cannot be decrypted";
-const LONG: Fault = "it is longer than it should be";
 
 impl Stored<'_> {
     /// The decrypted sealed part; `None` if there is none.
@@ -41,7 +40,7 @@ impl Stored<'_> {
             let read = read(&mut place, &mut source)?;
             source.finish()?;
             // A sealed entry has no clear body.
-            if place.is_empty() && (opened.is_none() || body.is_empty()) { Ok(read) } else { Err(LONG) }
+            if place.is_empty() && (opened.is_none() || body.is_empty()) { Ok(read) } else { Err(TOO_LONG) }
         };
         all().map_err(|detail| damaged(name, detail))
     }

@@ -3,7 +3,7 @@
 use purlin_model::{Awaited, Key, Obstacle, Urn, Wait};
 
 use super::Fault;
-use super::wire::{Reader, put_number, put_optional, put_text};
+use super::wire::{Reader, TOO_LARGE, put_number, put_optional, put_text};
 use crate::ObstacleRecord;
 
 const FAILED: u8 = 1;
@@ -116,8 +116,7 @@ fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, Fault> {
         for _ in 0..length {
             through.push(key(reader)?);
         }
-        let left_out =
-            usize::try_from(reader.number()?).map_err(|_| "it contains a number that is too large")?;
+        let left_out = usize::try_from(reader.number()?).map_err(|_| TOO_LARGE)?;
         let what = match reader.byte()? {
             MISSING => Awaited::Missing {
                 target: reader.text()?.into(),

@@ -5,7 +5,7 @@
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 
 use super::Fault;
-use super::entries::{CREATE, DELETE, UPDATE};
+use super::entries::{CREATE, DELETE, NO_OPERATION, UPDATE};
 use super::v3::unfinished;
 use super::value::{Part, Source};
 use super::wire::{get_id, get_urn};
@@ -127,7 +127,7 @@ pub(super) fn get_intent(source: &mut Source<'_>) -> Result<Intent, Fault> {
         CREATE => Operation::Create(Box::new(get(source)?)),
         UPDATE => Operation::Update(Box::new(get(source)?)),
         DELETE => Operation::Delete(get_id(clear)?),
-        _ => return Err("it contains an operation of an unknown kind"),
+        _ => return Err(NO_OPERATION),
     };
     Ok(Intent { operation, idempotency_key, checkpoint, since, deadline: None })
 }

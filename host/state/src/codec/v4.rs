@@ -5,7 +5,8 @@ use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 use purlin_model::{Unfinished, Urn, Value};
 
 use super::Fault;
-use super::entries::{CREATE, DEADLINE, DELETE, UPDATE};
+use super::entries::{CREATE, DEADLINE, DELETE, NO_OPERATION, UPDATE};
+use super::listing::NO_JSON;
 use super::value::{self, Part, Source};
 use super::wire::{
     Reader, get_label, get_urn, put_bytes, put_label, put_number, put_optional, put_text, put_urn,
@@ -68,7 +69,7 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
         put_urns(out, record, &record.perhaps_deleted_with)?;
     }
     if let Some(share) = &record.share {
-        let json = serde_json::to_string(share).map_err(|_| "its public part cannot be written as JSON")?;
+        let json = serde_json::to_string(share).map_err(|_| NO_JSON)?;
         put_text(out, &json);
     }
     put_optional(out, record.holds_data.as_deref(), put_text);
@@ -295,7 +296,7 @@ pub(super) fn get_intent_with(
         CREATE => Operation::Create(Box::new(get_with(source, id, unfinished)?)),
         UPDATE => Operation::Update(Box::new(get_with(source, id, unfinished)?)),
         DELETE => Operation::Delete(id),
-        _ => return Err("it contains an operation of an unknown kind"),
+        _ => return Err(NO_OPERATION),
     };
     Ok(Intent { operation, idempotency_key, checkpoint, since, deadline })
 }

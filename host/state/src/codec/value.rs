@@ -7,7 +7,7 @@ use purlin_model::{Map, Unknown, Value};
 use serde_json::Number;
 
 use super::Fault;
-use super::wire::{Reader, put_number, put_text};
+use super::wire::{Reader, TOO_LARGE, TOO_LONG, put_number, put_text};
 
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
@@ -118,11 +118,7 @@ impl<'a> Source<'a> {
 
     /// Checks that nothing is left at the end.
     pub(super) fn finish(&self) -> Result<(), Fault> {
-        if self.clear.is_empty() && self.sealed.is_empty() {
-            Ok(())
-        } else {
-            Err("it is longer than it should be")
-        }
+        if self.clear.is_empty() && self.sealed.is_empty() { Ok(()) } else { Err(TOO_LONG) }
     }
 
     /// Reads a value from a part.
@@ -141,8 +137,7 @@ impl<'a> Source<'a> {
             TRUE => Value::Bool(true),
             POSITIVE => Value::Number(reader.number()?.into()),
             NEGATIVE => {
-                let value =
-                    i64::try_from(reader.number()?).map_err(|_| "it contains a number that is too large")?;
+                let value = i64::try_from(reader.number()?).map_err(|_| TOO_LARGE)?;
                 Value::Number((!value).into())
             }
             FLOAT => {

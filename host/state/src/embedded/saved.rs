@@ -115,14 +115,12 @@ fn rescue(bytes: &[u8], saved: &mut Saved) -> (Option<[u8; 16]>, u64) {
     let id = found.header.map(|(_, id)| id);
     let number = found.parts.last().map_or(0, |part| part.last);
     if !found.base {
-        saved.lost.push("an unknown part of the base of the journal".into());
+        saved.lost.push(journal::LOST_BASE.into());
     }
     saved.read |= found.parts.iter().any(|part| !part.entries.is_empty());
     for Part { entries, broken, .. } in found.parts {
         if let Some(at) = broken {
-            saved
-                .lost
-                .push(format!("changes at byte {at} of the journal, except those named in another line"));
+            saved.lost.push(journal::lost_at(at));
         }
         for (key, value) in entries {
             let whole = value.as_ref().is_none_or(|value| codec::check(value, "").is_ok());

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use super::identity::{Key, Owner};
 use super::sealed::SealedKey;
 use crate::Error;
+use crate::error::NO_RANDOM;
 
 /// The length of a nonce in bytes, long enough that random nonces never repeat.
 const NONCE: usize = 24;
@@ -30,8 +31,7 @@ impl DataKey {
     pub(super) fn generate(owner: &Owner) -> Result<Self, Error> {
         let unwritable = |detail| Error::Unwritable { name: "the data key".into(), detail };
         let mut bytes = Zeroizing::new([0; 32]);
-        getrandom::fill(bytes.as_mut_slice())
-            .map_err(|_| unwritable("the system gives no random numbers"))?;
+        getrandom::fill(bytes.as_mut_slice()).map_err(|_| unwritable(NO_RANDOM))?;
         Self::sealed_for(bytes, owner)
     }
 

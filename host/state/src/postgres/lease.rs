@@ -11,6 +11,7 @@ use super::claim::{Held, Leased};
 use super::connect::parameter;
 use super::read::{Loaded, Reached};
 use super::{Inner, keys};
+use crate::error::NO_RANDOM;
 use crate::table::Table;
 use crate::{Environment, Error, Holder, Staleness, keyspace, usable_lease};
 
@@ -148,10 +149,8 @@ impl Inner {
 /// A random token that distinguishes this holder from every other one.
 pub(super) fn token() -> Result<Vec<u8>, Error> {
     let mut token = vec![0; 16];
-    getrandom::fill(&mut token).map_err(|_| Error::Unwritable {
-        name: "the lease".into(),
-        detail: "the system gives no random numbers",
-    })?;
+    getrandom::fill(&mut token)
+        .map_err(|_| Error::Unwritable { name: "the lease".into(), detail: NO_RANDOM })?;
     Ok(token)
 }
 

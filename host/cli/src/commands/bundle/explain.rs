@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purlin_host::internal::documents::{Bundles, bundles};
+use purlin_host::internal::documents::{ANOTHER_VERSION, Bundles, FORMS_OF_BUNDLES, bundles};
 use purlin_host::internal::model::{Bundle, BundleReference, Diagnostic, RequirementContext};
 use purlin_host::internal::requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
 
@@ -81,7 +81,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     paths.extend(own.filter(|path| !is_within(path)));
     let read = bundles(&paths);
     if read.diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(Failure::Documents { faults: read.diagnostics, sources: read.sources });
+        return Err(Failure::documents(read.diagnostics, read.sources));
     }
     let root = match own {
         Some(path) => Some(alone(path)?),
@@ -101,7 +101,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let resolution = resolve(root, &catalog, &context).await.map_err(|error| Failure::run(error.0))?;
     diagnostics.extend(resolution.diagnostics.iter().cloned());
     if resolution.has_errors() {
-        return Err(Failure::Documents { faults: diagnostics, sources });
+        return Err(Failure::documents(diagnostics, sources));
     }
     let report = report::bundle::Explained::new(&resolution, &diagnostics);
     match args.format.format {
@@ -118,14 +118,16 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 fn alone(path: &Path) -> Result<Bundle, Failure> {
     let Bundles { bundles: mut all, diagnostics, sources } = bundles(&[path]);
     if diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(Failure::Documents { faults: diagnostics, sources });
+        return Err(Failure::documents(diagnostics, sources));
     }
     let several = text::count(all.len(), "bundle");
     let names: Vec<String> = all.iter().map(|bundle| bundle.reference().to_string()).collect();
     match (all.pop(), names.len()) {
         (Some(bundle), 1) => Ok(bundle),
-        (None, _) => Err(Failure::input(format!("there is no bundle in `{}`", text::path(path)))
-            .hint("a bundle is a `kind: Bundle` of `purlin.dev/v1`, or a `porter.yaml`")),
+        (None, _) => {
+            Err(Failure::input(format!("there is no bundle in `{}`", text::path(path)))
+                .hint(FORMS_OF_BUNDLES))
+        }
         (Some(_), _) => Err(Failure::input(format!("there are {several} in `{}`", text::path(path)))
             .hint(format!("name one by its reference: {}", names.join(", ")))),
     }
@@ -163,7 +165,7 @@ fn twin(second: &Bundle, first: &Bundle) -> Diagnostic {
     Diagnostic::warning("bundle-twice", format!("`{}` is in the catalog twice", second.reference()))
         .at(&second.location)
         .related(&first.location, "this one is used")
-        .help("give one of them another version")
+        .help(ANOTHER_VERSION)
 }
 
 fn last_part(repository: &str) -> &str {

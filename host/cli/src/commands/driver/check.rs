@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use purlin_host::internal::conformance::{RULES, Rule, rule};
+use purlin_host::internal::conformance::{LIST_OF_RULES, RULES, Rule, rule};
 use purlin_host::internal::documents::{CASES_FILE, SourceMap, load_cases};
 use purlin_host::internal::model::{DriverCases, Workspace};
 use purlin_host::internal::sandbox::CancelToken;
@@ -77,8 +77,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         None => None,
         Some(id) => Some(rule(id).ok_or_else(|| {
             let failure = Failure::input(format!("there is no rule `{}`", text::line(id)));
-            let listing = "`purlin driver check --rules` lists them";
-            naming::suggest(failure, id, RULES.iter().map(|rule| rule.id), listing)
+            naming::suggest(failure, id, RULES.iter().map(|rule| rule.id), LIST_OF_RULES)
         })?),
     };
     let stop = CancelToken::default();
@@ -172,7 +171,7 @@ fn read(file: &Path) -> Result<(DriverCases, SourceMap), Failure> {
     let (cases, faults, sources) = load_cases(file);
     match cases {
         Some(cases) => Ok((cases, sources)),
-        None => Err(Failure::Documents { faults, sources }),
+        None => Err(Failure::documents(faults, sources)),
     }
 }
 

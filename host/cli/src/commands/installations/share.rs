@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use purlin_host::InstallationState;
+use purlin_host::internal::requirements::LIST_OF_INSTALLATIONS;
 
 use super::id;
 use crate::app::App;
@@ -82,8 +83,7 @@ fn find<'a>(name: &str, all: &'a [InstallationState]) -> Result<&'a Installation
     let Some(one) = found.next() else {
         let failure = Failure::input(format!("there is no installation `{shown}`"));
         let ids: Vec<String> = all.iter().map(id).collect();
-        let listing = "`purlin installations list` lists the installations";
-        return Err(naming::suggest(failure, name, ids.iter().map(String::as_str), listing));
+        return Err(naming::suggest(failure, name, ids.iter().map(String::as_str), LIST_OF_INSTALLATIONS));
     };
     match found.next() {
         None => Ok(one),

@@ -25,10 +25,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::input("`--request` needs a state in a database, which several hosts share")
             .hint("with a state in a folder, send SIGUSR1 to the process that reconciles: it then reads everything"));
     }
-    if !place.purlin.is_recorded(&environment).await.map_err(fail)? {
-        input::hint_at_others(&place, app).await?;
-        return Err(Failure::input(format!("nothing is recorded in {environment}")));
-    }
+    input::check_recorded(&place, app).await?;
     place.purlin.request_turn(&environment).await.map_err(fail)?;
     place.purlin.close().await.map_err(fail)?;
     match args.format.format {

@@ -206,10 +206,10 @@ fn at(path: &Path, is_from: bool, app: &App) -> Result<Purlin, Failure> {
     if file.is_file() {
         let loaded = documents::load(&[Input::Path(file)]);
         if loaded.has_errors() {
-            return Err(Failure::Documents { faults: loaded.diagnostics, sources: loaded.sources });
+            return Err(Failure::documents(loaded.diagnostics, loaded.sources));
         }
         let Some(workspace) = loaded.workspace.clone() else {
-            return Err(Failure::input(format!("`{}` does not contain a Workspace", text::path(path)))
+            return Err(Failure::input(documents::no_workspace(text::path(path)))
                 .hint("name a folder with a purlin.yaml, or the folder of a state, such as `.purlin`"));
         };
         return input::orchestrator(&workspace, app);

@@ -6,9 +6,9 @@ use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
-use crate::input;
 use crate::report::state::Transfer;
 use crate::text;
+use crate::{files, input};
 
 /// Export the record of an environment to a file.
 ///
@@ -43,17 +43,11 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.exported);
     if args.exported.symlink_metadata().is_ok() {
-        return Err(
-            Failure::input(format!("`{path}` already exists; nothing was written")).hint("name a new file")
-        );
+        return Err(files::already_exists(&path).hint("name a new file"));
     }
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
-    if !place.purlin.is_recorded(&environment).await.map_err(subject::failure)? {
-        let failure = Failure::input(format!("nothing is recorded in {environment}"));
-        input::hint_at_others(&place, app).await?;
-        return Err(failure);
-    }
+    input::check_recorded(&place, app).await?;
     let written = place.purlin.export_state(&environment, &args.exported, args.recipient.as_deref()).await;
     let resources = written.map_err(|error| match error {
         purlin_host::Error::State(purlin_host::internal::state::Error::KeyInvalid { .. }) => {

@@ -8,6 +8,7 @@ use purlin_host::internal::state::Snapshot;
 use super::subject::{self, Subject};
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::consent::NO_TERMINAL;
 use crate::failure::{Failure, Status};
 use crate::report::state::{Edited, Left, key};
 use crate::text;
@@ -49,7 +50,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     if !args.yes && (json || !app.ui.is_interactive()) {
-        return Err(Failure::input("there is no terminal to ask for confirmation")
+        return Err(Failure::input(NO_TERMINAL)
             .hint("`--yes` forgets without asking; `purlin state show` shows what it is"));
     }
     let Subject { place, urn, environment, snapshot } =

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use purlin_host::internal::model::KeySource;
-use purlin_host::internal::state::KeyProvider;
+use purlin_host::internal::state::{self, KeyProvider};
 use serde::Serialize;
 
 use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
-use crate::input;
 use crate::report::FORMAT;
 use crate::text;
+use crate::{files, input};
 
 /// Manage the key that encrypts secrets in the state.
 #[derive(Debug, clap::Args)]
@@ -135,7 +135,7 @@ async fn show(args: &ShowArgs, app: &App) -> Result<Status, Failure> {
 fn new(args: &NewArgs, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.file);
     if args.file.symlink_metadata().is_ok() {
-        return Err(Failure::input(format!("`{path}` already exists; nothing was written")));
+        return Err(files::already_exists(&path));
     }
     let recipient =
         KeyProvider::create(&args.file).map_err(|error| Failure::without_sources(error.into()))?;
@@ -171,7 +171,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
     }
     let rotated = purlin.rotate_key(new.map(Into::into)).await;
     let recipient = rotated.map_err(|error| match error {
-        purlin_host::Error::State(error @ purlin_host::internal::state::Error::KeyInvalid { .. }) => {
+        purlin_host::Error::State(error @ state::Error::KeyInvalid { .. }) => {
             Failure::input(error.to_string()).hint("`purlin state key new FILE` creates one")
         }
         error => subject::failure(error),
@@ -198,10 +198,9 @@ fn read(path: &Path) -> Result<String, Failure> {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = path.metadata().map(|metadata| metadata.permissions().mode() & 0o777).unwrap_or_default();
         if mode & 0o077 != 0 {
-            return Err(Failure::input(format!(
-                "the key file `{name}` can be read by others (mode {mode:04o})"
-            ))
-            .hint(format!("run `chmod 600 {}`", text::shell_word(&name))));
+            let exposed = state::Error::KeyExposed { path: PathBuf::from(&name), mode };
+            return Err(Failure::input(exposed.to_string())
+                .hint(format!("run `chmod 600 {}`", text::shell_word(&name))));
         }
     }
     std::fs::read_to_string(path)

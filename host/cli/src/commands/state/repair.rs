@@ -96,9 +96,9 @@ fn place(purlin: &Purlin, workspace: &Workspace, app: &App) -> String {
     }
 }
 
-/// Finds contradictions between records, and repairs them if `mend` is set. Returns the
+/// Finds contradictions between records, and repairs them if `repair` is set. Returns the
 /// contradictions, and whether any are left.
-async fn contradicting(purlin: &Purlin, mend: bool) -> (Vec<String>, bool) {
+async fn contradicting(purlin: &Purlin, repair: bool) -> (Vec<String>, bool) {
     let environments = match purlin.environments().await {
         Ok(environments) => environments,
         Err(error) => return (vec![error.message()], true),
@@ -107,12 +107,12 @@ async fn contradicting(purlin: &Purlin, mend: bool) -> (Vec<String>, bool) {
     for environment in environments {
         let Err(error) = purlin.base(&environment).await else { continue };
         found.push(format!("in {environment}: {}", error.message()));
-        let mended = match purlin.begin_held(&environment).await {
-            Ok(session) if mend => session.mend().await.map(drop),
+        let repaired = match purlin.begin_held(&environment).await {
+            Ok(session) if repair => session.repair_contradictions().await.map(drop),
             Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
-        if let Err(error) = mended {
+        if let Err(error) = repaired {
             found.push(format!("in {environment}: {}", error.message()));
         }
         left |= purlin.base(&environment).await.is_err();

@@ -57,7 +57,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
     session.settle(&urn, exists_as).await.map_err(|error| match &error {
         purlin_host::Error::Engine(engine::Error::NotPending(_)) => {
-            Failure::input(format!("no call on `{name}` has an unknown outcome, so there is nothing to settle"))
+            Failure::input(engine::nothing_to_settle(&name))
                 .hint("`purlin status` shows which resources were interrupted")
         }
         purlin_host::Error::Engine(engine::Error::Held { id, by, .. }) => {

@@ -46,7 +46,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let Subject { place, urn, snapshot, .. } = subject::find(&args.resource, &args.place, app).await?;
     let Some(resource) = Details::new(&urn, &snapshot, args.show_secrets) else {
-        return Err(Failure::input(format!("nothing is recorded as `{urn}`")));
+        return Err(subject::unrecorded(urn.as_str()));
     };
     match args.format.format {
         Format::Json => app.ui.json(&Shown { format: FORMAT, resource }),

@@ -60,6 +60,11 @@ pub(super) fn failure(error: purlin_host::Error) -> Failure {
     }
 }
 
+/// The failure for a name without a record.
+pub(super) fn unrecorded(name: &str) -> Failure {
+    Failure::input(format!("nothing is recorded as `{name}`"))
+}
+
 /// Finds a resource by its key, a unique short name, or its URN.
 pub(super) async fn find(name: &str, place: &PlaceArgs, app: &App) -> Result<Subject, Failure> {
     let place = input::place(&place.documents(), app).await?;
@@ -75,7 +80,7 @@ pub(super) async fn find(name: &str, place: &PlaceArgs, app: &App) -> Result<Sub
             let keys: BTreeMap<Key, &Urn> = known.iter().filter_map(|urn| Some((urn.key()?, urn))).collect();
             match engine::find(&name, keys.keys()).map(|key| keys.get(key)) {
                 Ok(Some(urn)) => (*urn).clone(),
-                Ok(None) => return Err(Failure::input(format!("nothing is recorded as `{name}`"))),
+                Ok(None) => return Err(unrecorded(&name)),
                 Err(wrong) => return Err(naming::unrecorded(&wrong, &environment.to_string())),
             }
         }
@@ -86,9 +91,8 @@ pub(super) async fn find(name: &str, place: &PlaceArgs, app: &App) -> Result<Sub
 /// The URN of a key or URN that the user gave.
 pub(super) fn urn(name: &str, context: &Context) -> Result<Urn, Failure> {
     if name.starts_with("urn:") {
-        return Urn::parse(name).map_err(|_| {
-            Failure::input(format!("`{name}` is not a URN of Purlin"))
-                .hint("`purlin state list --all --format json` shows them")
+        return Urn::parse(name).map_err(|error| {
+            Failure::input(error.to_string()).hint("`purlin state list --all --format json` shows them")
         });
     }
     let key = Key::parse(name).map_err(|error| {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use self::frame::{FORMAT, FRAME, FrameKind, Header};
 pub(crate) use self::read::{Reading, missing, patiently, reached};
-pub(crate) use self::save::{Part, rescue};
+pub(crate) use self::save::{LOST_BASE, Part, lost_at, rescue};
 use super::files;
 use crate::Error;
 use crate::probe::Probed;

@@ -27,6 +27,14 @@ pub(crate) struct Part {
     pub(crate) broken: Option<u64>,
 }
 
+/// The name of what is lost if the base of a journal is damaged.
+pub(crate) const LOST_BASE: &str = "an unknown part of the base of the journal";
+
+/// The name of what is lost in a damaged part at this position.
+pub(crate) fn lost_at(at: u64) -> String {
+    format!("changes at byte {at} of the journal, except those named in another line")
+}
+
 /// Splits the bytes of a journal. An incomplete frame at the very end is ignored: a crash can leave
 /// one, and it was never acknowledged.
 pub(crate) fn rescue(bytes: &[u8]) -> Rescue {

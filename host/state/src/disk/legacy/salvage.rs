@@ -179,15 +179,13 @@ fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Salvaged) {
         }
     }
     if covered == 0 && !found.base {
-        report.lost.push("an unknown part of the base of the journal".into());
+        report.lost.push(journal::LOST_BASE.into());
     }
     report.read |= !found.parts.is_empty();
     for part in found.parts.into_iter().filter(|part| part.last > covered) {
         let Part { entries, broken, .. } = part;
         if let Some(at) = broken {
-            report
-                .lost
-                .push(format!("changes at byte {at} of the journal, except those named in another line"));
+            report.lost.push(journal::lost_at(at));
         }
         for (key, value) in entries {
             unverified.remove(&key);

@@ -2,9 +2,7 @@
 //! asked to see them.
 
 use purlin_host::internal::model::Value;
-use purlin_host::internal::model::driver::{
-    Checked, Failure, Impact, InvalidInput, Manifest, Observed, ResourceState,
-};
+use purlin_host::internal::model::driver::{Checked, Failure, Impact, Manifest, Observed, ResourceState};
 use purlin_host::internal::sandbox::CallError;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -29,7 +27,7 @@ pub(super) fn checked(checked: &Checked, show: bool) -> Json {
     json!({
         "values": value(&checked.values, show),
         "secrets": value(&checked.secrets, show),
-        "warnings": faults(&checked.warnings),
+        "warnings": checked.warnings,
     })
 }
 
@@ -94,29 +92,25 @@ pub(super) fn failure(error: &CallError, show: bool) -> Json {
     let CallError::Failure(failure) = error else {
         return json!({"failure": {"kind": "host", "message": error.to_string()}});
     };
-    let plain = |kind: &str, message: &str| json!({"kind": kind, "message": message});
+    let kind = failure.code();
     let failure = match failure {
-        Failure::InvalidInputs(faults) => json!({"kind": "invalid-inputs", "faults": self::faults(faults)}),
+        Failure::InvalidInputs(faults) => json!({"kind": kind, "faults": faults}),
         Failure::Denied { capability, target, message } => {
-            json!({"kind": "denied", "capability": capability, "target": target, "message": message})
+            json!({"kind": kind, "capability": capability, "target": target, "message": message})
         }
-        Failure::NotFound(message) => plain("not-found", message),
-        Failure::Conflict(message) => plain("conflict", message),
         Failure::RetryAfter { after, message } => {
-            json!({"kind": "retry-after", "after_ms": after.as_millis(), "message": message})
+            json!({"kind": kind, "after_ms": after.as_millis(), "message": message})
         }
         Failure::Partial { state, message } => {
-            json!({"kind": "partial", "state": self::state(state, show), "message": message})
+            json!({"kind": kind, "state": self::state(state, show), "message": message})
         }
-        Failure::Failed(message) => plain("failed", message),
-        Failure::Undecided(message) => plain("undecided", message),
-        Failure::NeedsDeleteBefore(message) => plain("needs-delete-before", message),
+        Failure::NotFound(message)
+        | Failure::Conflict(message)
+        | Failure::Failed(message)
+        | Failure::Undecided(message)
+        | Failure::NeedsDeleteBefore(message) => json!({"kind": kind, "message": message}),
     };
     json!({"failure": failure})
-}
-
-fn faults(faults: &[InvalidInput]) -> Vec<Json> {
-    faults.iter().map(|fault| json!({"pointer": fault.pointer, "message": fault.message})).collect()
 }
 
 /// A value as JSON; unknown values become null.
