@@ -1,7 +1,8 @@
 //! Manual requests, through `kubectl proxy`.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -23,9 +24,26 @@ impl Door {
         self.send("PATCH", path, "application/merge-patch+json", patch).unwrap_or_default()
     }
 
+    /// Sends a request whose answer is a line for each event, after the lines of its head. A read without a
+    /// line fails after `patience`.
+    pub(super) fn watch(self, path: &str, patience: Duration) -> io::Result<BufReader<TcpStream>> {
+        let stream = self.request("GET", path, "application/json", "")?;
+        stream.set_read_timeout(Some(patience))?;
+        Ok(BufReader::new(stream))
+    }
+
     fn send(self, method: &str, path: &str, kind: &str, body: &Value) -> io::Result<(u16, Value)> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         let body = if body.is_null() { String::new() } else { body.to_string() };
+        let mut stream = self.request(method, path, kind, &body)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        Ok((status, serde_json::from_str(body).unwrap_or_default()))
+    }
+
+    fn request(self, method: &str, path: &str, kind: &str, body: &str) -> io::Result<TcpStream> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         // HTTP/1.0 has no chunks: the answer ends with the connection.
         let request = format!(
             "{method} {path} HTTP/1.0\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-type: {kind}\r\n\
@@ -34,10 +52,6 @@ impl Door {
             body.len()
         );
         stream.write_all(request.as_bytes())?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        Ok((status, serde_json::from_str(body).unwrap_or_default()))
+        Ok(stream)
     }
 }

@@ -1,7 +1,8 @@
 //! Sets the status of pods as a kubelet does. The images decide the outcome: `broken` does not
 //! exist, `slow` takes its time, `failing` fails; pods of a job succeed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead as _, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -11,7 +12,10 @@ use serde_json::{Value, json};
 
 use super::client::Door;
 
-/// The interval between two checks.
+/// The pods that exist, and then each change of one. With any other version, the API server would read them
+/// from etcd.
+const PODS: &str = "/api/v1/pods?watch=true&resourceVersion=0";
+/// The interval between two checks for pods that are due.
 const TICK: Duration = Duration::from_millis(100);
 /// How long a slow pod takes.
 const SLOW: Duration = Duration::from_millis(1500);
@@ -28,9 +32,9 @@ impl Kubelet {
         let ended = Arc::new(AtomicBool::new(false));
         let until = ended.clone();
         let thread = std::thread::spawn(move || {
-            let mut seen = HashMap::new();
+            let mut pods = Pods { door, waiting: HashMap::new(), finished: HashSet::new() };
             while !until.load(Ordering::SeqCst) {
-                look(door, &mut seen);
+                pods.follow(&until);
                 std::thread::sleep(TICK);
             }
         });
@@ -45,22 +49,66 @@ impl Drop for Kubelet {
     }
 }
 
-/// Checks every pod; `seen` has the time of a pod's first appearance, and whether its status is
-/// set.
-fn look(door: Door, seen: &mut HashMap<String, (Instant, bool)>) {
-    let (_, pods) = door.ask("GET", "/api/v1/pods", &Value::Null);
-    for pod in pods["items"].as_array().into_iter().flatten() {
-        let metadata = &pod["metadata"];
-        let text = |name: &str| metadata[name].as_str().unwrap_or_default();
-        let (since, is_set) = seen.entry(text("uid").to_owned()).or_insert((Instant::now(), false));
-        let image = pod["spec"]["containers"][0]["image"].as_str().unwrap_or_default();
-        if *is_set || (image.contains("slow") && since.elapsed() < SLOW) {
-            continue;
+/// Pods by uid.
+struct Pods {
+    door: Door,
+    /// Those without a status, and the time of their first appearance.
+    waiting: HashMap<String, (Instant, Value)>,
+    /// Those whose status is set.
+    finished: HashSet<String>,
+}
+
+impl Pods {
+    /// Follows the changes of pods until the API server ends the request, or `until` is true.
+    fn follow(&mut self, until: &AtomicBool) {
+        let Ok(mut events) = self.door.watch(PODS, TICK) else { return };
+        let mut line = Vec::new();
+        while !until.load(Ordering::SeqCst) {
+            match events.read_until(b'\n', &mut line) {
+                Ok(_) if line.ends_with(b"\n") => {
+                    // The head of the answer is no JSON.
+                    if let Ok(event) = serde_json::from_slice(&line) {
+                        self.note(&event);
+                    }
+                    line.clear();
+                }
+                Ok(_) => return,
+                // Nothing has changed. What was read so far stays in `line`.
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(_) => return,
+            }
+            self.set_those_due();
         }
-        let path = format!("/api/v1/namespaces/{}/pods/{}/status", text("namespace"), text("name"));
-        // A pod that has gone meanwhile needs no status.
-        let (status, _) = door.merge(&path, &json!({"status": status(pod, image)}));
-        *is_set = matches!(status, 200 | 404);
+    }
+
+    fn note(&mut self, event: &Value) {
+        let pod = &event["object"];
+        let uid = pod["metadata"]["uid"].as_str().unwrap_or_default();
+        if event["type"] == "DELETED" {
+            self.waiting.remove(uid);
+        } else if pod["kind"] == "Pod" && !self.finished.contains(uid) {
+            let entry = self.waiting.entry(uid.to_owned());
+            entry.or_insert_with(|| (Instant::now(), Value::Null)).1 = pod.clone();
+        }
+    }
+
+    fn set_those_due(&mut self) {
+        let (door, finished) = (self.door, &mut self.finished);
+        self.waiting.retain(|uid, (since, pod)| {
+            let image = pod["spec"]["containers"][0]["image"].as_str().unwrap_or_default();
+            if image.contains("slow") && since.elapsed() < SLOW {
+                return true;
+            }
+            let text = |name: &str| pod["metadata"][name].as_str().unwrap_or_default();
+            let path = format!("/api/v1/namespaces/{}/pods/{}/status", text("namespace"), text("name"));
+            // A pod that has gone meanwhile needs no status.
+            let (status, _) = door.merge(&path, &json!({"status": status(pod, image)}));
+            let is_set = matches!(status, 200 | 404);
+            if is_set {
+                finished.insert(uid.clone());
+            }
+            !is_set
+        });
     }
 }
 
