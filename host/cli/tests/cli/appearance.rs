@@ -119,7 +119,7 @@ fn a_driver_cannot_reach_the_terminal() {
 fn a_driver_without_end_is_stopped() {
     // The time limit also applies to the calls before the endless one, which must not exceed it.
     for (values, limits, message) in [
-        ("{do: loop}", "{time: 25s}", "its time limit"),
+        ("{do: loop}", "{time: 10s}", "its time limit"),
         ("{do: alloc}", "{memory: 16MiB}", "its memory limit"),
         ("{do: huge}", "{output: 64KiB}", "its output limit"),
         ("{do: junk}", "{}", "broke its contract"),
