@@ -4,7 +4,7 @@
 //! The folder should be on the disk to measure: syncing files in memory costs nothing.
 #![allow(clippy::print_stdout, clippy::expect_used, clippy::panic)]
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/state/common/mod.rs"]
 mod common;
 
 use std::path::{Path, PathBuf};

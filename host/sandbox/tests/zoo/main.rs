@@ -5,7 +5,8 @@
 //! a secret can disguise it beyond recognition; its grants prevent that it gets out.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
-#[path = "../common/mod.rs"]
+#[allow(dead_code, reason = "the other tests of the sandbox use the rest")]
+#[path = "../sandbox/common/mod.rs"]
 mod common;
 
 mod answers;

@@ -1,0 +1,5 @@
+//! Embeds Purlin: whole deployments, their options, and the JSON of plans and events.
+
+mod json;
+mod options;
+mod place;

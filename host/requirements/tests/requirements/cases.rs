@@ -1,0 +1,644 @@
+//! The cases for requirements, by their row. If the published implementation departs from its own
+//! design, the design decides (SPEC §6).
+
+use std::sync::Arc;
+
+use purlin_model::{Answer, Choices, RequiredBy, RequirementContext, Setting};
+use purlin_requirements::{Rejection, Why, compile, resolve_requirements};
+
+use crate::support::{after, bundle, catalog, deployed, errors, faults_of, names, required_by, resolved};
+
+const DB: &str =
+    "parameters: [{name: size, type: string, default: small}]\noutputs: [{name: connstr, type: string}]";
+
+fn db() -> String {
+    bundle("db", "1.0.0", DB)
+}
+
+fn app(requires: &str) -> String {
+    bundle("app", "1.0.0", &format!("parameters: [{{name: size, type: string}}]\nrequires:\n{requires}"))
+}
+
+fn two(first: &str, second: &str) -> String {
+    app(&format!(
+        "- {{name: db1, bundle: 'acme/db:v1.0.0'{first}}}\n- {{name: db2, bundle: 'acme/db:v1.0.0'{second}}}"
+    ))
+}
+
+fn of(bundles: &[String]) -> purlin_requirements::Resolution {
+    resolved(&catalog(bundles), "acme/app:v1.0.0", &RequirementContext::default())
+}
+
+fn by(places: &[u32]) -> Vec<RequiredBy> {
+    places.iter().map(|place| RequiredBy::Installation(*place)).collect()
+}
+
+/// GRAPH-01 to GRAPH-05. Sharing is on by default, and the empty group is a group.
+#[test]
+fn requirements_that_differ_only_in_name_are_one() {
+    let (one, apart) = (["root/db1", "root"], ["root/db1", "root/db2", "root"]);
+    let group = ", sharing: {group: {name: app-db}}";
+    let none = ", sharing: {mode: none}";
+    for (row, first, second, expected) in [
+        ("GRAPH-01, by the design", "", "", &one[..]),
+        ("GRAPH-02", group, group, &one),
+        ("GRAPH-04", ", parameters: {size: large}", "", &apart),
+        ("a group of its own", group, "", &apart),
+        ("mode none", none, none, &apart),
+        ("the same output of the same", "", ", sharing: {mode: group}", &one),
+    ] {
+        let resolution = of(&[db(), two(first, second)]);
+        assert_eq!(names(&resolution), expected, "{row}");
+        assert_eq!(errors(&resolution), [""; 0], "{row}");
+        let root = resolution.root().expect("resolved");
+        assert_eq!(root.requires.len(), 2, "{row}: both are edges");
+    }
+}
+
+/// GRAPH-06: a value from another requirement is an edge, and that requirement comes first.
+#[test]
+fn providers_of_values_come_first() {
+    let requires = "- {name: web, bundle: 'acme/web:v1.0.0', credentials: {db: '${bundle.dependencies.infra.outputs.connstr}'}}\n- {name: infra, bundle: 'acme/db:v1.0.0'}";
+    let web = bundle("web", "1.0.0", "credentials: [{name: db}]");
+    let resolution = of(&[db(), web, app(requires)]);
+    assert_eq!(names(&resolution), ["root/infra", "root/web", "root"]);
+    let web = &resolution.installations[1];
+    assert_eq!((&*web.name, web.given[0].part), ("root/web", Setting::Credential));
+}
+
+/// GRAPH-07: the whole loop is reported.
+#[test]
+fn loops_of_bundles_are_reported_with_their_path() {
+    let other = bundle("other", "1.0.0", "requires: [{name: back, bundle: 'acme/app:v1.0.0'}]");
+    let resolution = of(&[other, app("- {name: other, bundle: 'acme/other:v1.0.0'}")]);
+    assert_eq!(errors(&resolution), ["requirement-loop"]);
+    let message = &resolution.diagnostics[0].message;
+    assert!(message.ends_with("`acme/app:v1.0.0` → `acme/other:v1.0.0` → `acme/app:v1.0.0`"), "{message}");
+}
+
+/// GRAPH-09: a diamond has one installation at the bottom.
+#[test]
+fn a_diamond_is_not_a_loop() {
+    let middle = |name| bundle(name, "1.0.0", "requires: [{name: db, bundle: 'acme/db:v1.0.0'}]");
+    let app = app("- {name: a, bundle: 'acme/a:v1.0.0'}\n- {name: b, bundle: 'acme/b:v1.0.0'}");
+    let resolution = of(&[db(), middle("a"), middle("b"), app]);
+    assert_eq!(names(&resolution), ["root/a/db", "root/a", "root/b", "root"]);
+}
+
+/// GRAPH-11, GRAPH-12, LINT-107, LINT-109: everything that is read must exist, before anything
+/// runs.
+#[test]
+fn wrong_wires_are_reported_before_anything_runs() {
+    let wire = |value: &str| {
+        let requires = format!("- {{name: db, bundle: 'acme/db:v1.0.0', parameters: {{size: '{value}'}}}}");
+        errors(&of(&[db(), app(&requires)]))
+    };
+    assert_eq!(wire("${bundle.dependencies.lost.outputs.ip}"), ["unknown-requirement"]);
+    assert_eq!(wire("${bundle.parameters.wrongName}"), ["unknown-parameter"]);
+    assert_eq!(wire("${bundle.credentials.none}"), ["unknown-parameter"]);
+    assert_eq!(wire("${bundle.dependencies.db.outputs.connstr}"), ["own-output"]);
+    assert_eq!(wire("${bundle.parameters.size}"), [""; 0]);
+    let output = "- {name: db, bundle: 'acme/db:v1.0.0', outputs: {url: '${outputs.wrongName}'}}";
+    let resolution = of(&[db(), app(output)]);
+    assert_eq!(errors(&resolution), ["no-bundle"]);
+    assert_eq!(resolution.diagnostics[0].notes, ["`acme/db:v1.0.0`: lacks the output `wrongName`"]);
+}
+
+/// GRAPH-12 and LINT-106: references that no bundle can read.
+#[test]
+fn a_bundle_reads_neither_its_own_outputs_nor_the_environment() {
+    for value in ["${bundle.outputs.y}", "${env.SOME_VAR}"] {
+        let requires = format!("- {{name: db, bundle: 'acme/db:v1.0.0', parameters: {{size: '{value}'}}}}");
+        assert_eq!(faults_of(app(&requires)).len(), 1, "{value}");
+    }
+}
+
+/// GRAPH-14: the order in the documents does not matter for the resolution.
+#[test]
+fn the_same_bundles_give_the_same_resolution() {
+    let app = app(
+        "- {name: z, bundle: 'acme/db:v1.0.0', parameters: {size: a}}\n- {name: a, bundle: 'acme/db:v1.0.0'}",
+    );
+    let (first, second) = (of(&[db(), app.clone()]), of(&[app, db()]));
+    let of = |resolution: &purlin_requirements::Resolution| -> Vec<String> {
+        let all = resolution.installations.iter();
+        all.map(|one| format!("{} {} {:?}", one.name, one.reference, one.requires)).collect()
+    };
+    assert_eq!(of(&first), of(&second));
+    assert_eq!(names(&first), ["root/z", "root/a", "root"]);
+}
+
+/// GRAPH-15, INST-12, SHARE-02.
+#[test]
+fn contradictions_are_reported_on_reading() {
+    let twice = "- {name: db, bundle: 'acme/db:v1.0.0'}\n- {name: db, bundle: 'acme/db:v1.0.0'}";
+    assert_eq!(faults_of(app(twice)), ["required-twice"]);
+    let both = "- name: db\n  bundle: {interface: {reference: 'acme/db:v1.0.0', document: {outputs: [{name: port}]}}}";
+    assert_eq!(faults_of(app(both)), ["interface-twice"]);
+    let alone = "- {name: db, bundle: 'acme/db:v1.0.0', sharing: {mode: none, group: {name: x}}}";
+    assert_eq!(faults_of(app(alone)).len(), 1);
+    // SHARE-01: the empty group is a group.
+    let empty = "- {name: db, bundle: 'acme/db:v1.0.0', sharing: {mode: group, group: {name: ''}}}";
+    assert_eq!(faults_of(app(empty)), [""; 0]);
+}
+
+/// LINT-103: a parameter that the bundle lacks is dropped, and that is reported.
+#[test]
+fn a_parameter_that_the_bundle_lacks_is_left_out_with_a_note() {
+    let resolution = of(&[db(), app("- {name: db, bundle: 'acme/db:v1.0.0', parameters: {siez: large}}")]);
+    assert_eq!(errors(&resolution), [""; 0]);
+    let [note] = &*resolution.diagnostics else { panic!("{:?}", resolution.diagnostics) };
+    assert_eq!((note.code, note.help.as_deref()), ("left-out", Some("did you mean `size`?")));
+    assert!(resolution.installations[0].given.is_empty());
+}
+
+/// `source` of a parameter: the output of a requirement, unless a person gives a value.
+#[test]
+fn an_unset_parameter_takes_an_output() {
+    let web = |source: &str| {
+        bundle(
+            "app",
+            "1.0.0",
+            &format!(
+                "parameters: [{{name: db, type: string, default: '', source: {source}}}]\n\
+                 requires: [{{name: db, bundle: 'acme/db:v1.0.0'}}]"
+            ),
+        )
+    };
+    let compiled = |source: &str, context: &RequirementContext| {
+        let resolution = resolved(&catalog(&[db(), web(source)]), "acme/app:v1.0.0", context);
+        assert_eq!(errors(&resolution), [""; 0]);
+        assert_eq!(resolution.unmapped, []);
+        format!("{:?}", compile(&resolution).expect("compiles").last().expect("the root").params)
+    };
+    let source = "{dependency: db, output: connstr}";
+    let reads = compiled(source, &RequirementContext::default());
+    assert!(reads.contains("Named(\"root/db\")") && reads.contains("connstr"), "{reads}");
+    let answered = compiled(source, &context_with(&[("root.db", "mine", true)]));
+    assert!(answered.contains("mine") && !answered.contains("connstr"), "{answered}");
+    // An output of its own last run, which only the steps of another tool read.
+    let own = compiled("{output: state}", &RequirementContext::default());
+    assert!(!own.contains("state"), "{own}");
+    for (source, code) in [
+        ("{dependency: bd, output: connstr}", "unknown-requirement"),
+        ("{dependency: db, output: connst}", "no-bundle"),
+    ] {
+        assert_eq!(errors(&of(&[db(), web(source)])), [code], "{source}");
+    }
+}
+
+/// LINT-110: missing values are requested for the whole graph at once.
+#[test]
+fn missing_values_are_collected_from_the_entire_graph() {
+    let deep = bundle("deep", "1.0.0", "credentials: [{name: token, description: to be let in}]");
+    let middle = bundle(
+        "middle",
+        "1.0.0",
+        "parameters: [{name: region, type: string}]\nrequires: [{name: deep, bundle: 'acme/deep:v1.0.0'}]",
+    );
+    let bundles = [deep, middle, app("- {name: middle, bundle: 'acme/middle:v1.0.0'}")];
+    let missing = |context: &RequirementContext| -> Vec<String> {
+        let resolution = resolved(&catalog(&bundles), "acme/app:v1.0.0", context);
+        let unmapped = resolution.unmapped.iter();
+        unmapped.map(|one| format!("{} {} of {}", one.part, one.name, one.installation)).collect()
+    };
+    assert_eq!(
+        missing(&RequirementContext::default()),
+        ["credential token of root/middle/deep", "parameter region of root/middle", "parameter size of root"]
+    );
+    let context = context_with(&[("root/middle.region", "eu", true)]);
+    assert_eq!(missing(&context).len(), 2);
+    let again = resolved(&catalog(&bundles), "acme/app:v1.0.0", &context).choices;
+    assert_eq!(missing(&RequirementContext { before: again, ..RequirementContext::default() }).len(), 2);
+}
+
+/// Parameters from a person, by full name and text.
+fn context_with(answers: &[(&str, &str, bool)]) -> RequirementContext {
+    let answer = |(name, text, is_text): &(&str, &str, bool)| {
+        let value = if *is_text { (*text).into() } else { serde_json::from_str(text).expect("JSON") };
+        Answer { part: Setting::Parameter, name: Arc::from(*name), value, is_text: *is_text }
+    };
+    let answers = answers.iter().map(answer).collect();
+    RequirementContext { now: Choices { answers, ..Choices::default() }, ..RequirementContext::default() }
+}
+
+/// A current choice overrides the written value, and the written value overrides an earlier choice.
+#[test]
+fn options_override_documents() {
+    let db = "parameters: [{name: size, type: integer, default: 1}, {name: kind, type: string}]";
+    let app = app("- name: db\n  bundle: 'acme/db:v1.0.0'\n  parameters: {kind: small}");
+    let catalog = catalog(&[bundle("db", "1.0.0", db), app]);
+    let given = |context: &RequirementContext| -> Vec<String> {
+        let resolution = resolved(&catalog, "acme/app:v1.0.0", context);
+        let codes = errors(&resolution).into_iter().map(str::to_owned);
+        let all = resolution.installations.first().map(|one| one.given.clone()).unwrap_or_default();
+        codes.chain(all.iter().map(|one| format!("{} {:?}", one.binding.name, one.binding.value))).collect()
+    };
+    let holds = |context: &RequirementContext, words: &[&str]| {
+        let given = given(context).join("; ");
+        words.iter().for_each(|word| assert!(given.contains(word), "{word} in {given}"));
+        given
+    };
+    holds(&context_with(&[("root/db.size", "3", true), ("root/db.kind", "7", true)]), &["Number(3", "\"7\""]);
+    holds(&context_with(&[("root/db.size", "4", false)]), &["Number(4", "small"]);
+    holds(&context_with(&[("root/db.size", "three", true)]), &["answer-type"]);
+    holds(&context_with(&[("root/db.sise", "3", true)]), &["unknown-answer"]);
+    // A bare name refers to the requested installation, and to no other one.
+    holds(&context_with(&[("kind", "3", true)]), &["unknown-answer"]);
+    let context = context_with(&[("root/db.size", "3", true), ("root/db.kind", "large", true)]);
+    let before = resolved(&catalog, "acme/app:v1.0.0", &context).choices;
+    let remembered =
+        holds(&RequirementContext { before, ..RequirementContext::default() }, &["Number(3", "small"]);
+    assert!(!remembered.contains("large"), "{remembered}");
+}
+
+/// A bundle that `--with` named stays until a person revokes it.
+#[test]
+fn a_named_bundle_is_remembered() {
+    let versions = ["1.0.0", "2.0.0"].map(|version| bundle("db", version, DB));
+    let app = app("- name: db\n  bundle: {reference: 'acme/db:v1.0.0', version: '1.x'}");
+    let catalog = catalog(&[&versions[..], &[app]].concat());
+    let with = |reference: Option<&str>| {
+        let reference = reference.map(|text| text.parse().expect("a reference"));
+        Choices { with: [(Arc::from("db"), reference)].into(), ..Choices::default() }
+    };
+    let resolution = |now: Choices, before: Choices| {
+        let resolution = resolved(
+            &catalog,
+            "acme/app:v1.0.0",
+            &RequirementContext { now, before, ..RequirementContext::default() },
+        );
+        let db = &resolution.installations[0];
+        (db.reference.to_string(), db.why.code(), resolution.choices)
+    };
+    let (reference, why, before) = resolution(with(Some("acme/db:v2.0.0")), Choices::default());
+    assert_eq!((&*reference, why), ("acme/db:v2.0.0", "named"));
+    let (reference, why, again) = resolution(Choices::default(), before.clone());
+    assert_eq!((&*reference, why), ("acme/db:v2.0.0", "named-before"));
+    assert_eq!(before, again);
+    let (reference, why, forgotten) = resolution(with(None), before);
+    assert_eq!((&*reference, why), ("acme/db:v1.0.0", "highest-in-range"));
+    assert!(forgotten.is_empty());
+}
+
+/// IFACE-*, INST-08, INST-10, INST-11, INST-13, and `$id` before the name.
+#[test]
+fn a_bundle_must_have_the_used_and_requested_outputs() {
+    let wants = |interface: &str, outputs: &str| {
+        let requires =
+            format!("- name: db\n  bundle: {{reference: 'acme/db:v1.0.0', interface: {{{interface}}}}}\n");
+        let db = bundle("db", "1.0.0", &format!("outputs: [{outputs}]"));
+        let wide = bundle("wide", "1.0.0", "outputs: [{name: port, type: integer}]");
+        errors(&of(&[db, wide, app(&requires)]))
+    };
+    let (fits, fails): (&[&str], &[&str]) = (&[], &["no-bundle"]);
+    assert_eq!(wants("id: 'https://example.com/db'", ""), fits, "the id alone asks for nothing");
+    assert_eq!(wants("document: {outputs: [{name: port}]}", "{name: port}"), fits);
+    assert_eq!(wants("document: {outputs: [{name: port}]}", "{name: connstr}"), fails);
+    assert_eq!(
+        wants(
+            "document: {outputs: [{name: port}], parameters: [{name: level, type: string}]}",
+            "{name: port}"
+        ),
+        fits
+    );
+    assert_eq!(wants("reference: 'acme/wide:v1.0.0'", "{name: port, type: integer}"), fits);
+    assert_eq!(wants("reference: 'acme/wide:v1.0.0'", "{name: connstr}"), fails);
+    assert_eq!(
+        wants("reference: 'acme/wide:v1.0.0'", "{name: port, type: string}"),
+        fails,
+        "of another type"
+    );
+    assert_eq!(wants("reference: 'acme/lost:v1.0.0'", ""), fits, "an unknown bundle requires nothing");
+    let id = "document: {outputs: [{name: port, $id: 'https://example.com/port'}]}";
+    assert_eq!(wants(id, "{name: listens, $id: 'https://example.com/port'}"), fits);
+    assert_eq!(wants(id, "{name: port, $id: 'https://example.com/other'}"), fails);
+}
+
+/// RES-07, RES-12 by the design, and `--with`.
+#[test]
+fn each_choice_has_its_reason_and_each_loser_too() {
+    let versions = ["1.0.0", "1.2.0", "1.3.0-beta.1", "2.0.0"].map(|version| bundle("db", version, DB));
+    let app = app("- name: db\n  bundle: {reference: 'acme/db:v1.0.0', version: '1.x'}");
+    let catalog = catalog(&[&versions[..], &[app]].concat());
+    let resolution = resolved(&catalog, "acme/app:v1.0.0", &RequirementContext::default());
+    let db = &resolution.installations[0];
+    assert_eq!(db.reference.to_string(), "acme/db:v1.2.0");
+    assert!(matches!(db.why, Why::HighestInRange(_)));
+    let mut lost: Vec<String> = db.lost.iter().map(|(one, why)| format!("{one} {why:?}")).collect();
+    lost.sort();
+    assert_eq!(
+        lost,
+        ["acme/db:v1.0.0 Lower", "acme/db:v1.3.0-beta.1 OutOfRange", "acme/db:v2.0.0 OutOfRange"]
+    );
+    let with = |name: &str| {
+        let with = [(Arc::from(name), Some("acme/db:v2.0.0".parse().expect("a reference")))].into();
+        let now = Choices { with, ..Choices::default() };
+        resolved(&catalog, "acme/app:v1.0.0", &RequirementContext { now, ..RequirementContext::default() })
+    };
+    for name in ["db", "root/db"] {
+        let resolution = with(name);
+        assert_eq!(resolution.installations[0].reference.to_string(), "acme/db:v2.0.0");
+        assert_eq!(resolution.installations[0].why, Why::Named);
+    }
+    assert_eq!(errors(&with("bd")), ["unknown-requirement"]);
+}
+
+/// Step 3 after the interface: the highest version that offers the requested outputs.
+#[test]
+fn a_version_that_lacks_an_output_loses() {
+    let app = app(
+        "- name: db\n  bundle: {reference: acme/db, version: '>=1'}\n  outputs: {url: '${outputs.connstr}'}",
+    );
+    let bundles = [db(), bundle("db", "2.0.0", "outputs: [{name: other}]"), app];
+    let resolution = of(&bundles);
+    let db = &resolution.installations[0];
+    assert_eq!(db.reference.to_string(), "acme/db:v1.0.0");
+    assert_eq!(db.lost[0].1, Rejection::LacksOutput("connstr".into()));
+}
+
+/// Groups are named by values that are known before anything is created.
+#[test]
+fn the_name_of_a_group_may_hold_the_installation_and_its_root() {
+    let shared = |name: &str| format!("sharing: {{group: {{name: '{name}'}}}}");
+    let middle = bundle(
+        "middle",
+        "1.0.0",
+        &format!(
+            "requires: [{{name: db, bundle: 'acme/db:v1.0.0', {}}}]",
+            shared("${installation.root.name}-${installation.namespace}")
+        ),
+    );
+    let group = |name: &str| {
+        let requires = format!(
+            "- {{name: middle, bundle: 'acme/middle:v1.0.0'}}\n- {{name: db, bundle: 'acme/db:v1.0.0', {}}}",
+            shared(name)
+        );
+        let resolution = of(&[db(), middle.clone(), app(&requires)]);
+        (names(&resolution).len(), errors(&resolution))
+    };
+    assert_eq!(group("root-dev"), (3, vec![]));
+    assert_eq!(group("other"), (4, vec![]));
+    assert_eq!(group("${bundle.parameters.size}").1, ["unknown-group"]);
+}
+
+/// The requests of untrusted bundles are limited, and quickly rejected.
+#[test]
+fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
+    let level = |number: usize, of: &str| {
+        let next = number + 1;
+        let one = |name: &str| {
+            format!(
+                "- {{name: {name}, bundle: 'acme/l{next}:v1.0.0', {of}, parameters: {{p: '${{bundle.parameters.p}}${{bundle.parameters.p}}'}}, outputs: {{x: '${{outputs.x}}${{outputs.x}}'}}}}"
+            )
+        };
+        bundle(
+            &format!("l{number}"),
+            "1.0.0",
+            &format!(
+                "parameters: [{{name: p, default: x}}]\nrequires:\n{}\n{}",
+                one("a"),
+                one("b").replace("{x:", "{y:")
+            ),
+        )
+    };
+    let bundles = |of: &str| {
+        let mut all: Vec<String> = (0..40).map(|number| level(number, of)).collect();
+        all.push(bundle("l40", "1.0.0", "parameters: [{name: p}]\noutputs: [{name: x}]"));
+        catalog(&all)
+    };
+    let apart = resolved(&bundles("sharing: {mode: none}"), "acme/l0:v1.0.0", &RequirementContext::default());
+    assert_eq!(errors(&apart), ["too-many-requirements"]);
+    let mut reads = (0..40).map(|number| level(number, "sharing: {mode: group}")).collect::<Vec<_>>();
+    reads.push(bundle("l40", "1.0.0", "parameters: [{name: p}]\noutputs: [{name: x}]"));
+    reads.push(bundle(
+        "reader",
+        "1.0.0",
+        "driver: purlin/echo\ninputs: {values: {x: '${bundle.dependencies.l.outputs.x}'}}\nrequires: [{name: l, bundle: 'acme/l0:v1.0.0'}]",
+    ));
+    let resolution = resolved(&catalog(&reads), "acme/reader:v1.0.0", &RequirementContext::default());
+    assert_eq!(errors(&resolution), [""; 0]);
+    // Each level reads the outputs of the next, and none holds the texts of all levels below it.
+    let compiled = compile(&resolution).expect("compiles");
+    assert_eq!(compiled.len(), resolution.installations.len());
+}
+
+/// A deployment reads its requirement by the requirement's name.
+#[test]
+fn a_requirement_of_a_deployment_has_an_installation_of_its_name() {
+    let app = app("- {name: db, bundle: 'acme/db:v1.0.0'}");
+    let catalog = catalog(&[db(), app]);
+    let text = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n    - {name: app, bundle: acme/app, parameters: {size: s}}\n    - {name: one, bundle: acme/db}\n    - {name: two, bundle: acme/db}\n    - {name: late, bundle: acme/app, parameters: {size: t}}\n";
+    let input = purlin_documents::Input::Text { name: "app.yaml".into(), text: text.into() };
+    let loaded = purlin_documents::load(&[input]);
+    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+    let requires = &loaded.deployment.requires;
+    let context = RequirementContext::default();
+    let resolving = resolve_requirements(requires, &[], Arc::from("dev"), &catalog, &context);
+    let resolution = futures::executor::block_on(resolving).expect("answers");
+    assert_eq!(names(&resolution), ["app/db", "app", "one", "two", "late"]);
+    let compiled = compile(&resolution).expect("compiled");
+    let required_by =
+        |index: usize| compiled[index].required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>();
+    assert_eq!((required_by(0), required_by(2)), (by(&[1, 4]), by(&[])));
+}
+
+/// Those who share an installation keep it when the requirement that it was created for disappears,
+/// whatever its name and place; a child keeps its name with it.
+#[test]
+fn a_shared_installation_keeps_its_name_without_its_first_user() {
+    let net = bundle("net", "1.0.0", "outputs: [{name: id, default: n}]");
+    let db = bundle(
+        "db",
+        "1.0.0",
+        "parameters: [{name: size, type: string, default: small}]\noutputs: [{name: connstr, default: c}]\nrequires: [{name: net, bundle: 'acme/net:v1.0.0'}]",
+    );
+    let catalog = catalog(&[net, db, app("- {name: db, bundle: 'acme/db:v1.0.0'}")]);
+    let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
+    let (a, b, c) = (of("a"), of("b"), of("c"));
+    let first = deployed(&catalog, &[&a, &b], &RequirementContext::default());
+    assert_eq!(names(&first), ["a/db/net", "a/db", "a", "b"]);
+    // The second stays alone, and moves before a third.
+    let second = deployed(&catalog, &[&b], &after(&first));
+    assert_eq!(names(&second), ["a/db/net", "a/db", "b"]);
+    let third = deployed(&catalog, &[&c, &b], &after(&second));
+    assert_eq!(names(&third), ["a/db/net", "a/db", "c", "b"]);
+    // The values are those of the current owner.
+    let compiled = compile(&third).expect("compiled");
+    assert_eq!(compiled[1].required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>(), by(&[2, 3]));
+    // The original requirement comes back, and has the same as before.
+    assert_eq!(names(&deployed(&catalog, &[&b, &a], &after(&third))), ["a/db/net", "a/db", "b", "a"]);
+    // If it comes back with other settings, it keeps the name, and the other one gets the new
+    // installation.
+    let other = "{name: a, bundle: acme/app, parameters: {size: s}, sharing: {mode: none}}";
+    assert_eq!(names(&deployed(&catalog, &[&b, other], &after(&second))), ["a/db/net", "a/db", "b", "a"]);
+    let answers = context_with(&[("a/db.size", "large", true)]);
+    let context = RequirementContext { now: answers.now, ..after(&first) };
+    assert_eq!(errors(&deployed(&catalog, &[&b], &context)), Vec::<&str>::new());
+}
+
+/// The same for a requirement below one that keeps its own name.
+#[test]
+fn shared_installations_below_shared_ones_keep_their_names() {
+    let leaf = bundle("leaf", "1.0.0", "outputs: [{name: v, default: x}]");
+    let middle = bundle("middle", "1.0.0", "requires: [{name: leaf, bundle: acme/leaf}]");
+    let top = "parameters: [{name: size, type: string}]\nrequires: [{name: middle, bundle: acme/middle, sharing: {group: {name: team}}}]";
+    let catalog = catalog(&[leaf, middle, bundle("top", "1.0.0", top)]);
+    let (b, of) = ("{name: b, bundle: acme/middle}", |name: &str| {
+        format!("{{name: {name}, bundle: acme/top, parameters: {{size: s}}}}")
+    });
+    let (f, d) = (of("f"), of("d"));
+    let first = deployed(&catalog, &[b], &RequirementContext::default());
+    let second = deployed(&catalog, &[&f, b], &after(&first));
+    assert_eq!(names(&second), ["b/leaf", "f/middle", "f", "b"]);
+    assert_eq!(
+        names(&deployed(&catalog, &[&d, &f, b], &after(&second))),
+        ["b/leaf", "f/middle", "d", "f", "b"]
+    );
+}
+
+/// A requirement that changes gets a new installation, and an unchanged one keeps the existing one,
+/// whatever its name.
+#[test]
+fn existing_installations_stay_with_equal_requirements() {
+    let db = bundle("db", "1.0.0", DB);
+    let one = |name: &str, size: &str| {
+        bundle(
+            name,
+            "1.0.0",
+            &format!("requires: [{{name: db, bundle: 'acme/db:v1.0.0', parameters: {{size: {size}}}}}]"),
+        )
+    };
+    let before = catalog(&[db.clone(), one("a", "s"), one("b", "s")]);
+    let both = ["{name: a, bundle: acme/a}", "{name: b, bundle: acme/b}"];
+    let first = deployed(&before, &both, &RequirementContext::default());
+    assert_eq!(names(&first), ["a/db", "a", "b"]);
+    let now = catalog(&[db.clone(), one("a", "l"), one("b", "s")]);
+    let second = deployed(&now, &both, &after(&first));
+    assert_eq!(names(&second), ["a/db~2", "a", "a/db", "b"]);
+    // From then on it is settled, and a later change affects the one that was created for it.
+    let third = deployed(&now, &both, &after(&second));
+    assert_eq!(names(&third), ["a/db~2", "a", "a/db", "b"]);
+    let again = catalog(&[db.clone(), one("a", "xl"), one("b", "s")]);
+    assert_eq!(names(&deployed(&again, &both, &after(&third))), ["a/db~2", "a", "a/db", "b"]);
+    // If it requires the same again, it shares it again.
+    assert_eq!(names(&deployed(&before, &both, &after(&third))), ["a/db", "a", "b"]);
+}
+
+/// An installed bundle stays at its version while that fits, and a newer one is offered.
+#[test]
+fn a_new_version_is_offered_and_not_taken() {
+    let version = |version: &str| bundle("db", version, DB);
+    let app = app("- name: db\n  bundle: {reference: 'acme/db', version: '1.x'}");
+    let first = resolved(
+        &catalog(&[version("1.0.0"), app.clone()]),
+        "acme/app:v1.0.0",
+        &RequirementContext::default(),
+    );
+    let newer =
+        catalog(&[version("1.0.0"), version("1.1.0"), version("1.2.0"), version("2.0.0"), app.clone()]);
+    let second = resolved(&newer, "acme/app:v1.0.0", &after(&first));
+    let db = &second.installations[0];
+    assert_eq!((db.reference.to_string(), db.why.clone()), ("acme/db:v1.0.0".to_owned(), Why::Installed));
+    let offer = &second.offers[0];
+    assert_eq!((&*offer.installation, offer.newer.to_string()), ("root/db", "acme/db:v1.2.0".to_owned()));
+    let mut lost: Vec<String> = db.lost.iter().map(|(one, why)| format!("{one} {why:?}")).collect();
+    lost.sort();
+    assert_eq!(lost, ["acme/db:v1.1.0 Lower", "acme/db:v1.2.0 Newer", "acme/db:v2.0.0 OutOfRange"]);
+    // A person who requests it gets it, and it stays.
+    let with = [(Arc::from("db"), Some("acme/db:v1.2.0".parse().expect("a reference")))].into();
+    let context = RequirementContext { now: Choices { with, ..Choices::default() }, ..after(&second) };
+    let third = resolved(&newer, "acme/app:v1.0.0", &context);
+    assert_eq!(
+        (third.installations[0].reference.to_string(), third.offers.len()),
+        ("acme/db:v1.2.0".to_owned(), 0)
+    );
+    // And the next one is offered again.
+    let newest = catalog(&[version("1.2.0"), version("1.3.0"), app.clone()]);
+    assert!(third.choices.is_empty());
+    let again = resolved(&newest, "acme/app:v1.0.0", &after(&third));
+    assert_eq!(
+        (again.installations[0].reference.to_string(), again.offers.len()),
+        ("acme/db:v1.2.0".to_owned(), 1)
+    );
+    // A bundle that disappeared from the catalog, or does not fit any more, is replaced.
+    let gone = catalog(&[version("1.1.0"), app]);
+    let fourth = resolved(&gone, "acme/app:v1.0.0", &after(&first));
+    assert_eq!(
+        (fourth.installations[0].reference.to_string(), fourth.offers.len()),
+        ("acme/db:v1.1.0".to_owned(), 0)
+    );
+}
+
+/// Names of installations are not values: two roots that pass theirs on have two databases.
+#[test]
+fn values_made_from_the_name_of_the_root_differ_between_roots() {
+    let app = app("- {name: db, bundle: 'acme/db:v1.0.0', parameters: {size: '${installation.root.name}'}}");
+    let catalog = catalog(&[db(), app]);
+    let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
+    assert_eq!(
+        names(&deployed(&catalog, &[&of("a"), &of("b")], &RequirementContext::default())),
+        ["a/db", "a", "b/db", "b"]
+    );
+}
+
+/// Requirements of definitions: one installation if all values are known to be the same, and one
+/// for each resource if they may differ. Resources may have the same id and another type.
+#[test]
+fn equal_requirements_of_definitions_share_an_installation() {
+    let catalog = catalog(&[db()]);
+    let requires = |more: &str| format!("requires: [{{name: db, bundle: 'acme/db:v1.0.0'{more}}}]");
+    let (one, each) = (["shared.a/db"], ["shared.a/db", "shared.b/db"]);
+    for (more, expected) in [
+        ("", &one[..]),
+        (", parameters: {size: big}", &one),
+        (", parameters: {size: '${values.size}'}", &one),
+        (", parameters: {size: '${context.env.id}'}", &one),
+        (", parameters: {size: \"${resources['net.default#net'].outputs.size}\"}", &one),
+        (", parameters: {size: \"${resources.net.outputs.size}\"}", &each),
+        (", parameters: {size: \"${resources['net#net'].outputs.size}\"}", &each),
+        (", parameters: {size: '${params.size}'}", &each),
+        (", parameters: {size: '${context.res.id}'}", &each),
+        (", sharing: {mode: none}", &each),
+        (", sharing: {group: {name: '${installation.root.id}'}}", &each),
+    ] {
+        let spec = requires(more);
+        let resources = [("x.default#shared.a", &*spec), ("x.default#shared.b", &*spec)];
+        let resolution = required_by(&catalog, &resources, &RequirementContext::default());
+        assert_eq!((errors(&resolution), names(&resolution)), (vec![], expected.to_vec()), "{more}");
+        let again = required_by(&catalog, &resources, &after(&resolution));
+        assert_eq!(names(&again), expected, "{more}");
+    }
+    let spec = requires(", parameters: {size: '${params.size}'}");
+    let resources = [("x.default#shared.a", &*spec), ("y.default#shared.a", &*spec)];
+    let resolution = required_by(&catalog, &resources, &RequirementContext::default());
+    assert_eq!(names(&resolution), ["shared.a/db", "shared.a/db~2"]);
+    let swapped = required_by(&catalog, &[resources[1], resources[0]], &after(&resolution));
+    let compiled = compile(&swapped).expect("compiles");
+    let requires_it = |name: &str| {
+        let one = compiled.iter().find(|one| one.id.as_str() == name).expect("is there");
+        one.required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>()
+    };
+    let resource = |key: &str| vec![RequiredBy::Resource(purlin_model::Key::parse(key).expect("a key"))];
+    assert_eq!(requires_it("shared.a/db"), resource("x.default#shared.a"), "names stay");
+    assert_eq!(requires_it("shared.a/db~2"), resource("y.default#shared.a"));
+}
+
+/// A definition may refer only to its own requirements, and each requirement must have the outputs
+/// that the definition reads.
+#[test]
+fn outputs_of_requirements_exist_for_definitions() {
+    let catalog = catalog(&[db()]);
+    for (reads, expected) in [
+        ("db.outputs.connstr", vec![]),
+        ("db.outputs.port", vec!["no-bundle"]),
+        ("web.outputs.x", vec!["unknown-requirement"]),
+    ] {
+        let spec = format!(
+            "requires: [{{name: db, bundle: 'acme/db:v1.0.0'}}]\n  inputs: {{values: {{x: '${{bundle.dependencies.{reads}}}'}}}}"
+        );
+        let resolution =
+            required_by(&catalog, &[("x.default#shared.a", &spec)], &RequirementContext::default());
+        assert_eq!(errors(&resolution), expected, "{reads}");
+    }
+}

@@ -1,0 +1,357 @@
+//! Existing installations (SPEC §6, step 2): the rows INST-01 to INST-16, decided by the SPEC if it
+//! departs from the published implementation.
+
+use std::sync::Arc;
+
+use purlin_model::{Existing, Installed, Offered, RequirementContext, Share, Urn, Use, User};
+use purlin_requirements::{CatalogError, Resolution, Why};
+
+use crate::support::{after, bundle, catalog, deployed, errors, tried};
+
+/// An installation of another environment: its namespace, name, bundle, group and outputs.
+fn installation(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -> Existing {
+    let (namespace, name) = id.split_once('/').expect("a namespace");
+    let offers =
+        outputs.iter().map(|name| Offered { name: Arc::from(*name), ..Offered::default() }).collect();
+    let urn = format!("urn:purlin:e/o::of-{}::shared::installation.default::{name}", namespace.len());
+    Existing {
+        urn: Urn::parse(&urn).expect("a URN"),
+        name: name.into(),
+        place: "e of o/a".into(),
+        reference: bundle.parse().expect("a reference"),
+        share: Arc::new(Share::new(namespace.into(), group.map(Arc::from), None, offers)),
+        outputs: Arc::new(outputs.iter().map(|name| Arc::from(*name)).collect()),
+        is_ready: true,
+    }
+}
+
+fn seeing(existing: Vec<Existing>) -> RequirementContext {
+    RequirementContext { existing, ..RequirementContext::default() }
+}
+
+fn bundles() -> Vec<String> {
+    let db = |version| {
+        bundle(
+            "db",
+            version,
+            "parameters: [{name: size, default: 1}]\noutputs: [{name: connstr, default: x}]",
+        )
+    };
+    vec![
+        db("1.0.0"),
+        db("1.2.0"),
+        db("2.0.0"),
+        bundle("other", "1.0.0", "outputs: [{name: connstr, default: x}, {name: port, default: 1}]"),
+    ]
+}
+
+/// The existing installation for the only requirement of a bundle, if one is used.
+fn used(requirement: &str, context: &RequirementContext) -> Option<String> {
+    let resolution = app(requirement, context);
+    assert_eq!(errors(&resolution), Vec::<&str>::new(), "{requirement}");
+    let one = resolution.installations.first().expect("one");
+    let uses = one.uses.as_ref().map(|uses| format!("{}/{}", uses.0.share.namespace, uses.0.name));
+    assert_eq!(uses.is_some(), matches!(one.why, Why::Existing(_) | Why::Named), "{:?}", one.why);
+    uses
+}
+
+/// The resolution of an application in the namespace `dev` that reads `connstr`.
+fn app(requirement: &str, context: &RequirementContext) -> Resolution {
+    tried_app(requirement, context).expect("answers")
+}
+
+fn tried_app(requirement: &str, context: &RequirementContext) -> Result<Resolution, CatalogError> {
+    let mut all = bundles();
+    let spec = format!(
+        "requires:\n- {requirement}\nparameters: [{{name: url, default: ''}}]\ndriver: purlin/echo\ninputs: {{values: {{url: '${{bundle.dependencies.db.outputs.connstr}}'}}}}"
+    );
+    all.push(bundle("app", "1.0.0", &spec));
+    tried(&catalog(&all), "acme/app:v1.0.0", context)
+}
+
+const PLAIN: &str = "{name: db, bundle: acme/db:v1.0.0, sharing: {group: {name: app-db}}}";
+
+#[test]
+fn an_installation_that_fits_is_used() {
+    let one = |id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]| {
+        seeing(vec![installation(id, bundle, group, outputs)])
+    };
+    for (row, context, requirement, expected) in [
+        ("INST-01", one("/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]), PLAIN, Some("/db")),
+        (
+            "INST-01 near",
+            one("dev/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]),
+            PLAIN,
+            Some("dev/db"),
+        ),
+        ("INST-02", one("/db", "acme/db:v1.0.0", Some("app-db"), &[]), PLAIN, None),
+        ("INST-03", one("/db", "acme/db:v1.0.0", Some("other-group"), &["connstr"]), PLAIN, None),
+        ("INST-03 unshared", one("/db", "acme/db:v1.0.0", None, &["connstr"]), PLAIN, None),
+        (
+            "INST-04",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: acme/db:v1.0.0, sharing: {mode: none}}",
+            None,
+        ),
+        (
+            "INST-04 default",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: acme/db:v1.0.0}",
+            Some("/db"),
+        ),
+        ("another namespace", one("qa/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]), PLAIN, None),
+        ("another version", one("/db", "acme/db:v1.2.0", Some("app-db"), &["connstr"]), PLAIN, None),
+        ("another bundle", one("/db", "acme/other:v1.0.0", Some("app-db"), &["connstr"]), PLAIN, None),
+        (
+            "INST-08",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/other:v1.0.0, interface: {document: {outputs: [{name: port}]}}}}",
+            None,
+        ),
+        (
+            "INST-10",
+            one("/db", "acme/elsewhere:v7.0.0", Some(""), &["connstr", "port"]),
+            "{name: db, bundle: {reference: acme/db:v1.0.0, interface: {reference: acme/other:v1.0.0}}}",
+            Some("/db"),
+        ),
+        (
+            "INST-11",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/db:v1.0.0, interface: {reference: acme/nowhere:v1.0.0}}}",
+            None,
+        ),
+        (
+            "INST-13",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/db:v1.0.0, interface: {id: some.where/else}}}",
+            Some("/db"),
+        ),
+        (
+            "INST-16",
+            one("/db", "acme/db:v1.1.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/db:v1.2.0, version: 1.x}}",
+            Some("/db"),
+        ),
+        (
+            "out of range",
+            one("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/db:v1.2.0, version: 1.x}}",
+            None,
+        ),
+        (
+            "any version",
+            one("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: acme/db}",
+            Some("/db"),
+        ),
+    ] {
+        assert_eq!(used(requirement, &context).as_deref(), expected, "{row}");
+    }
+}
+
+/// INST-15. Bundles in folders have no digests, so that only an existing installation can satisfy
+/// the requirement.
+#[test]
+fn a_digest_names_one_content() {
+    let pinned = format!("acme/db@sha256:{}", "a".repeat(64));
+    let requirement = format!("{{name: db, bundle: '{pinned}'}}");
+    let one = |bundle: &str| seeing(vec![installation("/db", bundle, Some(""), &["connstr"])]);
+    assert_eq!(used(&requirement, &one(&pinned)).as_deref(), Some("/db"));
+    let error = tried_app(&requirement, &one("acme/db:v1.0.0")).expect_err("another content");
+    assert!(error.to_string().contains("names a digest"), "{error}");
+}
+
+#[test]
+fn the_nearest_of_the_highest_version_is_used() {
+    let requirement = "{name: db, bundle: {reference: acme/db:v1.0.0, version: '>=1'}}";
+    let mut all = vec![
+        installation("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
+        installation("dev/old", "acme/db:v1.0.0", Some(""), &["connstr"]),
+        installation("dev/new", "acme/db:v1.2.0", Some(""), &["connstr"]),
+    ];
+    assert_eq!(used(requirement, &seeing(all.clone())).as_deref(), Some("dev/new"));
+    let resolution = app(requirement, &seeing(all.clone()));
+    let over: Vec<(&str, &str)> =
+        resolution.installations[0].rejected.iter().map(|(id, why)| (&**id, why.code())).collect();
+    assert_eq!(over, [("dev/old", "farther"), ("/db", "farther")]);
+    for one in &mut all[1..] {
+        one.is_ready = false;
+    }
+    assert_eq!(used(requirement, &seeing(all)).as_deref(), Some("/db"));
+}
+
+#[test]
+fn an_interface_that_was_changed_on_the_disk_is_not_relied_on() {
+    let mut one = installation("/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
+    Arc::make_mut(&mut one.share).offers[0].name = "other".into();
+    assert_eq!(used(PLAIN, &seeing(vec![one])), None);
+}
+
+#[test]
+fn users_keep_their_installation_and_owners_keep_theirs() {
+    let requirement = "{name: db, bundle: {reference: acme/db:v1.0.0, version: '>=1'}}";
+    let first = installation("dev/a", "acme/db:v1.0.0", Some(""), &["connstr"]);
+    let better = installation("dev/b", "acme/db:v1.2.0", Some(""), &["connstr"]);
+    let before = app(requirement, &seeing(vec![first.clone()]));
+    // Even if it is now shared with another group, and not ready.
+    let mut moved = first.clone();
+    moved.is_ready = false;
+    Arc::make_mut(&mut moved.share).group = Some("others".into());
+    let again = RequirementContext { existing: vec![better.clone(), moved], ..after(&before) };
+    assert_eq!(used(requirement, &again).as_deref(), Some("dev/a"));
+    // Until a person revokes it.
+    let mut taken_back = again.clone();
+    taken_back.now.with.insert("db".into(), None);
+    assert_eq!(used(requirement, &taken_back).as_deref(), Some("dev/b"));
+    // A missing one is searched again.
+    assert_eq!(
+        used(requirement, &RequirementContext { existing: vec![better.clone()], ..after(&before) })
+            .as_deref(),
+        Some("dev/b")
+    );
+    // Its own installation stays, unless it failed.
+    let own = app(requirement, &RequirementContext::default());
+    let context = RequirementContext { existing: vec![better.clone()], ..after(&own) };
+    assert_eq!(used(requirement, &context), None);
+    let made = [(Arc::from("root/db"), None)].into();
+    let forgotten = RequirementContext { recorded: Some(made), installed: None, ..context.clone() };
+    assert_eq!(
+        used(requirement, &forgotten),
+        None,
+        "what is recorded is its own, whatever the last run was about"
+    );
+    assert_eq!(
+        used(requirement, &RequirementContext { recorded: Some(Default::default()), ..context }).as_deref(),
+        Some("dev/b")
+    );
+}
+
+/// An interrupted run created a dependency of `root/db`, but not `root/db`. If others use the
+/// dependency, another environment's installation in the place of `root/db` would require its
+/// deletion.
+#[test]
+fn an_installation_whose_dependencies_others_use_is_created() {
+    let other = installation("dev/other", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
+    for (dependency, expected) in [
+        ("root/db/disk", None),
+        ("root/db/disk/volume", None),
+        ("root/db", Some("dev/other")),
+        ("root/db2/disk", Some("dev/other")),
+        ("root", Some("dev/other")),
+        ("other/db/disk", Some("dev/other")),
+    ] {
+        let mut context = seeing(vec![other.clone()]);
+        let needs = Use {
+            installation: Urn::parse("urn:purlin:e/o::a::shared::installation.default::x").expect("a URN"),
+            by_hand: false,
+            version: None,
+            outputs: Vec::new(),
+        };
+        let urn = Urn::parse("urn:purlin:e/o::b::shared::installation.default::x").expect("a URN");
+        context.users.insert(dependency.into(), vec![User { urn, needs }]);
+        assert_eq!(used(PLAIN, &context).as_deref(), expected, "others use `{dependency}`");
+        // What was handed over stays in any case.
+        context.handed_over.insert(dependency.into());
+        assert_eq!(used(PLAIN, &context).as_deref(), Some("dev/other"), "`{dependency}` was handed over");
+        context.handed_over.clear();
+        // A use that was recorded stays.
+        let mut uses = after(&app(PLAIN, &seeing(vec![other.clone()])));
+        (uses.existing, uses.users) = (context.existing.clone(), context.users.clone());
+        assert_eq!(used(PLAIN, &uses).as_deref(), Some("dev/other"), "others use `{dependency}`");
+        if expected.is_some() {
+            continue;
+        }
+        // The requirement of a resource whose id looks like a dependency.
+        context.installed = Some(vec![Installed {
+            name: dependency.into(),
+            made_for: format!("config-map.default#{dependency}").into(),
+            reference: "acme/db:v1.0.0".parse().expect("a reference"),
+            identity: None,
+            uses: None,
+        }]);
+        assert_eq!(used(PLAIN, &context).as_deref(), Some("dev/other"), "a resource requires `{dependency}`");
+    }
+}
+
+#[test]
+fn a_person_may_name_an_installation() {
+    let with = |choice: &str, existing| {
+        let mut context = seeing(existing);
+        context.now.with.insert("db".into(), Some(choice.parse().expect("a choice")));
+        context
+    };
+    let other = || installation("/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
+    assert_eq!(used(PLAIN, &with("/shared", vec![other()])).as_deref(), Some("/shared"));
+    let near = || installation("dev/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
+    let named = app(PLAIN, &with("dev/shared", vec![near()]));
+    assert_eq!(errors(&named), Vec::<&str>::new());
+    // It is remembered, and reported when it is gone.
+    let again = RequirementContext { existing: vec![near()], ..after(&named) };
+    assert_eq!(used(PLAIN, &again).as_deref(), Some("dev/shared"));
+    // If two have the same name, one must be named by its URN.
+    let mut twin = near();
+    twin.urn = Urn::parse("urn:purlin:e/o::twin::shared::installation.default::shared").expect("a URN");
+    let urn = twin.urn.to_string();
+    assert_eq!(errors(&app(PLAIN, &with("dev/shared", vec![near(), twin.clone()]))), ["no-installation"]);
+    let by_urn = app(PLAIN, &with(&urn, vec![near(), twin]));
+    let uses = by_urn.installations[0].uses.as_ref().map(|uses| uses.0.urn.to_string());
+    assert_eq!((errors(&by_urn), uses), (Vec::new(), Some(urn)));
+    for (choice, existing, code) in [
+        ("/nowhere", vec![other()], "no-installation"),
+        ("/shared", vec![installation("/shared", "acme/db:v1.0.0", None, &["connstr"])], "no-installation"),
+        ("/shared", vec![installation("/shared", "acme/db:v1.0.0", Some(""), &["port"])], "no-installation"),
+        ("qa/shared", vec![installation("qa/shared", "acme/db:v1.0.0", Some(""), &["connstr"])], "no-bundle"),
+    ] {
+        assert_eq!(errors(&app(PLAIN, &with(choice, existing))), [code], "{choice}");
+    }
+}
+
+#[test]
+fn requested_bundles_are_always_installed() {
+    let all = catalog(&bundles());
+    let one = installation("dev/db", "acme/db:v1.0.0", Some(""), &["connstr"]);
+    let requirement = "{name: mine, bundle: acme/db:v1.0.0}";
+    let uses = |context: &RequirementContext| {
+        deployed(&all, &[requirement], context).installations[0].uses.is_some()
+    };
+    let mut context = seeing(vec![one]);
+    assert!(uses(&context));
+    context.now.makes = true;
+    assert!(!uses(&context));
+}
+
+#[test]
+fn users_limit_the_versions_that_the_owner_may_take() {
+    let all = catalog(&bundles());
+    let requirement = |reference: &str, version: &str| {
+        format!("{{name: db, bundle: {{reference: {reference}, version: '{version}'}}}}")
+    };
+    let deploy = |requirement: &str, context: &RequirementContext| deployed(&all, &[requirement], context);
+    let needs = |version: &str, outputs: &[&str]| User {
+        urn: Urn::parse("urn:purlin:e/o::b::shared::installation.default::db").expect("a URN"),
+        needs: Use {
+            installation: Urn::parse("urn:purlin:e/o::a::shared::installation.default::db").expect("a URN"),
+            by_hand: false,
+            version: Some(version.into()),
+            outputs: outputs.iter().map(|name| Arc::from(*name)).collect(),
+        },
+    };
+    let before = deploy(&requirement("acme/db:v1.0.0", "1.0.x"), &RequirementContext::default());
+    assert_eq!(before.installations[0].reference.to_string(), "acme/db:v1.0.0");
+    let used_by = |version: &str, outputs: &[&str]| {
+        let mut context = after(&before);
+        context.users.insert("db".into(), vec![needs(version, outputs)]);
+        context
+    };
+    // A newer one is offered if all its users accept it.
+    let wider = requirement("acme/db:v1.0.0", "1.x");
+    let offered = |context: &RequirementContext| deploy(&wider, context).offers.len();
+    assert_eq!((offered(&used_by("1.x", &["connstr"])), offered(&used_by("1.0.x", &["connstr"]))), (1, 0));
+    // One that they do not accept is rejected.
+    let newer = requirement("acme/db:v2.0.0", "2.x");
+    let refused = deploy(&newer, &used_by("1.x", &["connstr"]));
+    assert_eq!(errors(&refused), ["breaks-user"]);
+    assert!(refused.diagnostics[0].message.contains("o::b::shared"), "{:?}", refused.diagnostics);
+    assert_eq!(errors(&deploy(&newer, &used_by(">=1", &["connstr", "more"]))), ["breaks-user"]);
+    assert_eq!(errors(&deploy(&newer, &used_by(">=1", &["connstr"]))), Vec::<&str>::new());
+}
