@@ -31,7 +31,7 @@ pub(crate) fn failure_of_documents(names: &[(Role, Misnamed)]) -> Failure {
 pub(crate) fn failure_of_records(error: purlin_host::Error) -> Failure {
     match error {
         purlin_host::Error::Engine(engine::Error::Names(names)) => {
-            failure_in(&names, "the state", "`purlin state list` lists the resources")
+            failure_in(&names, "the state", LIST_OF_RESOURCES)
         }
         error => Failure::without_sources(error),
     }

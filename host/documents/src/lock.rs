@@ -28,7 +28,7 @@ use crate::yaml::{Entry, Node};
 pub const LOCK_FILE: &str = "purlin.lock";
 
 /// The help for a damaged file.
-pub(crate) const ANEW: &str = "remove the file; `purlin driver approve` then writes a new one";
+pub(crate) const NEW_LOCK: &str = "remove the file; `purlin driver approve` then writes a new one";
 
 /// Reads the approvals. The lock is faulty if anything about it was reported.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Lock {
@@ -68,7 +68,7 @@ fn pins(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Vec<Pin> {
             let fault = purlin_model::Diagnostic::error("duplicate-document", message)
                 .at(&pin.location)
                 .related(&first.location, "first given here")
-                .help(ANEW);
+                .help(NEW_LOCK);
             reader.report(fault);
         }
         pins.push(pin);
@@ -97,7 +97,7 @@ fn version(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<semver::Version> 
         Ok(version) => Some(version),
         Err(error) => {
             let fault = bad_version(reader, node, text, &error);
-            reader.report(fault.help(ANEW));
+            reader.report(fault.help(NEW_LOCK));
             None
         }
     }
@@ -108,7 +108,7 @@ fn digest(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Digest> {
     let digest = text.starts_with("sha256:").then(|| Digest::parse(text)).flatten();
     if digest.is_none() {
         let message = format!("`{text}` is not a digest: `sha256:` and 64 lower-case hex digits");
-        reader.wrong_value(&node.span, message, ANEW);
+        reader.wrong_value(&node.span, message, NEW_LOCK);
     }
     digest
 }

@@ -73,7 +73,7 @@ fn read(name: &Arc<str>, text: &str) -> (Option<Lock>, Vec<Diagnostic>) {
             several => format!("the lock contains {several} documents, but only one is allowed"),
         };
         let fault = Diagnostic::error("not-a-lock", message).at(&Location::new(name.clone(), 1, 1));
-        faults.push(fault.help(lock::ANEW));
+        faults.push(fault.help(lock::NEW_LOCK));
         whole = false;
     }
     (locks.pop().filter(|_| whole), faults)
