@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use purlin_component::WIT;
-use wit_bindgen_core::Files;
+use wit_bindgen_core::{Files, WorldGenerator as _};
 use wit_parser::{Resolve, SizeAlign, SourceMap, Type, TypeDefKind, WorldId};
 
 fn contract() -> (Resolve, WorldId) {
@@ -52,6 +52,23 @@ fn the_bindings_for_c_are_those_of_the_contract() {
     for (name, text) in files.iter() {
         keeps(&format!("sdk/c/{name}"), std::str::from_utf8(text).expect("a text"));
     }
+}
+
+/// They are in the repository so that drivers, and the projects of their authors, compile without a generator.
+#[test]
+fn the_bindings_for_rust_are_those_of_the_contract() {
+    let (mut resolve, world) = contract();
+    let mut files = Files::default();
+    let options = wit_bindgen_rust::Opts {
+        format: true,
+        pub_export_macro: true,
+        export_macro_name: Some("export_lifecycle".to_owned()),
+        default_bindings_module: Some("purlin_sdk::bindings".to_owned()),
+        ..Default::default()
+    };
+    options.build().generate(&mut resolve, world, &mut files).expect("bindings");
+    let [(_, text)] = files.iter().collect::<Vec<_>>()[..] else { panic!("not one file") };
+    keeps("sdk/rust/src/bindings.rs", std::str::from_utf8(text).expect("a text"));
 }
 
 #[test]

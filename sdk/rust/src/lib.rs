@@ -4,7 +4,11 @@
 #[cfg(test)]
 extern crate self as purlin_sdk;
 
+/// The contract in `wit/`, in Rust, as wit-bindgen generates it. The rest of the crate makes it convenient.
+/// A test of `purlin-component` compares it with the contract, and updates it with `PURLIN_BLESS=1`.
 #[doc(hidden)]
+#[rustfmt::skip]
+#[allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all, clippy::restriction)]
 pub mod bindings;
 pub mod described;
 mod driver;

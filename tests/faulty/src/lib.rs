@@ -13,30 +13,28 @@
     reason = "bad manners are its trade"
 )]
 
-mod bindings {
-    //! The contract in `wit/`, in Rust. Generated.
-    #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
-    wit_bindgen::generate!({ path: "../../wit", world: "driver" });
-    use super::Faulty;
-    export!(Faulty);
-}
-
 mod announce;
 mod store;
 
-use bindings::exports::purlin::driver::lifecycle::{
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements, Inputs,
     Manifest, NameRequest, Observed, ReadRequest, RequestedCapability, State, TypeSchema,
 };
-use bindings::purlin::driver::types::InvalidInput;
-use bindings::purlin::driver::{log, operation};
+use purlin_sdk::bindings::purlin::driver::types::InvalidInput;
+use purlin_sdk::bindings::purlin::driver::{log, operation};
 use serde_json::{Map, Value, json};
 
 struct Faulty;
 
+purlin_sdk::bindings::export_lifecycle!(Faulty with_types_in purlin_sdk::bindings);
+
 /// Precedes the name of the rule, and is as long as both together.
 #[used]
 static FAULT: [u8; 64] = *b"purlin-faulty breaks:none                                       ";
+
+/// In place of a rule: a failed `create` leaves an object, and reports that its outcome is unknown, which the
+/// contract permits.
+const UNDECIDED: &str = "undecided";
 
 /// Whether this component breaks that rule.
 fn fault(rule: &str) -> bool {
@@ -245,6 +243,10 @@ impl Guest for Faulty {
         if !object(&request.inputs.values).contains_key("text") || !store::fits(&wanted.title) {
             if fault("create.clean") {
                 store::write(&wanted)?;
+            }
+            if fault(UNDECIDED) && store::fits(&wanted.title) {
+                store::write(&wanted)?;
+                return Err(Failure::Undecided("the answer was lost".into()));
             }
             return Err(Failure::InvalidInputs(vec![invalid("/values", "is not what `check` returned")]));
         }

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 
 use crate::Wanted;
-use crate::bindings::exports::purlin::driver::lifecycle::Failure;
-use crate::bindings::purlin::driver::types::Denial;
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Failure;
+use purlin_sdk::bindings::purlin::driver::types::Denial;
 
 pub(crate) const FOLDER: &str = "/things";
 

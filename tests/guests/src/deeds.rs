@@ -3,12 +3,12 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use crate::bindings::purlin::driver::types::{
+use crate::{http, net};
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
+use purlin_sdk::bindings::purlin::driver::types::{
     Call, Denial, Inputs, InvalidInput, ManifestFile, Partial, Retry,
 };
-use crate::bindings::purlin::driver::{log, metrics, operation};
-use crate::{http, net};
+use purlin_sdk::bindings::purlin::driver::{log, metrics, operation};
 use serde_json::{Value, json};
 
 /// Colours, a link, the clipboard, a title, a bell, overwriting, other directions, nothing at all.

@@ -11,26 +11,20 @@
     reason = "bad manners are its trade"
 )]
 
-mod bindings {
-    //! The contract in `wit/`, in Rust. Generated.
-    #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
-    wit_bindgen::generate!({ path: "../../wit", world: "driver" });
-    use super::Adversary;
-    export!(Adversary);
-}
-
 mod deeds;
 mod http;
 mod net;
 mod vault;
 
-use bindings::exports::purlin::driver::lifecycle::{
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements,
     Manifest, NameRequest, Observed, ReadRequest, RequestedCapability, State, TypeSchema,
 };
 use serde_json::Value;
 
 struct Adversary;
+
+purlin_sdk::bindings::export_lifecycle!(Adversary with_types_in purlin_sdk::bindings);
 
 impl Guest for Adversary {
     fn describe() -> Manifest {

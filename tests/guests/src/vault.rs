@@ -1,8 +1,8 @@
 //! A store of secrets: `read` of a resource of type `secret`. Its secrets contain the request, so
 //! that tests know them; some names cause bad behaviour.
 
-use crate::bindings::exports::purlin::driver::lifecycle::{Failure, Observed, ReadRequest, State};
-use crate::bindings::purlin::driver::log;
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, Observed, ReadRequest, State};
+use purlin_sdk::bindings::purlin::driver::log;
 use serde_json::{Value, json};
 
 pub(crate) fn look_up(request: &ReadRequest) -> Result<Option<Observed>, Failure> {

@@ -10,26 +10,20 @@
     reason = "it attacks the host"
 )]
 
-mod bindings {
-    //! The contract in `wit/`, in Rust. Generated.
-    #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
-    wit_bindgen::generate!({ path: "../../wit", world: "driver" });
-    use super::Hostile;
-    export!(Hostile);
-}
-
 mod attacks;
 mod encodings;
 
 use attacks::Attack;
-use bindings::exports::purlin::driver::lifecycle::{
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements, Inputs,
     InvalidInput, Manifest, NameRequest, Observed, ReadRequest, State, TypeSchema,
 };
-use bindings::purlin::driver::types::Partial;
+use purlin_sdk::bindings::purlin::driver::types::Partial;
 use serde_json::{Value, json};
 
 struct Hostile;
+
+purlin_sdk::bindings::export_lifecycle!(Hostile with_types_in purlin_sdk::bindings);
 
 impl Guest for Hostile {
     fn describe() -> Manifest {

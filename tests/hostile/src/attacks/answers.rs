@@ -1,9 +1,9 @@
 //! Answers that are too large, too deep, or false.
 
 use super::{Attack, failed, state};
-use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use crate::bindings::purlin::driver::operation;
-use crate::bindings::purlin::driver::types::{Call, Denial, InvalidInput, ManifestFile, Partial, Retry};
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
+use purlin_sdk::bindings::purlin::driver::operation;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Denial, InvalidInput, ManifestFile, Partial, Retry};
 use serde_json::json;
 
 pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result<State, Failure>> {

@@ -1,8 +1,8 @@
 //! The host's services for a command-line program.
 
 use super::{Attack, state};
-use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use crate::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
+use purlin_sdk::bindings::purlin::driver::types::Call;
 use serde_json::json;
 use std::io::Read as _;
 use wasip2::cli::stdout::get_stdout;

@@ -1,9 +1,9 @@
 //! More memory and stack than allowed.
 
 use super::{Attack, state};
-use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use crate::bindings::purlin::driver::types::Call;
 use core::arch::wasm32::memory_grow;
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
+use purlin_sdk::bindings::purlin::driver::types::Call;
 use serde_json::json;
 
 pub(super) fn perform(_: &Attack, name: &str, _: &Call) -> Option<Result<State, Failure>> {

@@ -10,8 +10,8 @@ mod requests;
 mod text;
 mod time;
 
-use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use crate::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
+use purlin_sdk::bindings::purlin::driver::types::Call;
 use serde_json::{Value, json};
 
 /// The attack to carry out.

@@ -1,10 +1,10 @@
 //! Text in every channel: secrets, terminal commands, floods.
 
 use super::{Attack, state};
-use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use crate::bindings::purlin::driver::types::Call;
-use crate::bindings::purlin::driver::{log, metrics, operation};
 use crate::encodings::encoded;
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
+use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::{log, metrics, operation};
 use serde_json::json;
 use std::io::Write as _;
 

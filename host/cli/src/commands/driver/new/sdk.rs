@@ -72,7 +72,6 @@ pub(super) fn rust() -> Files {
     files.extend(inside("purlin", RUST));
     files.extend(inside("purlin/derive", RUST_DERIVE));
     files.extend(inside("purlin/http", HTTP));
-    files.extend(wit("purlin/wit"));
     files
 }
 
