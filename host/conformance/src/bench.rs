@@ -80,7 +80,7 @@ pub(crate) struct Bench {
     pub(crate) alive: Vec<Made>,
     pub(crate) left: Vec<Left>,
     pub(crate) cleared: Vec<String>,
-    /// Creates without an answer: their outcome is still unknown.
+    /// Creates without an answer, or with `undecided`: their outcome is still unknown.
     lost: Vec<(String, Inputs)>,
     last: Option<(Json, Json)>,
     run: u64,
@@ -248,7 +248,12 @@ impl Bench {
         {
             self.alive.push(Made { state, inputs: inputs.clone() });
         }
-        if done.answer.as_ref().is_err_and(is_broken) && !looks_itself {
+        let is_unknown = match &done.answer {
+            Err(CallError::Failure(failure)) => matches!(failure, Failure::Undecided(_)),
+            Err(error) => is_broken(error),
+            Ok(_) => false,
+        };
+        if is_unknown && !looks_itself {
             self.lost.push((name.to_owned(), inputs.clone()));
         }
         done
@@ -345,7 +350,7 @@ impl Bench {
                     Err(_) => {}
                 }
             }
-            let why = "`create` was not answered, and `read` does not show its outcome".to_owned();
+            let why = "the outcome of `create` is unknown, and `read` does not show it".to_owned();
             let left = Left { case: test_case.name.clone(), id: hidden(test_case, name), why };
             if !self.left.contains(&left) {
                 self.left.push(left);

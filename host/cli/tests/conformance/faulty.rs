@@ -89,6 +89,14 @@ fn an_honest_driver_keeps_every_rule() {
     assert_eq!(rules(&report, "ok"), every_rule(), "{report:#}");
 }
 
+/// The contract permits a `create` that fails with `undecided` to leave an object. The examination deletes it.
+#[test]
+fn an_undecided_create_may_leave_an_object() {
+    let (status, report) = examined("undecided", &["--rule", "create.clean"]);
+    assert_eq!((status, rules(&report, "ok")), (0, vec!["create.clean".to_owned()]), "{report:#}");
+    assert_eq!(report["left"], serde_json::json!([]), "{report:#}");
+}
+
 #[test]
 fn each_rule_has_a_driver_that_breaks_only_it() {
     let rules = every_rule();

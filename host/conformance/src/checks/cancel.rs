@@ -21,7 +21,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
         Ok(_) => {}
         Err(CallError::Failure(_)) => {
             if bench.driver.manifest().implements.read {
-                super::clean::nothing(bench, test_case, life).await;
+                super::clean::leaves_nothing(bench, test_case, life, &done.answer).await;
             }
         }
         Err(CallError::TimeLimit { .. }) => {
