@@ -29,6 +29,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         if std::env::var_os("CI").is_some() && std::env::var_os(SEED).is_none_or(|seed| seed.is_empty()) {
             nextest.env(SEED, "1");
         }
+        // Each test that starts its own server takes seconds of the processor.
+        #[cfg(unix)]
+        let servers = purlin_systems::pool::Pool::start();
+        #[cfg(unix)]
+        nextest.env(purlin_systems::pool::VARIABLE, servers.socket());
         step("tests", || step::run(&mut nextest))?;
     } else {
         eprintln!("    cargo-nextest is not installed; `cargo test` takes longer");

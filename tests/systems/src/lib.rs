@@ -13,6 +13,7 @@ pub mod interrupt;
 pub mod kubernetes;
 pub mod moto;
 pub mod platform;
+pub mod pool;
 pub mod postgres;
 pub mod powerdns;
 pub mod redis;

@@ -1,64 +1,58 @@
 //! Moto, a server compatible with AWS, and boto3 to check its contents. Moto checks the signature
 //! of every request with AWS's own library, and whether the keys permit it.
 
+mod server;
 pub mod stumble;
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::server::{Server, free_port, guarded, listens};
-use crate::tools;
+use crate::pool::{self, Lease, Lendable as _};
 
-/// Requests that need no signature, just enough to create the first user and its key.
-const UNSIGNED: &str = "3";
+pub(crate) use server::MotoServer;
 
-/// The server, with one user who has all rights.
+/// The server, with one user who has all rights, for one test.
 #[derive(Debug)]
 pub struct Moto {
     port: u16,
     /// Id and secret of the user's key.
     pub key: (String, String),
-    referee: Mutex<Referee>,
-    _server: Server,
+    source: Mutex<Source>,
 }
 
+/// Where the server is from. It ends with this, or goes back.
 #[derive(Debug)]
-struct Referee {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+enum Source {
+    Own(MotoServer),
+    Lent(Lease),
 }
 
 impl Moto {
     /// A server, or none and a message about the missing program.
     pub fn start() -> Option<Self> {
-        let program = tools::need("moto_server")?;
-        let python = tools::need("python3")?;
-        let port = free_port();
-        let mut command = guarded(program, None);
-        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
-        command.env("INITIAL_NO_AUTH_ACTION_COUNT", UNSIGNED).env("MOTO_IAM_LOAD_MANAGED_POLICIES", "true");
-        let folder = tempfile::tempdir().expect("a folder");
-        let server = Server::start(command, folder, || listens(port));
-        let referee = |id: &str, secret: &str| Referee::start(&python, port, id, secret);
-        let mut first = referee("nobody", "nothing");
-        let document = json!({
-            "Version": "2012-10-17",
-            "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}],
-        });
-        let policy =
-            json!({"UserName": "tester", "PolicyName": "all", "PolicyDocument": document.to_string()});
-        first.ask("iam", "create_user", &json!({"UserName": "tester"})).expect("a user");
-        first.ask("iam", "put_user_policy", &policy).expect("a policy");
-        let made = first.ask("iam", "create_access_key", &json!({"UserName": "tester"})).expect("a key");
-        let text = |name| made["AccessKey"][name].as_str().expect("a text").to_owned();
-        let key = (text("AccessKeyId"), text("SecretAccessKey"));
-        let referee = Mutex::new(referee(&key.0, &key.1));
-        Some(Self { port, key, referee, _server: server })
+        if let Some(pool) = pool::of_this_run() {
+            return Self::lent(&pool);
+        }
+        let own = MotoServer::start()?;
+        Some(Self::new(&own.describe(), Source::Own(own)))
+    }
+
+    /// A server of the pool with this socket, or none and a message about the missing program.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn lent(pool: &Path) -> Option<Self> {
+        server::programs()?;
+        let (lease, description) = Lease::take::<MotoServer>(pool)?;
+        Some(Self::new(&description, Source::Lent(lease)))
+    }
+
+    fn new(description: &Value, source: Source) -> Self {
+        let key = (pool::text(&description["id"]), pool::text(&description["secret"]));
+        Self { port: pool::port(&description["port"]), key, source: Mutex::new(source) }
     }
 
     /// The port that it listens on.
@@ -81,7 +75,12 @@ impl Moto {
     /// # Errors
     /// The code.
     pub fn try_ask(&self, service: &str, call: &str, arguments: Value) -> Result<Value, String> {
-        self.referee.lock().unwrap_or_else(PoisonError::into_inner).ask(service, call, &arguments)
+        let question = server::question(service, call, &arguments, &self.key);
+        let answer = match &mut *self.source.lock().unwrap_or_else(PoisonError::into_inner) {
+            Source::Own(server) => server.ask(&question),
+            Source::Lent(lease) => lease.ask(&question),
+        };
+        server::result(&answer)
     }
 
     /// Names of all buckets.
@@ -128,38 +127,6 @@ impl Moto {
             ("secrets/id", &self.key.0),
             ("secrets/key", &self.key.1),
         ])
-    }
-}
-
-impl Referee {
-    fn start(python: &std::path::Path, port: u16, id: &str, secret: &str) -> Self {
-        let mut child = Command::new(python)
-            .args(["-c", include_str!("referee.py"), &format!("http://127.0.0.1:{port}"), id, secret])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("python runs");
-        let stdin = child.stdin.take().expect("a pipe");
-        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        Self { child, stdin, stdout }
-    }
-
-    fn ask(&mut self, service: &str, call: &str, arguments: &Value) -> Result<Value, String> {
-        writeln!(self.stdin, "{}", json!([service, call, arguments])).expect("the referee listens");
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).expect("the referee answers");
-        let mut answer: Value = serde_json::from_str(&line).expect("JSON");
-        match answer.get("error").and_then(Value::as_str) {
-            Some(error) => Err(error.to_owned()),
-            None => Ok(answer["ok"].take()),
-        }
-    }
-}
-
-impl Drop for Referee {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,4 +1,4 @@
-# Asks AWS's API through boto3, on behalf of a test: a line of JSON in, a line of JSON out.
+# Asks AWS's API through boto3, on behalf of tests: a line of JSON in, a line of JSON out.
 import base64
 import datetime
 import json
@@ -8,11 +8,17 @@ import boto3
 import botocore.config
 import botocore.exceptions
 
-url, key, secret = sys.argv[1:]
+(url,) = sys.argv[1:]
+# Of one key; each test has its own.
 clients = {}
+owner = None
 
 
-def client(service):
+def client(service, key, secret):
+    global owner
+    if owner != (key, secret):
+        owner = (key, secret)
+        clients.clear()
     if service not in clients:
         clients[service] = boto3.client(
             service,
@@ -39,9 +45,9 @@ def plain(value):
 
 
 for line in sys.stdin:
-    service, call, arguments = json.loads(line)
+    service, call, arguments, key, secret = json.loads(line)
     try:
-        answer = getattr(client(service), call)(**arguments)
+        answer = getattr(client(service, key, secret), call)(**arguments)
         answer.pop("ResponseMetadata", None)
         result = {"ok": answer}
     except botocore.exceptions.ClientError as error:

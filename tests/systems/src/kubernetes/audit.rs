@@ -1,5 +1,9 @@
 //! The requests of the users of tests, from the audit log of the API server.
 
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::Kubernetes;
@@ -41,11 +45,25 @@ impl Kubernetes {
     }
 
     fn all_requests(&self) -> Vec<Request> {
-        let log = std::fs::read(self.api.folder().join("audit.log")).unwrap_or_default();
+        let log = rest(&self.audit, self.before).unwrap_or_default();
         let log = String::from_utf8_lossy(&log).into_owned();
         // A line that is being written is not valid JSON yet.
         log.lines().filter_map(|line| serde_json::from_str(line).ok()).map(|event| read(&event)).collect()
     }
+}
+
+/// The length of a log, in bytes.
+pub(super) fn length(log: &Path) -> u64 {
+    // The API server creates it with the first request.
+    log.metadata().map_or(0, |metadata| metadata.len())
+}
+
+/// The part of a log that follows the first bytes.
+fn rest(log: &Path, before: u64) -> io::Result<Vec<u8>> {
+    let (mut log, mut rest) = (File::open(log)?, Vec::new());
+    log.seek(SeekFrom::Start(before))?;
+    log.read_to_end(&mut rest)?;
+    Ok(rest)
 }
 
 fn read(event: &Value) -> Request {

@@ -34,24 +34,38 @@ impl Door {
 
     fn send(self, method: &str, path: &str, kind: &str, body: &Value) -> io::Result<(u16, Value)> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let mut stream = self.request(method, path, kind, &body)?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        Ok((status, serde_json::from_str(body).unwrap_or_default()))
+        answer(self.request(method, path, kind, &body)?)
     }
 
     fn request(self, method: &str, path: &str, kind: &str, body: &str) -> io::Result<TcpStream> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-        // HTTP/1.0 has no chunks: the answer ends with the connection.
-        let request = format!(
-            "{method} {path} HTTP/1.0\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-type: {kind}\r\n\
-             content-length: {}\r\n\r\n{body}",
-            self.token,
-            body.len()
-        );
-        stream.write_all(request.as_bytes())?;
-        Ok(stream)
+        let headers = format!("authorization: Bearer {}\r\ncontent-type: {kind}\r\n", self.token);
+        request(self.port, method, path, &headers, body)
     }
+}
+
+/// Sends a request to a server on loopback.
+pub(super) fn request(
+    port: u16,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    // HTTP/1.0 has no chunks: the answer ends with the connection.
+    let request = format!(
+        "{method} {path} HTTP/1.0\r\nhost: localhost\r\n{headers}content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes())?;
+    Ok(stream)
+}
+
+/// The status and the JSON of an answer.
+pub(super) fn answer(mut stream: TcpStream) -> io::Result<(u16, Value)> {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    Ok((status, serde_json::from_str(body).unwrap_or_default()))
 }

@@ -3,25 +3,32 @@
 //! log.
 //!
 //! There are no nodes and no scheduler. `kubelet.rs` decides the outcome of pods.
+//!
+//! [`Kubernetes`] is what a test uses. Its cluster is the test's own, or one that a pool lends and that
+//! `reset.rs` cleans for the next test.
 
 mod audit;
 mod client;
 mod kubelet;
 mod objects;
+mod reset;
 mod start;
+mod store;
 mod webhook;
 
 use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::certificates::Authority;
-use crate::server::Server;
+use serde_json::Value;
+
+use crate::pool::{self, Lease, Lendable as _};
 
 pub use audit::Request;
+pub(crate) use start::Cluster;
 pub use webhook::Webhook;
 
 use client::Door;
-use kubelet::Kubelet;
 
 /// The token of a user who may do everything.
 pub const TOKEN: &str = "token-of-an-administrator";
@@ -33,23 +40,59 @@ const TESTER: &str = "token-of-the-tests";
 /// How long a test waits for the cluster.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// A running cluster. It ends with the test.
+/// A running cluster, for one test.
 #[derive(Debug)]
 pub struct Kubernetes {
-    // Fields are dropped in this order: clients before their servers.
-    _kubelet: Kubelet,
-    _manager: Server,
-    api: Server,
-    _proxy: Server,
-    _etcd: Server,
     port: u16,
     door: Door,
-    authority: Authority,
-    /// How many lines of the audit log [`Kubernetes::requests`] has returned.
+    authority: String,
+    audit: PathBuf,
+    /// The part of the audit log that others have caused, in bytes.
+    before: u64,
+    /// How many requests [`Kubernetes::requests`] has returned.
     returned: Cell<usize>,
+    /// One of these is there, and ends with the test.
+    _own: Option<Cluster>,
+    _lease: Option<Lease>,
 }
 
 impl Kubernetes {
+    /// An empty cluster; none and a message if a program is not installed.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn start() -> Option<Self> {
+        if let Some(pool) = pool::of_this_run() {
+            return Self::lent(&pool);
+        }
+        let own = Cluster::launch()?;
+        Some(Self::new(&own.describe(), Some(own), None))
+    }
+
+    /// An empty cluster of the pool with this socket; none and a message if a program is not installed.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn lent(pool: &Path) -> Option<Self> {
+        start::programs()?;
+        let (lease, description) = Lease::take::<Cluster>(pool)?;
+        Some(Self::new(&description, None, Some(lease)))
+    }
+
+    fn new(description: &Value, own: Option<Cluster>, lease: Option<Lease>) -> Self {
+        let audit = PathBuf::from(pool::text(&description["audit"]));
+        Self {
+            port: pool::port(&description["port"]),
+            door: Door { port: pool::port(&description["plain_port"]), token: TESTER },
+            authority: pool::text(&description["authority"]),
+            before: audit::length(&audit),
+            audit,
+            returned: Cell::default(),
+            _own: own,
+            _lease: lease,
+        }
+    }
+
     /// Its URL. The certificate is for this name.
     pub fn url(&self) -> String {
         format!("https://localhost:{}", self.port)
@@ -68,7 +111,7 @@ impl Kubernetes {
 
     /// The authority of its certificate, as PEM.
     pub fn authority(&self) -> String {
-        self.authority.pem()
+        self.authority.clone()
     }
 }
 

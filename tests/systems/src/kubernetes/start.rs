@@ -1,6 +1,6 @@
 //! Starts the processes of a cluster, each once the previous one answers.
 
-use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -13,16 +13,44 @@ use crate::tools::need;
 
 use super::client::Door;
 use super::kubelet::Kubelet;
-use super::{Kubernetes, READER, TESTER, TOKEN};
+use super::store::Store;
+use super::{READER, TESTER, TOKEN};
 
-impl Kubernetes {
+/// The processes of a cluster, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    // Fields are dropped in this order: clients before their servers.
+    _kubelet: Kubelet,
+    _manager: Server,
+    pub(super) api: Server,
+    _proxy: Server,
+    _etcd: Server,
+    pub(super) port: u16,
+    pub(super) door: Door,
+    pub(super) store: Store,
+    /// The authority of its certificate, as PEM.
+    pub(super) authority: String,
+    /// The objects of a cluster that no test has used yet, as [`Store::objects`] returns them.
+    pub(super) initial: BTreeMap<String, String>,
+    /// The groups of kinds of such a cluster.
+    pub(super) groups: Value,
+    pub(super) resets: usize,
+}
+
+/// The programs of a cluster: etcd, `kubectl`, the API server and the controller manager; none and a
+/// message if one of them, or `openssl`, is not installed.
+pub(super) fn programs() -> Option<[PathBuf; 4]> {
+    need("openssl")?;
+    Some([need("etcd")?, need("kubectl")?, need("kube-apiserver")?, need("kube-controller-manager")?])
+}
+
+impl Cluster {
     /// An empty cluster; none if a program is not installed.
     ///
     /// # Panics
     /// If it does not start.
-    pub fn start() -> Option<Self> {
-        let (etcd, kubectl) = (need("etcd")?, need("kubectl")?);
-        let (api, manager) = (need("kube-apiserver")?, need("kube-controller-manager")?);
+    pub(super) fn launch() -> Option<Self> {
+        let [etcd, kubectl, api, manager] = programs()?;
         let authority = Authority::new(Key::P256)?;
         let (store, port) = (free_port(), free_port());
         let door = Door { port: free_port(), token: TESTER };
@@ -79,10 +107,7 @@ impl Kubernetes {
             command.args(["--leader-elect=false", "--port=0", "--secure-port=0"]);
             // A test does not wait for the rate limits of clients of a real cluster.
             command.args(["--kube-api-qps=500", "--kube-api-burst=1000"]);
-            let account = "/api/v1/namespaces/default/serviceaccounts/default";
-            let has_token =
-                |account: &Value| account["secrets"].as_array().is_some_and(|tokens| !tokens.is_empty());
-            Server::start(command, folder, || has_token(&door.ask("GET", account, &Value::Null).1))
+            Server::start(command, folder, || has_token(door, "default"))
         };
 
         Some(Self {
@@ -93,10 +118,20 @@ impl Kubernetes {
             _etcd: etcd,
             port,
             door,
-            authority,
-            returned: Cell::default(),
+            store: Store { port: store },
+            authority: authority.pem(),
+            initial: BTreeMap::new(),
+            groups: Value::Null,
+            resets: 0,
         })
     }
+}
+
+/// Whether the service account `default` of a namespace has its token.
+pub(super) fn has_token(door: Door, namespace: &str) -> bool {
+    let account = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default");
+    let (_, account) = door.ask("GET", &account, &Value::Null);
+    account["secrets"].as_array().is_some_and(|tokens| !tokens.is_empty())
 }
 
 fn folder() -> TempDir {

@@ -1,5 +1,5 @@
 //! purlin/kubernetes against a real API server and controller manager, with `kubectl` as a second
-//! opinion. Each test has a separate cluster.
+//! opinion. Each test has a cluster to itself.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod admission;
