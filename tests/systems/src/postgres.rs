@@ -131,6 +131,8 @@ impl Postgres {
         command.arg("-D").arg(folder.path().join("data"));
         command.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
         command.arg("-c").arg(format!("unix_socket_directories={}", folder.path().display()));
+        // In the folder, and not in shared memory of the system, where a killed server would leave it.
+        command.args(["-c", "dynamic_shared_memory_type=mmap"]);
         for setting in settings {
             command.args(["-c", setting]);
         }
