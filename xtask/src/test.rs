@@ -1,5 +1,7 @@
 //! `cargo xtask test`: builds the necessary drivers and runs all tests.
 
+mod memory;
+
 use std::process::Command;
 
 use crate::drivers;
@@ -15,33 +17,11 @@ pub(crate) struct Arguments {
 /// The seed of the random values in property tests.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
-/// The room in bytes that the temporary files of tests may need.
-#[cfg(target_os = "linux")]
-const ROOM: u64 = 8 << 30;
-
-/// A folder whose files are in memory, unless there is too little of it, or `TMPDIR` is set. Tests create and delete
-/// hundreds of thousands of small files, for which a disk takes a fifth of their processor time.
-#[cfg(target_os = "linux")]
-fn folder_in_memory() -> Option<&'static str> {
-    const FOLDER: &str = "/dev/shm";
-    let room = rustix::fs::statvfs(FOLDER).ok().map(|system| system.f_bavail * system.f_frsize)?;
-    // Its size is a limit, which says nothing about the memory that is free.
-    let memory = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let available: u64 = available.trim().strip_suffix(" kB")?.parse().ok()?;
-    (std::env::var_os("TMPDIR").is_none() && room.min(available << 10) >= ROOM).then_some(FOLDER)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn folder_in_memory() -> Option<&'static str> {
-    None
-}
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     drivers::run(&drivers::Arguments::default())?;
     if works(Command::new("cargo-nextest").args(["nextest", "--version"])) {
         // `.config/nextest.toml` says how many of these threads each test takes.
-        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 3;
+        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 4;
         // Report all failed tests together.
         let mut nextest =
             compile(["nextest", "run", "--workspace", "--profile", "servers", "--no-fail-fast"]);
@@ -51,8 +31,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         if std::env::var_os("CI").is_some() && std::env::var_os(SEED).is_none_or(|seed| seed.is_empty()) {
             nextest.env(SEED, "1");
         }
-        if let Some(folder) = folder_in_memory() {
-            nextest.env("TMPDIR", folder);
+        let temporary = memory::Folder::create();
+        if let Some(folder) = &temporary {
+            nextest.env("TMPDIR", folder.path());
         }
         // Each test that starts its own server takes seconds of the processor.
         #[cfg(unix)]

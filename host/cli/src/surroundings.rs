@@ -149,6 +149,7 @@ const SYSTEM: &[&str] = &[
     "/Volumes",
     "/bin",
     "/boot",
+    "/dev/shm",
     "/etc",
     "/home",
     "/lib",
@@ -176,8 +177,11 @@ const SYSTEM: &[&str] = &[
     "C:\\Windows",
 ];
 
-/// Folders that contain no project at any depth.
+/// Folders that contain no project at any depth, except in [`IN_MEMORY`].
 const NEVER: &[&str] = &["/dev", "/proc", "/sys"];
+
+/// Where users of Linux have files in memory.
+const IN_MEMORY: &str = "/dev/shm";
 
 /// Checks whether a folder without a workspace may be a project.
 pub(crate) fn project(folder: &Path) -> Project {
@@ -186,7 +190,7 @@ pub(crate) fn project(folder: &Path) -> Project {
     let mut homes = named.chain(account().and_then(|account| account.home));
     if folder.parent().is_none()
         || SYSTEM.iter().any(|system| folder == Path::new(system))
-        || NEVER.iter().any(|never| folder.starts_with(never))
+        || NEVER.iter().any(|never| folder.starts_with(never)) && !folder.starts_with(IN_MEMORY)
     {
         Project::System
     } else if homes.any(|home| folder == home || home.canonicalize().is_ok_and(|home| folder == home)) {
@@ -315,7 +319,10 @@ mod tests {
 
     #[test]
     fn folders_that_are_no_projects_are_recognised() {
-        assert_eq!(project(Path::new("/")), Project::System);
+        for system in ["/", "/dev", "/dev/nothing", "/dev/shm", "/proc/nothing"] {
+            assert_eq!(project(Path::new(system)), Project::System, "{system}");
+        }
+        assert_eq!(project(Path::new("/dev/shm/shop")), Project::Possible);
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(project(folder.path()), Project::Possible);
         std::fs::create_dir(folder.path().join("below")).expect("made");
