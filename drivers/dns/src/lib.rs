@@ -15,7 +15,7 @@ use purlin_sdk::{
 use serde_json::json;
 
 use inputs::{DnsInputs, DnsOutputs, Target};
-use records::Place;
+use records::RrsetId;
 use server::Api;
 
 /// A zone or a set of records on a PowerDNS server.
@@ -61,7 +61,7 @@ impl Driver for Dns {
         match &target {
             Target::Zone { name, zone } => work.create_zone(name, zone),
             Target::Records { zone, name, kind, records } => {
-                work.create_records(&Place { zone, name, kind }, records, &id)
+                work.create_records(&RrsetId { zone, name, kind }, records, &id)
             }
         }
     }
@@ -71,7 +71,7 @@ impl Driver for Dns {
         let work = DnsOperation::new(&inputs, &request.resource, &request.call);
         match &inputs.target()? {
             Target::Zone { name, zone } => work.delete_zone(name, zone),
-            Target::Records { zone, name, kind, .. } => work.delete_records(&Place { zone, name, kind }),
+            Target::Records { zone, name, kind, .. } => work.delete_records(&RrsetId { zone, name, kind }),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Read for Dns {
         let (found, part) = match &target {
             Target::Zone { name, zone } => (work.read_zone(name, zone, by_name)?, "zone"),
             Target::Records { zone, name, kind, .. } => {
-                (work.read_records(&Place { zone, name, kind }, &id, by_name)?, "records")
+                (work.read_records(&RrsetId { zone, name, kind }, &id, by_name)?, "records")
             }
         };
         let Some((mut state, values)) = found else { return Ok(None) };
@@ -146,7 +146,7 @@ impl Update for Dns {
         match &target {
             Target::Zone { name, zone } => work.update_zone(name, zone, &request.state),
             Target::Records { zone, name, kind, records } => {
-                work.update_records(&Place { zone, name, kind }, records, &request.state.id)
+                work.update_records(&RrsetId { zone, name, kind }, records, &request.state.id)
             }
         }
     }

@@ -9,8 +9,8 @@ use crate::inputs::{DnsOutputs, Records as Wanted, contents};
 use crate::mark::{self, Whose};
 use crate::server::Rrset;
 
-/// Where a set of records is.
-pub(crate) struct Place<'a> {
+/// The zone, the name and the type that identify a set of records.
+pub(crate) struct RrsetId<'a> {
     pub(crate) zone: &'a str,
     pub(crate) name: &'a str,
     pub(crate) kind: &'a str,
@@ -18,7 +18,7 @@ pub(crate) struct Place<'a> {
 
 impl DnsOperation<'_> {
     /// The set, `None` if it has no records; not found if there is no zone.
-    fn set(&self, place: &Place<'_>) -> Result<Option<Rrset>, Failure> {
+    fn set(&self, place: &RrsetId<'_>) -> Result<Option<Rrset>, Failure> {
         let url = self.inputs.zone_url(place.zone);
         let zone = self.api.zone_with(&url, place.name, place.kind)?;
         let zone = zone.ok_or_else(|| Failure::NotFound(format!("there is no zone `{}`", place.zone)))?;
@@ -28,7 +28,7 @@ impl DnsOperation<'_> {
 
     pub(crate) fn create_records(
         &self,
-        place: &Place<'_>,
+        place: &RrsetId<'_>,
         wanted: &Wanted,
         id: &str,
     ) -> Result<State, Failure> {
@@ -42,7 +42,7 @@ impl DnsOperation<'_> {
 
     pub(crate) fn update_records(
         &self,
-        place: &Place<'_>,
+        place: &RrsetId<'_>,
         wanted: &Wanted,
         id: &str,
     ) -> Result<State, Failure> {
@@ -56,7 +56,7 @@ impl DnsOperation<'_> {
     /// Replaces the whole set in one request; comments of others stay.
     fn write(
         &self,
-        place: &Place<'_>,
+        place: &RrsetId<'_>,
         wanted: &Wanted,
         there: Option<&Rrset>,
         id: &str,
@@ -82,12 +82,12 @@ impl DnsOperation<'_> {
         state(place, wanted.ttl, &contents(place.kind, &wanted.content), id)
     }
 
-    fn patch(&self, place: &Place<'_>, set: &Json) -> Result<(), Failure> {
+    fn patch(&self, place: &RrsetId<'_>, set: &Json) -> Result<(), Failure> {
         let url = self.inputs.zone_url(place.zone);
         self.api.change(Request::patch(url), &json!({"rrsets": [set]}), "/values/records").map(drop)
     }
 
-    pub(crate) fn delete_records(&self, place: &Place<'_>) -> Result<(), Failure> {
+    pub(crate) fn delete_records(&self, place: &RrsetId<'_>) -> Result<(), Failure> {
         let there = match self.set(place) {
             Ok(Some(there)) => there,
             Ok(None) | Err(Failure::NotFound(_)) => return Ok(()),
@@ -104,7 +104,7 @@ impl DnsOperation<'_> {
     /// The set as it is, and the inputs that describe it.
     pub(crate) fn read_records(
         &self,
-        place: &Place<'_>,
+        place: &RrsetId<'_>,
         id: &str,
         by_name: bool,
     ) -> Result<Option<(State, Json)>, Failure> {
@@ -124,7 +124,7 @@ impl DnsOperation<'_> {
         Ok(Some((state(place, there.ttl, &content, id)?, values)))
     }
 
-    fn own_set(&self, place: &Place<'_>, there: &Rrset) -> Result<(), Failure> {
+    fn own_set(&self, place: &RrsetId<'_>, there: &Rrset) -> Result<(), Failure> {
         match mark::set(there, &self.resource.guresid) {
             Whose::Ours => Ok(()),
             Whose::Nobodys | Whose::Anothers => {
@@ -140,11 +140,11 @@ impl DnsOperation<'_> {
     }
 }
 
-fn shown(place: &Place<'_>) -> String {
+fn shown(place: &RrsetId<'_>) -> String {
     format!("{} {}", place.name, place.kind)
 }
 
-fn state(place: &Place<'_>, ttl: u32, content: &[String], id: &str) -> Result<State, Failure> {
+fn state(place: &RrsetId<'_>, ttl: u32, content: &[String], id: &str) -> Result<State, Failure> {
     State::new(id).described_outputs(&DnsOutputs {
         name: place.name.to_owned(),
         fqdn: place.name.trim_end_matches('.').to_owned(),

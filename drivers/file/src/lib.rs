@@ -10,7 +10,7 @@ use purlin_sdk::{
 };
 
 use inputs::{FileInputs, FileOutputs};
-use store::Found;
+use store::ExistingFile;
 
 /// Bytes of the largest content that is shown when somebody changed it. As JSON it can be six times
 /// as large, and still fits in an answer.
@@ -108,7 +108,7 @@ impl Read for File {
 
 /// Content that may be shown: neither secret nor too large. Inputs of an older version may not fit;
 /// the file can be read all the same.
-fn shown(found: &Found, inputs: &Raw<FileInputs>) -> Option<String> {
+fn shown(found: &ExistingFile, inputs: &Raw<FileInputs>) -> Option<String> {
     if inputs.get("/secrets/content").is_some_and(|content| !content.is_null()) {
         return None;
     }
@@ -120,7 +120,7 @@ fn shown(found: &Found, inputs: &Raw<FileInputs>) -> Option<String> {
 
 /// Rejects a file that an attempt at these inputs would not have left, because somebody else owns
 /// it.
-fn ours(path: &str, there: &Found, inputs: &FileInputs) -> Result<(), Failure> {
+fn ours(path: &str, there: &ExistingFile, inputs: &FileInputs) -> Result<(), Failure> {
     if there.holds(inputs.content()) {
         return Ok(());
     }

@@ -13,7 +13,7 @@ pub(crate) fn digest(content: &[u8]) -> String {
 }
 
 /// An existing file.
-pub(crate) struct Found {
+pub(crate) struct ExistingFile {
     pub(crate) size: u64,
     /// As [`digest`] writes it.
     pub(crate) sha256: String,
@@ -21,7 +21,7 @@ pub(crate) struct Found {
     pub(crate) content: Option<Vec<u8>>,
 }
 
-impl Found {
+impl ExistingFile {
     /// Whether the file has exactly this content.
     pub(crate) fn holds(&self, content: &[u8]) -> bool {
         self.size == content.len() as u64 && self.sha256 == digest(content)
@@ -30,7 +30,7 @@ impl Found {
 
 /// Reads a file of any size and computes its digest; `None` if there is no file. Content of up to
 /// `keep` bytes is kept.
-pub(crate) fn look(path: &str, keep: usize) -> Result<Option<Found>, Failure> {
+pub(crate) fn look(path: &str, keep: usize) -> Result<Option<ExistingFile>, Failure> {
     // Opening a pipe or a device could block forever.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(Failure::Conflict(format!("`{path}` already exists, and is not a file")));
@@ -43,7 +43,7 @@ pub(crate) fn look(path: &str, keep: usize) -> Result<Option<Found>, Failure> {
     }
 }
 
-fn digest_of(mut file: fs::File, keep: usize) -> io::Result<Found> {
+fn digest_of(mut file: fs::File, keep: usize) -> io::Result<ExistingFile> {
     let mut hasher = Sha256::new();
     let (mut size, mut content) = (0u64, Some(Vec::new()));
     let mut buffer = vec![0; 64 << 10];
@@ -62,7 +62,7 @@ fn digest_of(mut file: fs::File, keep: usize) -> io::Result<Found> {
             kept.extend_from_slice(part);
         }
     }
-    Ok(Found { size, sha256: data_encoding::HEXLOWER.encode(&hasher.finalize()), content })
+    Ok(ExistingFile { size, sha256: data_encoding::HEXLOWER.encode(&hasher.finalize()), content })
 }
 
 /// Writes the whole file or nothing, even if the process is killed: a temporary file beside it

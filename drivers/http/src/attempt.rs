@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::api::{Api, Sent, document};
 use crate::inputs::{HttpOutputs, Lacking};
-use crate::look::{Found, as_text};
+use crate::look::{ExistingResource, as_text};
 use crate::wait::Unmet;
 
 /// When to try again.
@@ -43,7 +43,7 @@ impl Attempt {
     }
 
     /// The outcome of the attempt.
-    pub(crate) fn result(self, api: &Api<'_>) -> Result<Option<Found>, Failure> {
+    pub(crate) fn result(self, api: &Api<'_>) -> Result<Option<ExistingResource>, Failure> {
         match self {
             Self::Making(_) if api.can_look() => api.own(true),
             Self::Making(name) => Err(Failure::failed(format!(
@@ -58,7 +58,7 @@ impl Attempt {
                 match api.follow(operation, &url) {
                     Ok(document) => {
                         let id = operated_id(api, &document)?;
-                        Ok(Some(Found { id, document }))
+                        Ok(Some(ExistingResource { id, document }))
                     }
                     Err(Unmet::Failed(message)) if api.can_look() => {
                         let found = api.own(true)?;
@@ -82,7 +82,11 @@ impl Api<'_> {
 
     /// The record of a resource, with the outputs that are unknown. Values that the API does not
     /// repeat are kept from before.
-    pub(crate) fn state(&self, found: &Found, before: &State) -> Result<(State, Option<String>), Failure> {
+    pub(crate) fn state(
+        &self,
+        found: &ExistingResource,
+        before: &State,
+    ) -> Result<(State, Option<String>), Failure> {
         let url = self.resource_url(&found.id)?;
         let values = &self.inputs.values;
         let mut missing = Vec::new();
@@ -227,7 +231,7 @@ pub(crate) fn finish(
         api.ready(wait, id).map_err(|unmet| partial(unmet.message()))?;
     }
     let found = match api.inputs.lacks(Lacking::Read) {
-        true => Found { id: id.to_owned(), document: returned.unwrap_or(Json::Null) },
+        true => ExistingResource { id: id.to_owned(), document: returned.unwrap_or(Json::Null) },
         false => match api.read(id) {
             Ok(Some(found)) => found,
             Ok(None) => return Err(partial("it was created, but does not exist when it is read".to_owned())),

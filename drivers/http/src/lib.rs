@@ -17,7 +17,7 @@ use purlin_sdk::{
 use api::{Api, Sent};
 use attempt::Attempt;
 use inputs::{HttpInputs, HttpOutputs, Lacking};
-use look::Found;
+use look::ExistingResource;
 
 /// Any resource of a REST API.
 pub struct Http;
@@ -140,7 +140,7 @@ fn look(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
         None => api.own(false)?,
         Some(id) => match Attempt::parse(id) {
             Some(attempt) => attempt.result(&api)?,
-            None => Some(Found { id: api.id_of(id)?, document: Json::Null }),
+            None => Some(ExistingResource { id: api.id_of(id)?, document: Json::Null }),
         },
     };
     let Some(found) = found else { return Ok(None) };

@@ -11,7 +11,7 @@ use crate::template;
 const PAGES: usize = 1000;
 
 /// An existing resource.
-pub(crate) struct Found {
+pub(crate) struct ExistingResource {
     /// The API's id.
     pub(crate) id: String,
     /// The API's description of it; null if the answer is not JSON.
@@ -42,7 +42,7 @@ impl Api<'_> {
     }
 
     /// Reads a resource by the API's id.
-    pub(crate) fn read(&self, id: &str) -> Result<Option<Found>, Failure> {
+    pub(crate) fn read(&self, id: &str) -> Result<Option<ExistingResource>, Failure> {
         let path = self.inputs.read_path();
         let read = &self.inputs.values.read;
         let request = self.request(read, "GET", &path, &self.scope.with_id(id))?;
@@ -57,18 +57,18 @@ impl Api<'_> {
         if !(answer.is_success() || read.expect.contains(&answer.status)) {
             return Err(refused(&answer));
         }
-        Ok(Some(Found { id: id.to_owned(), document: document(&answer).unwrap_or(Json::Null) }))
+        Ok(Some(ExistingResource { id: id.to_owned(), document: document(&answer).unwrap_or(Json::Null) }))
     }
 
     /// All resources with the name, ours or not.
-    pub(crate) fn named(&self) -> Result<Vec<Found>, Failure> {
+    pub(crate) fn named(&self) -> Result<Vec<ExistingResource>, Failure> {
         match &self.inputs.values.find {
             Some(find) => self.listed(find),
             None => Ok(self.read(&self.scope.name)?.into_iter().collect()),
         }
     }
 
-    fn listed(&self, find: &Find) -> Result<Vec<Found>, Failure> {
+    fn listed(&self, find: &Find) -> Result<Vec<ExistingResource>, Failure> {
         let mut url = self.url(&find.path, &self.scope)?;
         let mut found = Vec::new();
         for _ in 0..PAGES {
@@ -96,7 +96,7 @@ impl Api<'_> {
                         return Err(Failure::failed(message));
                     }
                 };
-                found.push(Found { id, document: item.clone() });
+                found.push(ExistingResource { id, document: item.clone() });
             }
             match next(find, &answer, &document) {
                 Some(link) => url = self.linked(&link)?,
@@ -111,7 +111,7 @@ impl Api<'_> {
     }
 
     /// Whether the mark is this resource's; `None` if there are no marks.
-    fn is_marked(&self, found: &Found) -> Option<bool> {
+    fn is_marked(&self, found: &ExistingResource) -> Option<bool> {
         let mark = self.inputs.values.mark.as_ref()?;
         let guresid = self.scope.guresid.as_str();
         Some(match found.document.pointer(mark) {
@@ -123,7 +123,7 @@ impl Api<'_> {
 
     /// The one of all resources with the name that is this resource's. `attempted` means that none
     /// had the name when an attempt to create it began.
-    pub(crate) fn own(&self, attempted: bool) -> Result<Option<Found>, Failure> {
+    pub(crate) fn own(&self, attempted: bool) -> Result<Option<ExistingResource>, Failure> {
         let mut all = self.named()?;
         let name = &self.scope.name;
         if self.inputs.values.mark.is_some() {

@@ -5,7 +5,7 @@ use percent_encoding::percent_decode_str;
 use purlin_sdk::{Call, Failure, Json};
 use purlin_sdk_aws::tags::Tags;
 use purlin_sdk_aws::xml::Element;
-use purlin_sdk_aws::{Aws, Connection, Effect, Fault, encode};
+use purlin_sdk_aws::{Aws, Connection, Effect, RequestError, encode};
 use purlin_sdk_http::Request;
 
 /// IAM, for one call of the driver.
@@ -22,7 +22,12 @@ impl Iam {
     }
 
     /// Runs an action and returns its result, empty if it has none.
-    pub(crate) fn ask(&self, action: &str, effect: Effect, form: &[(&str, &str)]) -> Result<Element, Fault> {
+    pub(crate) fn ask(
+        &self,
+        action: &str,
+        effect: Effect,
+        form: &[(&str, &str)],
+    ) -> Result<Element, RequestError> {
         let head = [("Action", action), ("Version", "2010-05-08")];
         let form = encode::form(head.iter().chain(form).copied());
         let kind = "application/x-www-form-urlencoded; charset=utf-8";
@@ -37,12 +42,12 @@ impl Iam {
     }
 
     /// Reads.
-    pub(crate) fn look(&self, action: &str, form: &[(&str, &str)]) -> Result<Element, Fault> {
+    pub(crate) fn look(&self, action: &str, form: &[(&str, &str)]) -> Result<Element, RequestError> {
         self.ask(action, Effect::None, form)
     }
 
     /// Changes something; doing it twice has the same effect as once.
-    pub(crate) fn change(&self, action: &str, form: &[(&str, &str)]) -> Result<Element, Fault> {
+    pub(crate) fn change(&self, action: &str, form: &[(&str, &str)]) -> Result<Element, RequestError> {
         self.ask(action, Effect::Same, form)
     }
 
@@ -52,7 +57,7 @@ impl Iam {
         action: &str,
         list: &str,
         form: &[(&str, &str)],
-    ) -> Result<Vec<Element>, Fault> {
+    ) -> Result<Vec<Element>, RequestError> {
         let mut all = Vec::new();
         let mut marker = String::new();
         loop {
@@ -79,7 +84,7 @@ impl Iam {
         action: &str,
         (list, name): (&str, &str),
         form: &[(&str, &str)],
-    ) -> Result<Vec<String>, Fault> {
+    ) -> Result<Vec<String>, RequestError> {
         let members = self.list(action, list, form)?;
         let text = |member: &Element| match name {
             "" => member.text.clone(),
@@ -92,7 +97,7 @@ impl Iam {
 }
 
 /// Turns "not found" into `None`.
-pub(crate) fn if_it_exists<T>(result: Result<T, Fault>) -> Result<Option<T>, Failure> {
+pub(crate) fn if_it_exists<T>(result: Result<T, RequestError>) -> Result<Option<T>, Failure> {
     match result {
         Ok(it) => Ok(Some(it)),
         Err(fault) if fault.is_missing() => Ok(None),
@@ -101,7 +106,7 @@ pub(crate) fn if_it_exists<T>(result: Result<T, Fault>) -> Result<Option<T>, Fai
 }
 
 /// Treats "not found" as deleted.
-pub(crate) fn gone<T>(result: Result<T, Fault>) -> Result<(), Fault> {
+pub(crate) fn gone<T>(result: Result<T, RequestError>) -> Result<(), RequestError> {
     match result {
         Err(fault) if fault.is_missing() => Ok(()),
         result => result.map(drop),

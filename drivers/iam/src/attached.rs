@@ -1,19 +1,19 @@
 //! Policies attached to roles and users.
 
 use purlin_sdk::Failure;
-use purlin_sdk_aws::Fault;
+use purlin_sdk_aws::RequestError;
 
 use crate::api::{Iam, gone};
 use crate::named::Named;
 
 /// ARNs of the attached policies, sorted.
-pub(crate) fn list(iam: &Iam, kind: Named, name: &str) -> Result<Vec<String>, Fault> {
+pub(crate) fn list(iam: &Iam, kind: Named, name: &str) -> Result<Vec<String>, RequestError> {
     let action = format!("ListAttached{}Policies", kind.word());
     iam.names(&action, ("AttachedPolicies", "PolicyArn"), &[(kind.field(), name)])
 }
 
 /// Attaches missing policies and detaches unwanted ones.
-pub(crate) fn apply(iam: &Iam, kind: Named, name: &str, wanted: &[String]) -> Result<(), Fault> {
+pub(crate) fn apply(iam: &Iam, kind: Named, name: &str, wanted: &[String]) -> Result<(), RequestError> {
     let found = list(iam, kind, name)?;
     for policy in wanted.iter().filter(|policy| !found.contains(policy)) {
         attach(iam, kind, name, policy)?;
@@ -24,14 +24,14 @@ pub(crate) fn apply(iam: &Iam, kind: Named, name: &str, wanted: &[String]) -> Re
     Ok(())
 }
 
-pub(crate) fn attach(iam: &Iam, kind: Named, name: &str, policy: &str) -> Result<(), Fault> {
+pub(crate) fn attach(iam: &Iam, kind: Named, name: &str, policy: &str) -> Result<(), RequestError> {
     let action = format!("Attach{}Policy", kind.word());
     let form = [(kind.field(), name), ("PolicyArn", policy)];
     // Not every server of AWS knows a policy that was created a moment ago.
     iam.aws.until_known(|| iam.change(&action, &form)).map(drop)
 }
 
-pub(crate) fn detach(iam: &Iam, kind: Named, name: &str, policy: &str) -> Result<(), Fault> {
+pub(crate) fn detach(iam: &Iam, kind: Named, name: &str, policy: &str) -> Result<(), RequestError> {
     let action = format!("Detach{}Policy", kind.word());
     gone(iam.change(&action, &[(kind.field(), name), ("PolicyArn", policy)]))
 }

@@ -4,7 +4,7 @@
 //! call, any other as somebody else's.
 
 use purlin_sdk::{Failure, Json, Observed, Raw, State, operation};
-use purlin_sdk_aws::{Fault, policy as documents};
+use purlin_sdk_aws::{RequestError, policy as documents};
 use serde_json::json;
 
 use crate::api::{Iam, document, gone, if_it_exists};
@@ -67,7 +67,7 @@ fn set(iam: &Iam, wanted: &RolePolicy) -> Result<(), Failure> {
         Err(fault) if fault.is(&["NoSuchEntity"]) => {
             Err(Failure::NotFound(format!("there is no role `{}` for the policy", wanted.role)))
         }
-        Err(Fault::Aws(error)) if error.code.starts_with("MalformedPolicy") => Err(Failure::input(
+        Err(RequestError::Aws(error)) if error.code.starts_with("MalformedPolicy") => Err(Failure::input(
             "/values/role_policy/document",
             format!("is rejected by AWS ({})", error.full_message()),
         )),

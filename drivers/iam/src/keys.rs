@@ -7,11 +7,11 @@
 
 use purlin_sdk::{Failure, State, log};
 use purlin_sdk_aws::xml::Element;
-use purlin_sdk_aws::{Effect, Fault};
+use purlin_sdk_aws::{Effect, RequestError};
 
 use crate::api::{Iam, gone};
 use crate::inputs::IamOutputs;
-use crate::named::Found;
+use crate::named::IamObject;
 
 /// The tag about the key.
 pub(crate) const TAG: &str = "purlin:access-key";
@@ -34,7 +34,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn of(iam: &Iam, found: &Found) -> Result<Self, Failure> {
+    pub(crate) fn of(iam: &Iam, found: &IamObject) -> Result<Self, Failure> {
         let user = [("UserName", found.text("UserName"))];
         let members = iam.list("ListAccessKeys", "AccessKeyMetadata", &user)?;
         let key = |it: &Element| {
@@ -113,7 +113,7 @@ pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -
     })
 }
 
-fn write_tag(iam: &Iam, user: &str, text: &str) -> Result<(), Fault> {
+fn write_tag(iam: &Iam, user: &str, text: &str) -> Result<(), RequestError> {
     let tag = [("UserName", user), ("Tags.member.1.Key", TAG), ("Tags.member.1.Value", text)];
     iam.change("TagUser", &tag).map(drop)
 }

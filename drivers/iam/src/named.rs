@@ -1,7 +1,7 @@
 //! The common part of policies, roles and users: a unique name, an ARN, tags, and their owner.
 
 use purlin_sdk::{Failure, State};
-use purlin_sdk_aws::Fault;
+use purlin_sdk_aws::RequestError;
 use purlin_sdk_aws::tags::{Tags, is_marked, not_another_s, of_users};
 use purlin_sdk_aws::xml::Element;
 
@@ -54,13 +54,13 @@ impl Named {
 }
 
 /// An object as IAM describes it, with its tags.
-pub(crate) struct Found {
+pub(crate) struct IamObject {
     pub(crate) element: Element,
     pub(crate) arn: String,
     pub(crate) tags: Tags,
 }
 
-impl Found {
+impl IamObject {
     pub(crate) fn text(&self, name: &str) -> &str {
         self.element.text_of(name).unwrap_or_default()
     }
@@ -90,14 +90,14 @@ pub(crate) enum Known {
 }
 
 /// Looks one up by its ARN.
-pub(crate) fn by_arn(iam: &Iam, kind: Named, arn: &str) -> Result<Option<Found>, Failure> {
+pub(crate) fn by_arn(iam: &Iam, kind: Named, arn: &str) -> Result<Option<IamObject>, Failure> {
     let found = by_handle(iam, kind, kind.handle(arn))?;
     // Another one with this name may live under another path.
     Ok(found.filter(|found| found.arn == arn))
 }
 
 /// Looks one up by its name.
-pub(crate) fn by_name(iam: &Iam, kind: Named, name: &str) -> Result<Option<Found>, Failure> {
+pub(crate) fn by_name(iam: &Iam, kind: Named, name: &str) -> Result<Option<IamObject>, Failure> {
     if kind != Named::Policy {
         return by_handle(iam, kind, name);
     }
@@ -111,7 +111,7 @@ pub(crate) fn by_name(iam: &Iam, kind: Named, name: &str) -> Result<Option<Found
     }
 }
 
-fn by_handle(iam: &Iam, kind: Named, handle: &str) -> Result<Option<Found>, Failure> {
+fn by_handle(iam: &Iam, kind: Named, handle: &str) -> Result<Option<IamObject>, Failure> {
     let which = [(kind.field(), handle)];
     let Some(answer) = if_it_exists(iam.look(&format!("Get{}", kind.word()), &which))? else {
         return Ok(None);
@@ -121,7 +121,7 @@ fn by_handle(iam: &Iam, kind: Named, handle: &str) -> Result<Option<Found>, Fail
     };
     let element = answer.child(kind.word()).cloned().unwrap_or_default();
     let arn = element.text_of("Arn").unwrap_or_default().to_owned();
-    Ok(Some(Found { element, arn, tags: tags_of(&tags) }))
+    Ok(Some(IamObject { element, arn, tags: tags_of(&tags) }))
 }
 
 /// Creates one with its tags in one request, or finds the one of an earlier attempt.
@@ -132,7 +132,7 @@ pub(crate) fn make(
     guresid: &str,
     form: &[(&str, &str)],
     tags: &Tags,
-) -> Result<(Found, bool), Fault> {
+) -> Result<(IamObject, bool), RequestError> {
     let fields = tag_fields(tags);
     let mut form = form.to_vec();
     form.extend(borrowed(&fields));
@@ -141,7 +141,7 @@ pub(crate) fn make(
         Ok(answer) => {
             let element = answer.child(kind.word()).cloned().unwrap_or_default();
             let arn = element.text_of("Arn").unwrap_or_default().to_owned();
-            Ok((Found { element, arn, tags: tags.clone() }, true))
+            Ok((IamObject { element, arn, tags: tags.clone() }, true))
         }
         Err(fault) if fault.is(&["EntityAlreadyExists"]) => {
             let Some(found) = by_name(iam, kind, name)? else { return Err(fault) };
@@ -158,7 +158,7 @@ pub(crate) fn make(
 pub(crate) fn whose(
     kind: Named,
     name: &str,
-    found: &Found,
+    found: &IamObject,
     guresid: &str,
     known: Known,
 ) -> Result<(), Failure> {
@@ -178,7 +178,13 @@ pub(crate) fn whose(
 }
 
 /// Sets tags that differ, and removes others.
-pub(crate) fn tag(iam: &Iam, kind: Named, found: &Found, wanted: &Tags, keep: &[&str]) -> Result<(), Fault> {
+pub(crate) fn tag(
+    iam: &Iam,
+    kind: Named,
+    found: &IamObject,
+    wanted: &Tags,
+    keep: &[&str],
+) -> Result<(), RequestError> {
     let handle = kind.handle(&found.arn);
     let mut set = wanted.clone();
     set.retain(|key, value| found.tags.get(key) != Some(value));

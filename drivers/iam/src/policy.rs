@@ -5,12 +5,12 @@
 
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
 use purlin_sdk_aws::xml::Element;
-use purlin_sdk_aws::{Effect, Fault, policy as documents, tags};
+use purlin_sdk_aws::{Effect, RequestError, policy as documents, tags};
 use serde_json::json;
 
 use crate::api::{Iam, document, gone, if_it_exists};
 use crate::inputs::{IamInputs, Policy};
-use crate::named::{self, Found, Known, Named};
+use crate::named::{self, IamObject, Known, Named};
 
 const KIND: Named = Named::Policy;
 /// The maximum number of versions of a policy.
@@ -38,7 +38,7 @@ pub(crate) fn create(
 
 pub(crate) fn read(
     iam: &Iam,
-    found: Option<Found>,
+    found: Option<IamObject>,
     raw: &Raw<IamInputs>,
     guresid: &str,
     known: Known,
@@ -77,7 +77,7 @@ pub(crate) fn update(
     Ok(state)
 }
 
-fn apply(iam: &Iam, policy: &Policy, found: &Found) -> Result<(), Failure> {
+fn apply(iam: &Iam, policy: &Policy, found: &IamObject) -> Result<(), Failure> {
     named::tag(iam, KIND, found, &policy.tags, &[])?;
     let now = current(iam, found)?;
     if documents::canonical(&now) == documents::canonical(&policy.document) {
@@ -97,7 +97,7 @@ fn apply(iam: &Iam, policy: &Policy, found: &Found) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn delete(iam: &Iam, found: &Found) -> Result<(), Failure> {
+pub(crate) fn delete(iam: &Iam, found: &IamObject) -> Result<(), Failure> {
     let name = found.text("PolicyName");
     let which = [("PolicyArn", found.arn.as_str())];
     let users = attached_to(iam, &found.arn)?;
@@ -142,15 +142,15 @@ fn versions(iam: &Iam, arn: &str) -> Result<Vec<(String, bool)>, Failure> {
 }
 
 /// The default document.
-fn current(iam: &Iam, found: &Found) -> Result<Json, Fault> {
+fn current(iam: &Iam, found: &IamObject) -> Result<Json, RequestError> {
     let form = [("PolicyArn", found.arn.as_str()), ("VersionId", found.text("DefaultVersionId"))];
     let answer = iam.look("GetPolicyVersion", &form)?;
     Ok(document(answer.text_at(&["PolicyVersion", "Document"]).unwrap_or_default())?)
 }
 
-fn refused(fault: Fault) -> Failure {
+fn refused(fault: RequestError) -> Failure {
     match fault {
-        Fault::Aws(error) if error.code.starts_with("MalformedPolicy") => Failure::input(
+        RequestError::Aws(error) if error.code.starts_with("MalformedPolicy") => Failure::input(
             "/values/policy/document",
             format!("is rejected by AWS ({})", error.full_message()),
         ),

@@ -1,13 +1,13 @@
 //! The life of a role. Its id is its ARN.
 
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
-use purlin_sdk_aws::{Fault, policy as documents, tags};
+use purlin_sdk_aws::{RequestError, policy as documents, tags};
 use serde_json::json;
 
 use crate::api::{Iam, document, gone, if_it_exists};
 use crate::attached;
 use crate::inputs::{IamInputs, Role};
-use crate::named::{self, Found, Known, Named};
+use crate::named::{self, IamObject, Known, Named};
 
 const KIND: Named = Named::Role;
 
@@ -31,7 +31,7 @@ pub(crate) fn create(request: &CreateRequest<IamInputs>, iam: &Iam, role: &Role)
 
 pub(crate) fn read(
     iam: &Iam,
-    found: Option<Found>,
+    found: Option<IamObject>,
     raw: &Raw<IamInputs>,
     guresid: &str,
     known: Known,
@@ -83,7 +83,7 @@ fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, role: &Role) -> Resul
     Ok(())
 }
 
-fn apply(iam: &Iam, role: &Role, found: &Found) -> Result<(), Failure> {
+fn apply(iam: &Iam, role: &Role, found: &IamObject) -> Result<(), Failure> {
     let name = ("RoleName", role.name());
     named::tag(iam, KIND, found, &role.tags, &[])?;
     let trust = document(found.text("AssumeRolePolicyDocument"))?;
@@ -108,20 +108,20 @@ fn attach(iam: &Iam, role: &Role) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn delete(iam: &Iam, found: &Found, managed: bool) -> Result<(), Failure> {
+pub(crate) fn delete(iam: &Iam, found: &IamObject, managed: bool) -> Result<(), Failure> {
     let name = found.text("RoleName");
     attached::clear(iam, KIND, name, managed)?;
     Ok(gone(iam.aws.until_free(|| iam.change("DeleteRole", &[("RoleName", name)])))?)
 }
 
 /// Seconds that a session may last.
-fn session(found: &Found) -> u32 {
+fn session(found: &IamObject) -> u32 {
     found.text("MaxSessionDuration").parse().unwrap_or(3600)
 }
 
-fn refused(fault: Fault) -> Failure {
+fn refused(fault: RequestError) -> Failure {
     match fault {
-        Fault::Aws(error) if error.code.starts_with("MalformedPolicy") => Failure::input(
+        RequestError::Aws(error) if error.code.starts_with("MalformedPolicy") => Failure::input(
             "/values/role/assume_role_policy",
             format!("is rejected by AWS ({})", error.full_message()),
         ),

@@ -10,7 +10,7 @@ use crate::api::{Iam, gone, if_it_exists};
 use crate::attached;
 use crate::inputs::{IamInputs, User};
 use crate::keys::{self, Keys};
-use crate::named::{self, Found, Known, Named};
+use crate::named::{self, IamObject, Known, Named};
 
 const KIND: Named = Named::User;
 
@@ -25,7 +25,7 @@ pub(crate) fn create(request: &CreateRequest<IamInputs>, iam: &Iam, user: &User)
 
 pub(crate) fn read(
     iam: &Iam,
-    found: Option<Found>,
+    found: Option<IamObject>,
     request: &ReadRequest<IamInputs>,
     known: Known,
 ) -> Result<Option<Observed>, Failure> {
@@ -76,7 +76,7 @@ fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Resul
 
 /// Brings a user to the wanted state. The access key comes last, because a later failure would lose
 /// it.
-fn apply(iam: &Iam, user: &User, found: &Found, before: Option<&State>) -> Result<State, Failure> {
+fn apply(iam: &Iam, user: &User, found: &IamObject, before: Option<&State>) -> Result<State, Failure> {
     named::tag(iam, KIND, found, &user.tags, &[keys::TAG])?;
     if let Some(wanted) = &user.attached_policies {
         attached::apply(iam, KIND, user.name(), wanted)?;
@@ -94,7 +94,7 @@ fn apply(iam: &Iam, user: &User, found: &Found, before: Option<&State>) -> Resul
     state(found, secrets)
 }
 
-pub(crate) fn delete(iam: &Iam, found: &Found, managed: bool, before: &State) -> Result<(), Failure> {
+pub(crate) fn delete(iam: &Iam, found: &IamObject, managed: bool, before: &State) -> Result<(), Failure> {
     let name = found.text("UserName");
     let recorded = keys::recorded(Some(before));
     let keys = Keys::of(iam, found)?;
@@ -110,6 +110,6 @@ pub(crate) fn delete(iam: &Iam, found: &Found, managed: bool, before: &State) ->
     Ok(gone(iam.aws.until_free(|| iam.change("DeleteUser", &[("UserName", name)])))?)
 }
 
-fn state(found: &Found, secrets: Object) -> Result<State, Failure> {
+fn state(found: &IamObject, secrets: Object) -> Result<State, Failure> {
     found.state(KIND)?.secrets(secrets)
 }

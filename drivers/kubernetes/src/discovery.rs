@@ -40,7 +40,7 @@ impl ResourceKind {
     }
 
     /// The path of an object of this kind.
-    pub(crate) fn place(&self, identity: &Identity, namespace: &str) -> Place {
+    pub(crate) fn place(&self, identity: &Identity, namespace: &str) -> ObjectLocation {
         placed(identity, self, namespace)
     }
 }
@@ -104,7 +104,11 @@ impl Api {
 
     /// The identity of an object, with the namespace that it gets if it names none, and its path.
     /// None if the cluster does not know the kind.
-    pub(crate) fn place(&self, identity: &Identity, namespace: &str) -> Result<Option<Place>, Trouble> {
+    pub(crate) fn place(
+        &self,
+        identity: &Identity,
+        namespace: &str,
+    ) -> Result<Option<ObjectLocation>, Trouble> {
         match self.kind(identity)? {
             Look::Known(kind) => Ok(Some(placed(identity, &kind, namespace))),
             Look::Unknown(_) => Ok(None),
@@ -117,7 +121,7 @@ impl Api {
         identity: &Identity,
         namespace: &str,
         at: &str,
-    ) -> Result<Place, Failure> {
+    ) -> Result<ObjectLocation, Failure> {
         match self.kind(identity).map_err(|trouble| trouble.failure(&identity.short(), at))? {
             Look::Known(kind) if !kind.namespaced && identity.namespace.is_some() => Err(Failure::input(
                 format!("{at}/metadata/namespace"),
@@ -131,12 +135,12 @@ impl Api {
 
 /// An object and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ObjectLocation {
     pub(crate) identity: Identity,
     pub(crate) path: String,
 }
 
-fn placed(identity: &Identity, kind: &ResourceKind, namespace: &str) -> Place {
+fn placed(identity: &Identity, kind: &ResourceKind, namespace: &str) -> ObjectLocation {
     let mut identity = identity.clone();
     let root = root(&identity.api_version);
     let (plural, name) = (segment(&kind.plural), segment(&identity.name));
@@ -147,7 +151,7 @@ fn placed(identity: &Identity, kind: &ResourceKind, namespace: &str) -> Place {
         identity.namespace = None;
         format!("{root}/{plural}/{name}")
     };
-    Place { identity, path }
+    ObjectLocation { identity, path }
 }
 
 fn root(version: &str) -> String {

@@ -3,7 +3,7 @@
 use purlin_sdk::{Failure, Json, Observed, Raw, ReadRequest};
 
 use crate::api::{Api, Apply};
-use crate::discovery::Place;
+use crate::discovery::ObjectLocation;
 use crate::inputs::{KubernetesInputs, SplitManifest, WaitFor};
 use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
@@ -113,7 +113,7 @@ impl Look<'_> {
     }
 
     /// The path of an object; none if the cluster has no such kind.
-    fn place(&self, given: &SplitManifest<'_>) -> Result<Option<Place>, Failure> {
+    fn place(&self, given: &SplitManifest<'_>) -> Result<Option<ObjectLocation>, Failure> {
         let Some(wanted) = Identity::of(given.manifest) else { return Ok(None) };
         let identity = match &self.reason {
             // The single requested object, whatever the manifest calls it.
@@ -128,13 +128,13 @@ impl Look<'_> {
         self.known_place(&identity)
     }
 
-    fn known_place(&self, identity: &Identity) -> Result<Option<Place>, Failure> {
+    fn known_place(&self, identity: &Identity) -> Result<Option<ObjectLocation>, Failure> {
         let place = self.api.place(identity, &self.inputs.values.namespace);
         place.map_err(|trouble| trouble.failure(&identity.short(), ""))
     }
 
     /// A live object, if it is this resource's.
-    fn find(&self, place: &Place) -> Result<Option<Json>, Failure> {
+    fn find(&self, place: &ObjectLocation) -> Result<Option<Json>, Failure> {
         let what = place.identity.short();
         let Some(live) = self.api.get(&place.path).map_err(|trouble| trouble.failure(&what, ""))? else {
             return Ok(None);
@@ -168,7 +168,7 @@ impl Look<'_> {
         &self,
         values: &mut Json,
         given: &[SplitManifest<'_>],
-        places: &[Option<Place>],
+        places: &[Option<ObjectLocation>],
         live: &[Option<Json>],
     ) {
         let mut seen: Vec<Json> = Vec::with_capacity(given.len());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use purlin_sdk::{Call, Failure, Json, State, log, operation};
 
 use crate::api::{Api, Apply, Trouble};
-use crate::discovery::{Place, ResourceKind};
+use crate::discovery::{ObjectLocation, ResourceKind};
 use crate::inputs::{KubernetesInputs, SplitManifest, WaitFor};
 use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
@@ -33,7 +33,7 @@ pub(crate) struct Task<'a> {
 /// An object to apply.
 struct Item<'a> {
     given: SplitManifest<'a>,
-    place: Place,
+    place: ObjectLocation,
     /// Another object of the list defines its kind.
     kind_to_come: bool,
     /// Another object of the list creates its namespace, which does not exist yet.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use purlin_sdk::{Failure, Json, log, operation};
 
 use crate::api::Api;
-use crate::discovery::Place;
+use crate::discovery::ObjectLocation;
 use crate::inputs::Deletion;
 use crate::live::{Cookie, Known};
 use crate::object;
@@ -66,7 +66,7 @@ fn one(
     owner: Owner<'_>,
     namespace: &str,
     how: &Deletion,
-) -> Result<Option<(Place, String)>, Failure> {
+) -> Result<Option<(ObjectLocation, String)>, Failure> {
     let what = known.identity.short();
     let failure = |trouble: crate::api::Trouble| trouble.failure(&what, "");
     // Without its kind there is no object either.
@@ -94,7 +94,7 @@ fn one(
 
 fn until_gone(
     api: &Api,
-    place: &Place,
+    place: &ObjectLocation,
     uid: &str,
     begun: Instant,
     patience: Duration,

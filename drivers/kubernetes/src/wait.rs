@@ -6,7 +6,7 @@ use purlin_sdk::{Failure, Json, operation};
 use purlin_sdk_http::segment;
 
 use crate::api::Api;
-use crate::discovery::Place;
+use crate::discovery::ObjectLocation;
 use crate::ready::{self, Progress};
 
 /// The first pause between two checks; later ones are longer.
@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(3);
 /// Checks each object until it works. Keeps the last result.
 pub(crate) fn until_ready(
     api: &Api,
-    objects: Vec<(&Place, &mut Option<Json>)>,
+    objects: Vec<(&ObjectLocation, &mut Option<Json>)>,
     patience: Duration,
 ) -> Result<(), Failure> {
     let (begun, total) = (Instant::now(), objects.len());
@@ -30,7 +30,7 @@ pub(crate) fn until_ready(
 
 fn one(
     api: &Api,
-    place: &Place,
+    place: &ObjectLocation,
     live: &mut Option<Json>,
     begun: Instant,
     patience: Duration,

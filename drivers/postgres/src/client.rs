@@ -12,8 +12,8 @@ use postgres_protocol::message::frontend;
 use purlin_sdk_net::{Deadline, Error as NetError, Stream, Tls};
 use serde::de::DeserializeOwned;
 
-use crate::fault::{Fault, SqlError};
 use crate::inputs::Connection;
+use crate::statement_error::{SqlError, StatementError};
 
 /// Bytes of the longest message to read. The answers to this driver are short.
 const LONGEST: i32 = 8 << 20;
@@ -27,7 +27,11 @@ pub(crate) struct Client {
 
 impl Client {
     /// Connects, negotiates TLS, and authenticates.
-    pub(crate) fn connect(connection: &Connection, database: &str, until: Deadline) -> Result<Self, Fault> {
+    pub(crate) fn connect(
+        connection: &Connection,
+        database: &str,
+        until: Deadline,
+    ) -> Result<Self, StatementError> {
         let place = connection.place();
         let mut stream = purlin_sdk_net::connect(&place, until)?;
         let name = place.to_string();
@@ -42,7 +46,7 @@ impl Client {
 
     /// Runs statements, in one transaction unless they say otherwise, and returns the rows of the
     /// last one that has some.
-    pub(crate) fn run(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
+    pub(crate) fn run(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, StatementError> {
         let mut message = BytesMut::new();
         frontend::query(sql, &mut message).map_err(|error| self.nonsense(error.to_string()))?;
         self.send(&message)?;
@@ -58,13 +62,13 @@ impl Client {
             }
         }
         match failed {
-            Some(error) => Err(Fault::Sql(Box::new(error))),
+            Some(error) => Err(StatementError::Sql(Box::new(error))),
             None => Ok(rows),
         }
     }
 
     /// The rows of a query, each read by the names of its columns.
-    pub(crate) fn select<T: DeserializeOwned>(&mut self, query: &str) -> Result<Vec<T>, Fault> {
+    pub(crate) fn select<T: DeserializeOwned>(&mut self, query: &str) -> Result<Vec<T>, StatementError> {
         let rows = self.run(&format!("SELECT coalesce(json_agg(t), '[]')::text FROM ({query}) t"))?;
         let json = rows.into_iter().flatten().flatten().next();
         let json = json.ok_or_else(|| self.nonsense("it returned no row for a query"))?;
@@ -73,7 +77,7 @@ impl Client {
     }
 
     /// Runs statements in a transaction that is rolled back if one of them fails.
-    pub(crate) fn transaction(&mut self, statements: &[String]) -> Result<(), Fault> {
+    pub(crate) fn transaction(&mut self, statements: &[String]) -> Result<(), StatementError> {
         if statements.is_empty() {
             return Ok(());
         }
@@ -82,15 +86,15 @@ impl Client {
         let sql = format!("BEGIN; {}; COMMIT", statements.join("; "));
         match self.run(&sql) {
             Ok(_) => Ok(()),
-            Err(Fault::Sql(error)) => {
+            Err(StatementError::Sql(error)) => {
                 self.run("ROLLBACK")?;
-                Err(Fault::Sql(error))
+                Err(StatementError::Sql(error))
             }
             Err(error) => Err(error),
         }
     }
 
-    fn row(&self, row: &DataRowBody) -> Result<Vec<Option<String>>, Fault> {
+    fn row(&self, row: &DataRowBody) -> Result<Vec<Option<String>>, StatementError> {
         let cells = row.ranges().map(|range| {
             Ok(range.map(|range| {
                 String::from_utf8_lossy(row.buffer().get(range).unwrap_or_default()).into_owned()
@@ -99,13 +103,13 @@ impl Client {
         cells.collect().map_err(|error: io::Error| self.nonsense(error.to_string()))
     }
 
-    fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+    fn send(&mut self, message: &[u8]) -> Result<(), StatementError> {
         let sent = self.stream.write_all(message).and_then(|()| self.stream.flush());
         sent.map_err(|error| self.broken(error))
     }
 
     /// The next message that is not a notice.
-    fn receive(&mut self) -> Result<Message, Fault> {
+    fn receive(&mut self) -> Result<Message, StatementError> {
         loop {
             let header = Header::parse(&self.input).map_err(|error| self.nonsense(error.to_string()))?;
             if header.is_some_and(|header| header.len() > LONGEST) {
@@ -132,12 +136,12 @@ impl Client {
         }
     }
 
-    fn broken(&self, error: io::Error) -> Fault {
-        Fault::Net(NetError { server: self.server.clone(), trouble: error.into() })
+    fn broken(&self, error: io::Error) -> StatementError {
+        StatementError::Net(NetError { server: self.server.clone(), trouble: error.into() })
     }
 
-    fn nonsense(&self, message: impl Into<String>) -> Fault {
-        Fault::Nonsense { server: self.server.clone(), message: message.into() }
+    fn nonsense(&self, message: impl Into<String>) -> StatementError {
+        StatementError::Nonsense { server: self.server.clone(), message: message.into() }
     }
 }
 
@@ -151,8 +155,9 @@ impl Drop for Client {
 }
 
 /// Asks for TLS in PostgreSQL's way: one question, one letter.
-fn agree(mut stream: Stream, place: &purlin_sdk_net::Server) -> Result<Stream, Fault> {
-    let broken = |error: io::Error| Fault::Net(NetError { server: place.to_string(), trouble: error.into() });
+fn agree(mut stream: Stream, place: &purlin_sdk_net::Server) -> Result<Stream, StatementError> {
+    let broken =
+        |error: io::Error| StatementError::Net(NetError { server: place.to_string(), trouble: error.into() });
     let mut message = BytesMut::new();
     frontend::ssl_request(&mut message);
     stream.write_all(&message).and_then(|()| stream.flush()).map_err(broken)?;
@@ -160,14 +165,14 @@ fn agree(mut stream: Stream, place: &purlin_sdk_net::Server) -> Result<Stream, F
     stream.read_exact(&mut answer).map_err(broken)?;
     match answer {
         [b'S'] => Ok(stream.secure(place)?),
-        [b'N'] => Err(Fault::Nonsense {
+        [b'N'] => Err(StatementError::Nonsense {
             server: place.to_string(),
             message: format!(
                 "it has TLS turned off, but `connection.tls` is `{}`; `disable` connects without TLS",
                 place.tls
             ),
         }),
-        _ => Err(Fault::Nonsense {
+        _ => Err(StatementError::Nonsense {
             server: place.to_string(),
             message: "it does not respond like a PostgreSQL server to a request for TLS".to_owned(),
         }),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::client::Client;
-use crate::fault::Fault;
+use crate::statement_error::StatementError;
 
 /// How many objects are named.
 const SHOWN: usize = 5;
@@ -45,7 +45,7 @@ const QUERY: &str = "\
     LIMIT 5";
 
 /// Reads the contents of the connected database.
-pub(crate) fn look(client: &mut Client) -> Result<Contents, Fault> {
+pub(crate) fn look(client: &mut Client) -> Result<Contents, StatementError> {
     #[derive(Deserialize)]
     struct Row {
         kind: String,

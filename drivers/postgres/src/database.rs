@@ -12,11 +12,11 @@ use serde::Deserialize;
 
 use crate::client::Client;
 use crate::contents;
-use crate::fault::Fault;
 use crate::identity::{Candidate, Identity, Kept, Located};
 use crate::inputs::{Database, PgOutputs};
 use crate::operation::{Kind, Named, Operation};
 use crate::session::{Session, name, text, texts};
+use crate::statement_error::StatementError;
 
 /// An existing database.
 #[derive(Debug, Deserialize)]
@@ -64,7 +64,7 @@ impl Named for Database {
         operation: &Operation<'_, Self>,
         session: &mut Session,
         recorded: Option<u32>,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, StatementError> {
         let Operation { wanted, identity, .. } = operation;
         let names = [wanted.name().to_owned(), identity.unfinished()];
         let names = texts(names.iter().chain(&identity.named));
@@ -103,7 +103,7 @@ impl Operation<'_, Database> {
 
     /// Creates it, from the remains of an earlier attempt. A server error means that nothing of
     /// this attempt is left.
-    fn make(&self, mut session: Session) -> Result<Option<u32>, Fault> {
+    fn make(&self, mut session: Session) -> Result<Option<u32>, StatementError> {
         let unfinished = self.identity.unfinished();
         let mut create = format!("CREATE DATABASE {}", name(&unfinished));
         if let Some(encoding) = &self.wanted.encoding {
@@ -118,17 +118,22 @@ impl Operation<'_, Database> {
         session.client.run(&drop)?;
         session.client.run(&create)?;
         match self.finish(&mut session, &unfinished, None) {
-            Err(Fault::Sql(error)) => {
+            Err(StatementError::Sql(error)) => {
                 // The name is known to no one else, and no one is connected to the database.
                 session.client.run(&drop)?;
-                Err(Fault::Sql(error))
+                Err(StatementError::Sql(error))
             }
             result => result,
         }
     }
 
     /// Gives a new database all its properties, its name last.
-    fn finish(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<Option<u32>, Fault> {
+    fn finish(
+        &self,
+        session: &mut Session,
+        from: &str,
+        row: Option<&Row>,
+    ) -> Result<Option<u32>, StatementError> {
         self.extend(from)?;
         self.settle(session, from, row)?;
         let rows = Database::rows(self, session, None)?;
@@ -136,7 +141,7 @@ impl Operation<'_, Database> {
     }
 
     /// Extensions, which are created from within the database.
-    fn extend(&self, database: &str) -> Result<(), Fault> {
+    fn extend(&self, database: &str) -> Result<(), StatementError> {
         if self.wanted.extensions.is_empty() {
             return Ok(());
         }
@@ -147,7 +152,7 @@ impl Operation<'_, Database> {
 
     /// Sets name, mark, owner and limit in one transaction. `row` is the existing state; a database
     /// that was just created has none yet.
-    fn settle(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<(), Fault> {
+    fn settle(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<(), StatementError> {
         let database = name(self.wanted.name());
         let mut statements = Vec::new();
         if from != self.wanted.name() {
@@ -173,7 +178,7 @@ impl Operation<'_, Database> {
     }
 
     /// The outcome of a statement whose answer was lost.
-    fn find_out(&self, id: String, fault: &Fault, doing: &str) -> Result<State, Failure> {
+    fn find_out(&self, id: String, fault: &StatementError, doing: &str) -> Result<State, Failure> {
         let unknown = |id| fault.unknown(doing, "created", State { id, ..State::default() });
         let Ok(mut seen) = self.look(None, "looking for") else { return Err(unknown(id)) };
         match (&seen.located, seen.row()) {
@@ -243,7 +248,7 @@ impl Operation<'_, Database> {
     pub(crate) fn update(&self, id: &str, kept: &Kept) -> Result<State, Failure> {
         let doing = self.what("changing");
         let mut seen = self.look(kept.oid, "changing")?;
-        let failure = |fault: Fault| match fault.is_uncertain() {
+        let failure = |fault: StatementError| match fault.is_uncertain() {
             false => fault.failure(&doing),
             true => {
                 let state = State { id: id.to_owned(), ..State::default() }.cookie(kept);
@@ -305,7 +310,7 @@ impl Operation<'_, Database> {
         let contents = match contents {
             Err(fault) if fault.code() == Some("3D000") => return Ok(()),
             // An unreachable server says nothing about the database.
-            Err(fault @ Fault::Net(_)) => return Err(fault.failure(&doing)),
+            Err(fault @ StatementError::Net(_)) => return Err(fault.failure(&doing)),
             Err(fault) => {
                 return Err(Failure::Conflict(format!(
                     "{doing}: it cannot be determined whether it is empty: {fault}; {WAY}"
@@ -334,7 +339,7 @@ impl Operation<'_, Database> {
 }
 
 /// Nothing was created; the connection failed.
-fn lost(doing: &str, fault: &Fault) -> Failure {
+fn lost(doing: &str, fault: &StatementError) -> Failure {
     Failure::RetryAfter {
         after: Duration::from_secs(1),
         message: format!("{doing}: {fault}; nothing was created"),
@@ -342,7 +347,7 @@ fn lost(doing: &str, fault: &Fault) -> Failure {
 }
 
 /// Whether the current role may act as another.
-fn is_member(session: &mut Session, role: &str) -> Result<bool, Fault> {
+fn is_member(session: &mut Session, role: &str) -> Result<bool, StatementError> {
     #[derive(Deserialize)]
     struct Member {
         member: Option<bool>,

@@ -4,11 +4,11 @@
 use purlin_sdk::{Failure, Json, State, operation};
 use serde::Deserialize;
 
-use crate::fault::Fault;
 use crate::identity::{Identity, Kept};
 use crate::inputs::{Grant, On, PgOutputs};
 use crate::operation::{Kind, Operation};
 use crate::session::{Session, name, text, texts};
+use crate::statement_error::StatementError;
 
 impl Kind for Grant {
     const KIND: &'static str = "grant";
@@ -30,7 +30,7 @@ struct PrivilegeState {
 
 impl Operation<'_, Grant> {
     /// Privileges on the contents of a database are granted from within it.
-    fn open(&self) -> Result<Session, Fault> {
+    fn open(&self) -> Result<Session, StatementError> {
         let database = match self.wanted.on {
             On::Database => &self.inputs.connection.database,
             _ => &self.wanted.database,
@@ -104,7 +104,7 @@ impl Operation<'_, Grant> {
 
     /// The existing part of each wanted privilege: granted to the role itself, by anyone, but not
     /// as owner.
-    fn held(&self, session: &mut Session) -> Result<Vec<PrivilegeState>, Fault> {
+    fn held(&self, session: &mut Session) -> Result<Vec<PrivilegeState>, StatementError> {
         let schema = text(self.wanted.schema());
         let of_schema = |table: &str, acl: &str, owner: &str, of: &str, which: &str| {
             format!(
@@ -149,7 +149,7 @@ impl Operation<'_, Grant> {
     }
 
     /// The wanted roles on whose future objects the role gets all of the privileges.
-    fn future(&self, session: &mut Session) -> Result<Vec<String>, Fault> {
+    fn future(&self, session: &mut Session) -> Result<Vec<String>, StatementError> {
         let kind = match self.wanted.on {
             On::AllTables => "r",
             On::AllSequences => "S",
@@ -183,7 +183,7 @@ impl Operation<'_, Grant> {
     /// name for a while: then `recorded` exists with no privileges left, so that it is repaired.
     pub(crate) fn read(&self, id: Option<&str>, recorded: bool) -> Result<Option<(State, Json)>, Failure> {
         let doing = self.what("reading");
-        let failure = |fault: Fault| fault.failure(&doing);
+        let failure = |fault: StatementError| fault.failure(&doing);
         let nothing = Grant { privileges: Vec::new(), future_of: Vec::new(), ..self.wanted.clone() };
         let mut session = match (self.open(), id) {
             (Err(fault), Some(id)) if fault.code() == Some("3D000") && recorded => {
@@ -213,7 +213,7 @@ impl Operation<'_, Grant> {
         Ok(Some((self.state(id)?, serde_json::to_value(there)?)))
     }
 
-    fn has_role(&self, session: &mut Session) -> Result<bool, Fault> {
+    fn has_role(&self, session: &mut Session) -> Result<bool, StatementError> {
         let role = text(&self.wanted.role);
         let rows: Vec<Json> = session
             .client
@@ -245,7 +245,7 @@ impl Operation<'_, Grant> {
     }
 
     /// Whether everything that a grant names exists: nothing can be revoked from missing objects.
-    fn exists(&self, session: &mut Session, grant: &Grant) -> Result<bool, Fault> {
+    fn exists(&self, session: &mut Session, grant: &Grant) -> Result<bool, StatementError> {
         #[derive(Deserialize)]
         struct There {
             there: bool,
@@ -275,7 +275,7 @@ impl Operation<'_, Grant> {
     }
 
     fn revoke(&self, doing: &str) -> Result<(), Failure> {
-        let failure = |fault: Fault| fault.failure(doing);
+        let failure = |fault: StatementError| fault.failure(doing);
         let mut session = match self.open() {
             Err(fault) if fault.code() == Some("3D000") => return Ok(()),
             session => session.map_err(failure)?,

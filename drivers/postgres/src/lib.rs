@@ -3,7 +3,6 @@
 mod client;
 mod contents;
 mod database;
-mod fault;
 mod grant;
 mod identity;
 mod inputs;
@@ -11,6 +10,7 @@ mod operation;
 mod role;
 mod search;
 mod session;
+mod statement_error;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,

@@ -3,11 +3,11 @@
 use purlin_sdk::{Failure, Resource};
 use purlin_sdk_net::Deadline;
 
-use crate::fault::Fault;
 use crate::identity::{Candidate, Identity, taken};
 use crate::inputs::PgInputs;
 use crate::search::Search;
 use crate::session::Session;
+use crate::statement_error::StatementError;
 
 /// A kind of thing that the driver provisions.
 pub(crate) trait Kind {
@@ -30,7 +30,7 @@ pub(crate) trait Named: Kind + Sized {
         operation: &Operation<'_, Self>,
         session: &mut Session,
         recorded: Option<u32>,
-    ) -> Result<Vec<Self::Row>, Fault>;
+    ) -> Result<Vec<Self::Row>, StatementError>;
 }
 
 /// One call about one thing.
@@ -59,7 +59,7 @@ impl<'a, T: Kind> Operation<'a, T> {
 
 impl<T: Named> Operation<'_, T> {
     pub(crate) fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Search<T::Row>, Failure> {
-        let failure = |fault: Fault| fault.failure(&self.what(doing));
+        let failure = |fault: StatementError| fault.failure(&self.what(doing));
         let database = &self.inputs.connection.database;
         let session = Session::open(self.inputs, database, &self.identity, self.until);
         let mut session = session.map_err(failure)?;

@@ -6,11 +6,11 @@ use purlin_sdk::{Failure, Json, State, operation};
 use purlin_sdk_net::percent_encoded;
 use serde::Deserialize;
 
-use crate::fault::Fault;
 use crate::identity::{Candidate, Identity, Kept};
 use crate::inputs::{PgOutputs, Role};
 use crate::operation::{Kind, Named, Operation};
 use crate::session::{Session, name, text, texts};
+use crate::statement_error::StatementError;
 
 /// An existing role.
 #[derive(Debug, Deserialize)]
@@ -86,7 +86,7 @@ impl Named for Role {
         operation: &Operation<'_, Self>,
         session: &mut Session,
         recorded: Option<u32>,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, StatementError> {
         let Operation { wanted, identity, .. } = operation;
         let names = texts([wanted.name().to_owned()].iter().chain(&identity.named));
         session.client.select(&format!(
@@ -151,7 +151,7 @@ impl Operation<'_, Role> {
         }
     }
 
-    fn oid(&self, session: &mut Session) -> Result<Option<u32>, Fault> {
+    fn oid(&self, session: &mut Session) -> Result<Option<u32>, StatementError> {
         #[derive(Deserialize)]
         struct Oid {
             oid: u32,
@@ -244,7 +244,7 @@ impl Operation<'_, Role> {
             password: Option<String>,
         }
         let query = format!("SELECT rolpassword AS password FROM pg_catalog.pg_authid WHERE oid = {oid}");
-        let rows: Result<Vec<Row>, Fault> = session.client.select(&query);
+        let rows: Result<Vec<Row>, StatementError> = session.client.select(&query);
         let rows = rows.map_err(|fault| fault.failure(&self.what("reading the password of")))?;
         let there = rows.into_iter().next().and_then(|row| row.password);
         Ok(if there == self.verifier() { Password::AsGiven } else { Password::Changed })

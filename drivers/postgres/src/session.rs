@@ -7,9 +7,9 @@ use purlin_sdk_net::Deadline;
 use serde::Deserialize;
 
 use crate::client::Client;
-use crate::fault::Fault;
 use crate::identity::Identity;
 use crate::inputs::PgInputs;
+use crate::statement_error::StatementError;
 
 /// A name in SQL.
 pub(crate) fn name(name: &str) -> String {
@@ -52,7 +52,7 @@ impl Session {
         database: &str,
         identity: &Identity,
         until: Deadline,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, StatementError> {
         let mut client = Client::connect(&inputs.connection, database, until)?;
         let lock = lock_number(&identity.guresid);
         let begin = |system: &str| {
@@ -75,10 +75,11 @@ impl Session {
         };
         let facts = rows.into_iter().flatten().flatten().next_back();
         let facts: Option<Vec<Facts>> = facts.and_then(|json| serde_json::from_str(&json).ok());
-        let facts = facts.and_then(|facts| facts.into_iter().next()).ok_or_else(|| Fault::Nonsense {
-            server: inputs.connection.place().to_string(),
-            message: "it does not report the current user".to_owned(),
-        })?;
+        let facts =
+            facts.and_then(|facts| facts.into_iter().next()).ok_or_else(|| StatementError::Nonsense {
+                server: inputs.connection.place().to_string(),
+                message: "it does not report the current user".to_owned(),
+            })?;
         Ok(Self { client, facts })
     }
 

@@ -45,7 +45,7 @@ impl Reply {
 
 /// Why a command failed.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum CommandError {
     /// The connection.
     Net(NetError),
     /// The server rejected it, in these words.
@@ -56,7 +56,7 @@ pub(crate) enum Fault {
     Nonsense { server: String, message: String },
 }
 
-impl Fault {
+impl CommandError {
     /// Whether the outcome of the command is unknown.
     pub(crate) fn is_uncertain(&self) -> bool {
         !matches!(self, Self::Refused(_))
@@ -92,7 +92,7 @@ impl Fault {
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for CommandError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Net(error) => error.fmt(f),
@@ -125,11 +125,11 @@ pub(crate) struct Client {
 
 impl Client {
     /// Connects, negotiates TLS, and authenticates.
-    pub(crate) fn connect(connection: &Connection, until: Deadline) -> Result<Self, Fault> {
+    pub(crate) fn connect(connection: &Connection, until: Deadline) -> Result<Self, CommandError> {
         let place = connection.place();
-        let mut stream = purlin_sdk_net::connect(&place, until).map_err(Fault::Net)?;
+        let mut stream = purlin_sdk_net::connect(&place, until).map_err(CommandError::Net)?;
         if place.tls != Tls::Disable {
-            stream = stream.secure(&place).map_err(Fault::Net)?;
+            stream = stream.secure(&place).map_err(CommandError::Net)?;
         }
         let mut client = Self { stream, input: Vec::new(), read: 0, server: place.to_string() };
         match (&connection.password, connection.user.as_str()) {
@@ -142,14 +142,14 @@ impl Client {
     }
 
     /// Runs a command.
-    pub(crate) fn run(&mut self, words: &[&str]) -> Result<Reply, Fault> {
+    pub(crate) fn run(&mut self, words: &[&str]) -> Result<Reply, CommandError> {
         self.send(&message(words))?;
         self.answer()
     }
 
     /// Runs commands directly one after the other, with no command of other clients between them,
     /// even if this process dies before the answers arrive. They go out as one message.
-    pub(crate) fn together(&mut self, commands: &[&[&str]]) -> Result<Vec<Reply>, Fault> {
+    pub(crate) fn together(&mut self, commands: &[&[&str]]) -> Result<Vec<Reply>, CommandError> {
         let mut all = message(&["MULTI"]);
         for words in commands {
             all.extend_from_slice(&message(words));
@@ -160,7 +160,7 @@ impl Client {
         // Each one is acknowledged; the last answer covers all of them.
         for _ in 0..=commands.len() {
             match self.answer() {
-                Err(Fault::Refused(words)) => {
+                Err(CommandError::Refused(words)) => {
                     refused.get_or_insert(words);
                 }
                 answer => drop(answer?),
@@ -169,27 +169,27 @@ impl Client {
         match (self.answer(), refused) {
             (Ok(Reply::List(replies)), None) if replies.len() == commands.len() => Ok(replies),
             // If the server rejects a command when it is queued, it runs none of them.
-            (Err(Fault::Refused(_)), Some(words)) => Err(Fault::Refused(words)),
+            (Err(CommandError::Refused(_)), Some(words)) => Err(CommandError::Refused(words)),
             (Err(fault), _) => Err(fault),
             _ => Err(self.nonsense("it sent an unexpected response to a transaction")),
         }
     }
 
-    fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+    fn send(&mut self, message: &[u8]) -> Result<(), CommandError> {
         self.input.drain(..self.read);
         self.read = 0;
         let sent = self.stream.write_all(message).and_then(|()| self.stream.flush());
         sent.map_err(|error| self.broken(error))
     }
 
-    fn answer(&mut self) -> Result<Reply, Fault> {
+    fn answer(&mut self) -> Result<Reply, CommandError> {
         match self.reply(0)? {
-            Reply::Refused(words) => Err(Fault::Refused(words)),
+            Reply::Refused(words) => Err(CommandError::Refused(words)),
             reply => Ok(reply),
         }
     }
 
-    fn reply(&mut self, depth: usize) -> Result<Reply, Fault> {
+    fn reply(&mut self, depth: usize) -> Result<Reply, CommandError> {
         let line = self.line()?;
         let (kind, rest) = match line.split_at_checked(1) {
             Some(parts) => parts,
@@ -216,7 +216,7 @@ impl Client {
         }
     }
 
-    fn list(&mut self, length: usize, depth: usize) -> Result<Reply, Fault> {
+    fn list(&mut self, length: usize, depth: usize) -> Result<Reply, CommandError> {
         let mut items = Vec::new();
         for _ in 0..length {
             items.push(self.reply(depth + 1)?);
@@ -224,7 +224,7 @@ impl Client {
         Ok(Reply::List(items))
     }
 
-    fn line(&mut self) -> Result<String, Fault> {
+    fn line(&mut self) -> Result<String, CommandError> {
         loop {
             let unread = self.input.get(self.read..).unwrap_or_default();
             if let Some(length) = unread.windows(2).position(|end| end == b"\r\n") {
@@ -239,7 +239,7 @@ impl Client {
         }
     }
 
-    fn text(&mut self, length: usize) -> Result<String, Fault> {
+    fn text(&mut self, length: usize) -> Result<String, CommandError> {
         loop {
             let unread = self.input.get(self.read..).unwrap_or_default();
             if let Some(text) = unread.get(..length + 2) {
@@ -251,7 +251,7 @@ impl Client {
         }
     }
 
-    fn more(&mut self) -> Result<(), Fault> {
+    fn more(&mut self) -> Result<(), CommandError> {
         if self.input.len() > LONGEST {
             return Err(self.nonsense("a response is too long"));
         }
@@ -266,11 +266,11 @@ impl Client {
         }
     }
 
-    fn broken(&self, error: io::Error) -> Fault {
-        Fault::Net(NetError { server: self.server.clone(), trouble: error.into() })
+    fn broken(&self, error: io::Error) -> CommandError {
+        CommandError::Net(NetError { server: self.server.clone(), trouble: error.into() })
     }
 
-    fn nonsense(&self, message: impl Into<String>) -> Fault {
-        Fault::Nonsense { server: self.server.clone(), message: message.into() }
+    fn nonsense(&self, message: impl Into<String>) -> CommandError {
+        CommandError::Nonsense { server: self.server.clone(), message: message.into() }
     }
 }

@@ -8,7 +8,7 @@ use purlin_sdk_net::{Deadline, Tls, percent_encoded};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::client::{Client, Fault, Reply};
+use crate::client::{Client, CommandError, Reply};
 use crate::identity::{Identity, is_mark};
 use crate::inputs::{RedisInputs, User, UserOutputs};
 
@@ -60,11 +60,11 @@ impl UserOperation<'_> {
         format!("{doing} the user `{}`", self.name())
     }
 
-    fn connect(&self) -> Result<Client, Fault> {
+    fn connect(&self) -> Result<Client, CommandError> {
         Client::connect(&self.inputs.connection, self.until)
     }
 
-    fn look(&self, client: &mut Client) -> Result<Option<There>, Fault> {
+    fn look(&self, client: &mut Client) -> Result<Option<There>, CommandError> {
         let Reply::List(pairs) = client.run(&["ACL", "GETUSER", self.name()])? else { return Ok(None) };
         let mut there = There::default();
         let texts = |reply: &Reply| reply.items().iter().filter_map(Reply::text).map(str::to_owned).collect();
@@ -133,7 +133,7 @@ impl UserOperation<'_> {
 
     /// One command creates it completely or not at all, together with the command that makes the
     /// server save its users.
-    fn set(&self, client: &mut Client) -> Result<(), Fault> {
+    fn set(&self, client: &mut Client) -> Result<(), CommandError> {
         let wanted = self.wanted();
         let password = format!("#{}", self.digest());
         let mark = format!("#{}", self.identity.mark());
@@ -163,7 +163,7 @@ impl UserOperation<'_> {
     }
 
     /// The outcome of a command whose answer was lost.
-    fn find_out(&self, id: String, fault: &Fault, doing: &str) -> Result<State, Failure> {
+    fn find_out(&self, id: String, fault: &CommandError, doing: &str) -> Result<State, Failure> {
         let again = self.connect().and_then(|mut client| self.look(&mut client));
         match again {
             // An update finds out the server's words for it, and whether the server saves it.
@@ -188,7 +188,7 @@ impl UserOperation<'_> {
     /// The existing user, with its actual values if they can be determined.
     pub(crate) fn read(&self, before: Option<&State>) -> Result<Option<(State, Option<Json>)>, Failure> {
         let doing = self.what("reading");
-        let failure = |fault: Fault| fault.failure(&doing);
+        let failure = |fault: CommandError| fault.failure(&doing);
         let mut client = self.connect().map_err(failure)?;
         let Some(there) = self.look(&mut client).map_err(failure)? else { return Ok(None) };
         self.ours(&there, before.is_some())?;
@@ -237,7 +237,7 @@ impl UserOperation<'_> {
     /// Brings it to the wanted state. Creates a missing user again: it holds no data.
     pub(crate) fn update(&self, id: &str) -> Result<State, Failure> {
         let doing = self.what("changing");
-        let failure = |fault: Fault| fault.failure(&doing);
+        let failure = |fault: CommandError| fault.failure(&doing);
         if self.wanted().name() != self.name() {
             return Err(Failure::input("/values/user/name", "a user cannot be renamed, only replaced"));
         }
@@ -258,7 +258,7 @@ impl UserOperation<'_> {
     /// Deletes it; the server disconnects its clients.
     pub(crate) fn delete(&self) -> Result<(), Failure> {
         let doing = self.what("deleting");
-        let failure = |fault: Fault| fault.failure(&doing);
+        let failure = |fault: CommandError| fault.failure(&doing);
         let mut client = self.connect().map_err(failure)?;
         let Some(there) = self.look(&mut client).map_err(failure)? else {
             // An earlier attempt may have come this far without saving.
@@ -301,24 +301,24 @@ impl UserOperation<'_> {
 }
 
 /// Runs a command and makes the server save its users, if it does that.
-fn saved(client: &mut Client, words: &[&str], user: &str) -> Result<(), Fault> {
+fn saved(client: &mut Client, words: &[&str], user: &str) -> Result<(), CommandError> {
     let replies = client.together(&[words, &["ACL", "SAVE"]])?;
     match replies.as_slice() {
-        [Reply::Refused(words), _] => Err(Fault::Refused(words.clone())),
+        [Reply::Refused(words), _] => Err(CommandError::Refused(words.clone())),
         [_, saved] => is_kept(saved, user),
         _ => Ok(()),
     }
 }
 
 /// Makes the server save its users, if it does that.
-fn save(client: &mut Client, user: &str) -> Result<(), Fault> {
+fn save(client: &mut Client, user: &str) -> Result<(), CommandError> {
     match client.run(&["ACL", "SAVE"]) {
-        Err(Fault::Refused(words)) => is_kept(&Reply::Refused(words), user),
+        Err(CommandError::Refused(words)) => is_kept(&Reply::Refused(words), user),
         reply => is_kept(&reply?, user),
     }
 }
 
-fn is_kept(saved: &Reply, user: &str) -> Result<(), Fault> {
+fn is_kept(saved: &Reply, user: &str) -> Result<(), CommandError> {
     match saved {
         Reply::Refused(words) if words.contains("not configured to use an ACL file") => {
             log::warn(format!(
@@ -327,25 +327,25 @@ fn is_kept(saved: &Reply, user: &str) -> Result<(), Fault> {
             Ok(())
         }
         // It is in effect now, and would be lost by a restart, so it is not done.
-        Reply::Refused(words) => Err(Fault::Unsaved(words.clone())),
+        Reply::Refused(words) => Err(CommandError::Unsaved(words.clone())),
         _ => Ok(()),
     }
 }
 
 /// Whether the server keeps its users across a restart; `None` if it does not say.
-fn persistent(client: &mut Client) -> Result<Option<bool>, Fault> {
+fn persistent(client: &mut Client) -> Result<Option<bool>, CommandError> {
     match client.run(&["CONFIG", "GET", "aclfile"]) {
         Ok(reply) => Ok(reply.items().get(1).and_then(Reply::text).map(|file| !file.is_empty())),
         // Hosted servers hide their configuration, and not every user may read it.
-        Err(Fault::Refused(_)) => Ok(None),
+        Err(CommandError::Refused(_)) => Ok(None),
         Err(fault) => Err(fault),
     }
 }
 
 /// Rules that the server does not know are wrong inputs.
-fn refused(fault: &Fault, doing: &str) -> Failure {
+fn refused(fault: &CommandError, doing: &str) -> Failure {
     match fault {
-        Fault::Refused(words) if words.contains("ACL SETUSER modifier") => {
+        CommandError::Refused(words) if words.contains("ACL SETUSER modifier") => {
             let place = if words.contains("modifier '+") || words.contains("modifier '-") {
                 "/values/user/commands"
             } else if words.contains("modifier '&") {

@@ -5,7 +5,7 @@ use md5::{Digest, Md5};
 use purlin_sdk::{Call, Failure};
 use purlin_sdk_aws::tags::Tags;
 use purlin_sdk_aws::xml::Element;
-use purlin_sdk_aws::{Aws, Connection, Effect, Endpoint, Fault, encode};
+use purlin_sdk_aws::{Aws, Connection, Effect, Endpoint, RequestError, encode};
 use purlin_sdk_http::{Request, Response};
 
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
@@ -32,14 +32,14 @@ impl S3 {
         format!("{server}{prefix}{slash}{}{mark}{query}", encode::path(key))
     }
 
-    fn look(&self, action: &str, bucket: &str, query: &[(&str, &str)]) -> Result<Element, Fault> {
+    fn look(&self, action: &str, bucket: &str, query: &[(&str, &str)]) -> Result<Element, RequestError> {
         let request = Request::get(self.url(bucket, "", query));
         let answer = self.aws.send(action, Effect::None, request)?;
         Ok(Element::parse(&answer.text())?)
     }
 
     /// One of a bucket's settings; `None` if it has none of that kind. A missing bucket is a fault.
-    pub(crate) fn setting(&self, bucket: &str, setting: &Setting) -> Result<Option<Element>, Fault> {
+    pub(crate) fn setting(&self, bucket: &str, setting: &Setting) -> Result<Option<Element>, RequestError> {
         let action = format!("s3:Get{}", setting.permission);
         match self.look(&action, bucket, &[(setting.query, "")]) {
             Ok(element) => Ok(Some(element)),
@@ -49,7 +49,7 @@ impl S3 {
     }
 
     /// Sets one of a bucket's settings.
-    pub(crate) fn set(&self, bucket: &str, setting: &Setting, value: &Element) -> Result<(), Fault> {
+    pub(crate) fn set(&self, bucket: &str, setting: &Setting, value: &Element) -> Result<(), RequestError> {
         let request = Request::put(self.url(bucket, "", &[(setting.query, "")]));
         let body = value.document(Some(NAMESPACE));
         self.aws.send(&format!("s3:Put{}", setting.permission), Effect::Same, with_digest(request, body))?;
@@ -57,7 +57,7 @@ impl S3 {
     }
 
     /// Resets one of a bucket's settings to AWS's default.
-    pub(crate) fn unset(&self, bucket: &str, setting: &Setting) -> Result<(), Fault> {
+    pub(crate) fn unset(&self, bucket: &str, setting: &Setting) -> Result<(), RequestError> {
         let request = Request::delete(self.url(bucket, "", &[(setting.query, "")]));
         match self.aws.send(&format!("s3:Put{}", setting.permission), Effect::Same, request) {
             Err(fault) if fault.is(&[setting.none]) => Ok(()),
@@ -66,7 +66,7 @@ impl S3 {
     }
 
     /// Makes a bucket.
-    pub(crate) fn make(&self, bucket: &str) -> Result<(), Fault> {
+    pub(crate) fn make(&self, bucket: &str) -> Result<(), RequestError> {
         let mut request = Request::put(self.url(bucket, "", &[]));
         let region = &self.endpoint.region;
         // AWS's first region cannot be requested.
@@ -79,13 +79,13 @@ impl S3 {
     }
 
     /// Deletes an empty bucket.
-    pub(crate) fn remove(&self, bucket: &str) -> Result<(), Fault> {
+    pub(crate) fn remove(&self, bucket: &str) -> Result<(), RequestError> {
         let request = Request::delete(self.url(bucket, "", &[]));
         self.aws.send("s3:DeleteBucket", Effect::Same, request).map(drop)
     }
 
     /// Whether a bucket belongs to this account.
-    pub(crate) fn owns(&self, bucket: &str) -> Result<bool, Fault> {
+    pub(crate) fn owns(&self, bucket: &str) -> Result<bool, RequestError> {
         let mut token = String::new();
         loop {
             let mut query = vec![("prefix", bucket), ("max-buckets", "1000")];
@@ -107,13 +107,13 @@ impl S3 {
     }
 
     /// A page of at most 1,000 versions and delete markers.
-    pub(crate) fn versions(&self, bucket: &str) -> Result<Element, Fault> {
+    pub(crate) fn versions(&self, bucket: &str) -> Result<Element, RequestError> {
         let query = [("versions", ""), ("encoding-type", "url"), ("max-keys", "1000")];
         self.look("s3:ListBucketVersions", bucket, &query)
     }
 
     /// Deletes up to 1,000 versions of objects.
-    pub(crate) fn remove_versions(&self, bucket: &str, versions: &Element) -> Result<Element, Fault> {
+    pub(crate) fn remove_versions(&self, bucket: &str, versions: &Element) -> Result<Element, RequestError> {
         let request = Request::post(self.url(bucket, "", &[("delete", "")]));
         let body = versions.document(Some(NAMESPACE));
         let answer = self.aws.send("s3:DeleteObjectVersion", Effect::Same, with_digest(request, body))?;
@@ -121,7 +121,7 @@ impl S3 {
     }
 
     /// The policy of a bucket, as text.
-    pub(crate) fn policy(&self, bucket: &str) -> Result<Option<String>, Fault> {
+    pub(crate) fn policy(&self, bucket: &str) -> Result<Option<String>, RequestError> {
         let request = Request::get(self.url(bucket, "", &[("policy", "")]));
         match self.aws.send("s3:GetBucketPolicy", Effect::None, request) {
             Ok(answer) => Ok(Some(answer.text())),
@@ -130,20 +130,25 @@ impl S3 {
         }
     }
 
-    pub(crate) fn set_policy(&self, bucket: &str, policy: &str) -> Result<(), Fault> {
+    pub(crate) fn set_policy(&self, bucket: &str, policy: &str) -> Result<(), RequestError> {
         let request = Request::put(self.url(bucket, "", &[("policy", "")]));
         let request = digested(request.body("application/json", policy));
         self.aws.send("s3:PutBucketPolicy", Effect::Same, request).map(drop)
     }
 
-    pub(crate) fn remove_policy(&self, bucket: &str) -> Result<(), Fault> {
+    pub(crate) fn remove_policy(&self, bucket: &str) -> Result<(), RequestError> {
         let request = Request::delete(self.url(bucket, "", &[("policy", "")]));
         self.aws.send("s3:DeleteBucketPolicy", Effect::Same, request).map(drop)
     }
 
     /// An object's headers, or the whole object. `None` if there is no such object; the headers
     /// alone do not distinguish that from a missing bucket.
-    pub(crate) fn object(&self, bucket: &str, key: &str, whole: bool) -> Result<Option<Response>, Fault> {
+    pub(crate) fn object(
+        &self,
+        bucket: &str,
+        key: &str,
+        whole: bool,
+    ) -> Result<Option<Response>, RequestError> {
         let method = if whole { "GET" } else { "HEAD" };
         let request = Request::new(method, self.url(bucket, key, &[]));
         match self.aws.send("s3:GetObject", Effect::None, request) {
@@ -154,11 +159,11 @@ impl S3 {
     }
 
     /// Sends a request of a caller.
-    pub(crate) fn put_object(&self, request: Request) -> Result<Response, Fault> {
+    pub(crate) fn put_object(&self, request: Request) -> Result<Response, RequestError> {
         self.aws.send("s3:PutObject", Effect::Same, request)
     }
 
-    pub(crate) fn remove_object(&self, bucket: &str, key: &str) -> Result<(), Fault> {
+    pub(crate) fn remove_object(&self, bucket: &str, key: &str) -> Result<(), RequestError> {
         let request = Request::delete(self.url(bucket, key, &[]));
         self.aws.send("s3:DeleteObject", Effect::Same, request).map(drop)
     }

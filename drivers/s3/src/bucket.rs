@@ -1,7 +1,7 @@
 //! The life of a bucket. Its id is its name.
 
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
-use purlin_sdk_aws::Fault;
+use purlin_sdk_aws::RequestError;
 use purlin_sdk_aws::tags::{is_marked, not_another_s};
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::api::S3;
 use crate::check::ONLY_REPLACED;
 use crate::empty;
 use crate::inputs::{Bucket, S3Inputs, S3Outputs};
-use crate::settings::{self, Found, Wanted};
+use crate::settings::{self, ExistingBucket, Wanted};
 
 pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, bucket: &Bucket) -> Result<State, Failure> {
     let guresid = request.resource.guresid.as_str();
@@ -26,7 +26,7 @@ pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, bucket: &Bucket
             Some(found) => found,
             None => {
                 make(s3, bucket.name())?;
-                Found {
+                ExistingBucket {
                     tags: Default::default(),
                     versioning: false,
                     public_access_block: None,
@@ -59,16 +59,16 @@ fn make(s3: &S3, name: &str) -> Result<(), Failure> {
     }
 }
 
-fn message_of(fault: &Fault) -> String {
+fn message_of(fault: &RequestError) -> String {
     match fault {
-        Fault::Aws(error) => error.full_message(),
-        Fault::Failed(failure) => failure.to_string(),
+        RequestError::Aws(error) => error.full_message(),
+        RequestError::Failed(failure) => failure.to_string(),
     }
 }
 
 /// Rejects a bucket of another owner. Its mark identifies it; without one, it is ours only if its
 /// name is unique to this resource.
-fn ours(name: &str, found: &Found, guresid: &str) -> Result<(), Failure> {
+fn ours(name: &str, found: &ExistingBucket, guresid: &str) -> Result<(), Failure> {
     not_another_s(&found.tags, &[guresid], &format!("the bucket `{name}`"))?;
     if is_marked(&found.tags, guresid) || name.contains(guresid) {
         return Ok(());

@@ -5,7 +5,7 @@
 //! call, any other as somebody else's.
 
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
-use purlin_sdk_aws::{Fault, policy as documents};
+use purlin_sdk_aws::{RequestError, policy as documents};
 use serde_json::json;
 
 use crate::api::S3;
@@ -82,11 +82,11 @@ fn set(s3: &S3, wanted: &BucketPolicy) -> Result<(), Failure> {
     let text = wanted.policy.to_string();
     let set = s3.aws.until_known(|| s3.set_policy(&wanted.bucket, &text));
     set.map_err(|fault| match fault {
-        Fault::Aws(error) if error.is(&["MalformedPolicy", "InvalidPolicyDocument"]) => Failure::input(
+        RequestError::Aws(error) if error.is(&["MalformedPolicy", "InvalidPolicyDocument"]) => Failure::input(
             "/values/bucket_policy/policy",
             format!("is rejected by AWS ({})", error.full_message()),
         ),
-        Fault::Aws(error) if error.message.contains("BlockPublicPolicy") => Failure::Conflict(format!(
+        RequestError::Aws(error) if error.message.contains("BlockPublicPolicy") => Failure::Conflict(format!(
             "the bucket `{}` blocks policies that allow public access: see its `public_access_block` ({})",
             wanted.bucket,
             error.full_message()
@@ -95,7 +95,7 @@ fn set(s3: &S3, wanted: &BucketPolicy) -> Result<(), Failure> {
     })
 }
 
-fn gone(fault: Fault, bucket: &str) -> Failure {
+fn gone(fault: RequestError, bucket: &str) -> Failure {
     if fault.is(&["NoSuchBucket"]) {
         return Failure::NotFound(format!("there is no bucket `{bucket}` for the policy"));
     }

@@ -1,7 +1,7 @@
 //! The settings of a bucket: the current ones, the wanted ones, and the way from one to the other.
 
 use purlin_sdk::{Failure, Json, Object};
-use purlin_sdk_aws::Fault;
+use purlin_sdk_aws::RequestError;
 use purlin_sdk_aws::tags::{self, Tags};
 use purlin_sdk_aws::xml::Element;
 use serde_json::json;
@@ -30,7 +30,7 @@ impl Wanted {
 }
 
 /// A bucket as it is. A setting that was not read is `None`.
-pub(crate) struct Found {
+pub(crate) struct ExistingBucket {
     /// With AWS's own tags.
     pub(crate) tags: Tags,
     pub(crate) versioning: bool,
@@ -56,7 +56,7 @@ pub(crate) fn tags_of_bucket(s3: &S3, bucket: &str) -> Result<Option<Tags>, Fail
 }
 
 /// Reads a bucket; `None` if there is none.
-pub(crate) fn look(s3: &S3, bucket: &str, wanted: Wanted) -> Result<Option<Found>, Failure> {
+pub(crate) fn look(s3: &S3, bucket: &str, wanted: Wanted) -> Result<Option<ExistingBucket>, Failure> {
     let Some(tags) = tags_of_bucket(s3, bucket)? else { return Ok(None) };
     match rest(s3, bucket, wanted, tags) {
         Ok(found) => Ok(Some(found)),
@@ -66,7 +66,7 @@ pub(crate) fn look(s3: &S3, bucket: &str, wanted: Wanted) -> Result<Option<Found
     }
 }
 
-fn rest(s3: &S3, bucket: &str, wanted: Wanted, tags: Tags) -> Result<Found, Fault> {
+fn rest(s3: &S3, bucket: &str, wanted: Wanted, tags: Tags) -> Result<ExistingBucket, RequestError> {
     let read_if = |is_wanted: bool, setting: &Setting| {
         if is_wanted { s3.setting(bucket, setting).map(Some) } else { Ok(None) }
     };
@@ -74,7 +74,7 @@ fn rest(s3: &S3, bucket: &str, wanted: Wanted, tags: Tags) -> Result<Found, Faul
     let block = read_if(wanted.public_access_block, &PUBLIC_ACCESS)?;
     let encryption = read_if(wanted.encryption, &ENCRYPTION)?;
     let lifecycle = read_if(wanted.lifecycle_rules, &LIFECYCLE)?;
-    Ok(Found {
+    Ok(ExistingBucket {
         tags,
         versioning: versioning.is_some_and(|it| it.text_of("Status") == Some("Enabled")),
         public_access_block: block.map(|it| public_access_of(it.as_ref())),
@@ -85,7 +85,12 @@ fn rest(s3: &S3, bucket: &str, wanted: Wanted, tags: Tags) -> Result<Found, Faul
 
 /// Sets the settings that differ. `given_up` are settings that were wanted before and no longer
 /// are.
-pub(crate) fn apply(s3: &S3, bucket: &Bucket, found: &Found, given_up: Wanted) -> Result<(), Fault> {
+pub(crate) fn apply(
+    s3: &S3,
+    bucket: &Bucket,
+    found: &ExistingBucket,
+    given_up: Wanted,
+) -> Result<(), RequestError> {
     let name = bucket.name();
     if tags::of_users(&found.tags) != bucket.tags {
         // AWS's own tags must be sent back with the others.
@@ -128,7 +133,7 @@ pub(crate) fn apply(s3: &S3, bucket: &Bucket, found: &Found, given_up: Wanted) -
 }
 
 /// The inputs as reality has them: each given value is replaced by the one that was found.
-pub(crate) fn observed(given: Option<&Json>, name: &str, found: &Found) -> Result<Json, Failure> {
+pub(crate) fn observed(given: Option<&Json>, name: &str, found: &ExistingBucket) -> Result<Json, Failure> {
     let mut bucket = given.and_then(Json::as_object).cloned().unwrap_or_else(Object::new);
     let mut set = |name: &str, value: Json| bucket.insert(name.to_owned(), value);
     set("name", name.into());

@@ -1,7 +1,7 @@
 //! The templates of one call: all are parsed first, then rendered one after the other; each sees
 //! the results of those before it.
 
-use purlin_go_template::{Engine, Fault, Parsed as ParsedText, yaml};
+use purlin_go_template::{Engine, Parsed as ParsedText, TemplateFault, yaml};
 use purlin_sdk::{Failure, Faults, Inputs, Json, ManifestFile, Object, State};
 
 use crate::inputs::TemplateInputs;
@@ -36,7 +36,8 @@ impl Parsed {
                 let pointer = format!("/{holder}/templates/{name}");
                 // Every output of a template under secrets is secret.
                 let made = if holder == "secrets" && name == "outputs" { "secrets" } else { name };
-                let tree = parse(engine, template, Place { name, pointer: &pointer, depth: 0 }, &mut faults);
+                let root = TemplatePosition { name, pointer: &pointer, depth: 0 };
+                let tree = parse(engine, template, root, &mut faults);
                 parsed.push((made, pointer, tree));
             }
         }
@@ -51,20 +52,20 @@ impl Parsed {
 }
 
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct TemplatePosition<'a> {
     name: &'static str,
     pointer: &'a str,
     depth: usize,
 }
 
-fn parse(engine: &Engine, template: &Json, place: Place<'_>, faults: &mut Faults) -> Tree {
+fn parse(engine: &Engine, template: &Json, place: TemplatePosition<'_>, faults: &mut Faults) -> Tree {
     if place.depth > MAX_DEPTH {
         faults.add(place.pointer, format!("it is nested more than {MAX_DEPTH} deep"));
         return Tree::Plain(Json::Null);
     }
     let mut below = |segment: &str, item: &Json| {
         let pointer = format!("{}{}", place.pointer, self::segment(segment));
-        parse(engine, item, Place { pointer: &pointer, depth: place.depth + 1, ..place }, faults)
+        parse(engine, item, TemplatePosition { pointer: &pointer, depth: place.depth + 1, ..place }, faults)
     };
     match template {
         Json::Object(entries) => {
@@ -88,7 +89,7 @@ fn parse(engine: &Engine, template: &Json, place: Place<'_>, faults: &mut Faults
 }
 
 /// Whether a text is a YAML document: a whole template, and a manifest's `data`.
-fn is_document(place: Place<'_>) -> bool {
+fn is_document(place: TemplatePosition<'_>) -> bool {
     place.depth == 0
         || place.name == "manifests" && place.depth == 1
         || place.name == "manifests" && place.depth == 2 && place.pointer.ends_with("/data")
@@ -165,7 +166,7 @@ impl With<'_> {
         at: &mut String,
         secret: &mut Vec<String>,
     ) -> Result<Json, Failure> {
-        let refuse = |fault: Fault| Failure::input(pointer, fault.to_string());
+        let refuse = |fault: TemplateFault| Failure::input(pointer, fault.to_string());
         if self.sensitive.iter().any(|place| within(pointer, place)) {
             secret.push(at.clone());
         }

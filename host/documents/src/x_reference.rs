@@ -249,21 +249,21 @@ fn path(text: &str) -> Option<Path> {
 
 /// The schemas that apply to one place of the params.
 #[derive(Clone, Debug)]
-pub(crate) struct Place<'r> {
+pub(crate) struct ParamSchemas<'r> {
     rules: &'r Rules,
     schemas: Vec<(String, &'r Json)>,
 }
 
 impl Rules {
     /// The place of all params.
-    pub(crate) fn root(&self) -> Place<'_> {
-        let mut place = Place { rules: self, schemas: Vec::new() };
+    pub(crate) fn root(&self) -> ParamSchemas<'_> {
+        let mut place = ParamSchemas { rules: self, schemas: Vec::new() };
         place.add(String::new(), &self.schema);
         place
     }
 }
 
-impl<'r> Place<'r> {
+impl<'r> ParamSchemas<'r> {
     /// Adds a schema, and the schemas that it refers to or consists of.
     fn add(&mut self, pointer: String, schema: &'r Json) {
         if self.schemas.len() >= MOST_PLACES || self.schemas.iter().any(|(known, _)| *known == pointer) {
@@ -290,7 +290,7 @@ impl<'r> Place<'r> {
     }
 
     fn below(&self, keyword: &str, name: Option<&str>) -> Option<Self> {
-        let mut place = Place { rules: self.rules, schemas: Vec::new() };
+        let mut place = ParamSchemas { rules: self.rules, schemas: Vec::new() };
         for (pointer, schema) in &self.schemas {
             let Some(found) = schema.get(keyword) else { continue };
             match name {

@@ -6,8 +6,8 @@
 
 mod descriptor;
 mod dialect;
+mod error;
 mod evaluate;
-mod fault;
 mod input_path;
 mod modifiers;
 mod nearest;

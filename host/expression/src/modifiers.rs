@@ -2,7 +2,7 @@
 
 use purlin_model::{Absent, Modifiers, Pipe, Value};
 
-use crate::fault::Fault;
+use crate::error::ExpressionError;
 use crate::nearest::did_you_mean;
 
 /// The end of the path in `text[start..end]`: the first space, `?` or `|` outside of brackets. The
@@ -29,7 +29,7 @@ pub(crate) fn path_end(text: &str, start: usize, end: usize) -> usize {
 }
 
 /// Reads `text[start..end]`, which begins after the path.
-pub(crate) fn parse(text: &str, start: usize, end: usize) -> Result<Option<Box<Modifiers>>, Fault> {
+pub(crate) fn parse(text: &str, start: usize, end: usize) -> Result<Option<Box<Modifiers>>, ExpressionError> {
     let mut modifiers = Modifiers::default();
     let mut at = start;
     if text[at..end].starts_with('?') && !text[at..end].starts_with("??") {
@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str, start: usize, end: usize) -> Result<Option<Box<M
     if text[at..end].starts_with("??") {
         if modifiers.absent == Absent::LeftOut {
             let what = "the placeholder has both `?` and a default";
-            return Err(Fault::new("placeholder", what, start..at + 2, "keep one of them"));
+            return Err(ExpressionError::new("placeholder", what, start..at + 2, "keep one of them"));
         }
         let from = skip(text, at + 2, end);
         let to = literal_end(text, from, end);
@@ -49,7 +49,7 @@ pub(crate) fn parse(text: &str, start: usize, end: usize) -> Result<Option<Box<M
     }
     while at < end {
         if !text[at..end].starts_with('|') {
-            return Err(Fault::new(
+            return Err(ExpressionError::new(
                 "placeholder",
                 "expected `??`, `|` or the end of the placeholder here",
                 at..end,
@@ -81,7 +81,7 @@ fn literal_end(text: &str, from: usize, end: usize) -> usize {
     length.map_or(end, |length| from + length)
 }
 
-fn literal(text: &str, from: usize, to: usize) -> Result<Value, Fault> {
+fn literal(text: &str, from: usize, to: usize) -> Result<Value, ExpressionError> {
     let written = &text[from..to];
     let quoted = ['\'', '"']
         .iter()
@@ -96,11 +96,11 @@ fn literal(text: &str, from: usize, to: usize) -> Result<Value, Fault> {
             false => format!("`{written}` is not a literal"),
         };
         let help = "a default is a quoted string, a number, `true`, `false`, `null` or `[]`";
-        Fault::new("placeholder", what, from.min(to)..to.max(from), help)
+        ExpressionError::new("placeholder", what, from.min(to)..to.max(from), help)
     })
 }
 
-fn pipe(text: &str, from: usize, to: usize) -> Result<Pipe, Fault> {
+fn pipe(text: &str, from: usize, to: usize) -> Result<Pipe, ExpressionError> {
     let name = &text[from..to];
     Pipe::ALL.iter().find(|(known, _)| *known == name).map(|(_, pipe)| *pipe).ok_or_else(|| {
         let help = did_you_mean(name, "pipes", Pipe::ALL.iter().map(|(known, _)| *known));
@@ -108,6 +108,6 @@ fn pipe(text: &str, from: usize, to: usize) -> Result<Pipe, Fault> {
             true => "there is no pipe after `|`".to_owned(),
             false => format!("there is no pipe `{name}`"),
         };
-        Fault::new("unknown-pipe", what, from..to, help)
+        ExpressionError::new("unknown-pipe", what, from..to, help)
     })
 }

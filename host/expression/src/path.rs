@@ -5,10 +5,15 @@ use std::sync::Arc;
 use purlin_model::short_text;
 
 use crate::dialect::Dialect;
-use crate::fault::{Fault, unclosed};
+use crate::error::{ExpressionError, unclosed};
 
 /// Reads `text[start..end]`, which is empty or begins with `.` or `[`, into segments.
-pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Vec<Arc<str>>, Fault> {
+pub(crate) fn parse(
+    text: &str,
+    start: usize,
+    end: usize,
+    dialect: Dialect,
+) -> Result<Vec<Arc<str>>, ExpressionError> {
     let mut segments = Vec::new();
     let mut at = start;
     while at < end {
@@ -25,7 +30,7 @@ pub(crate) fn segment(
     at: usize,
     end: usize,
     dialect: Dialect,
-) -> Result<(Arc<str>, usize), Fault> {
+) -> Result<(Arc<str>, usize), ExpressionError> {
     let rest = &text[at..end];
     if let Some(bracket) = rest.strip_prefix('[') {
         let (inner, length) = bracketed(bracket, text, at, end)?;
@@ -34,7 +39,7 @@ pub(crate) fn segment(
         let (segment, length) = plain(name, at + 1, dialect)?;
         Ok((segment, length + 1))
     } else {
-        Err(Fault::new(
+        Err(ExpressionError::new(
             "placeholder",
             "expected `.` or `[` here",
             at..end,
@@ -49,7 +54,7 @@ pub(crate) fn bracketed<'a>(
     text: &str,
     at: usize,
     end: usize,
-) -> Result<(&'a str, usize), Fault> {
+) -> Result<(&'a str, usize), ExpressionError> {
     const HELP: &str = "write `['name']` or `[\"name\"]`";
     let whole = at..end.min(text.len());
     let quote = match rest.chars().next() {
@@ -59,25 +64,25 @@ pub(crate) fn bracketed<'a>(
             if digits > 0 && rest[digits..].starts_with(']') {
                 return Ok((&rest[..digits], digits + 1));
             }
-            return Err(Fault::new("quoting", "the name in brackets is not quoted", whole, HELP));
+            return Err(ExpressionError::new("quoting", "the name in brackets is not quoted", whole, HELP));
         }
     };
     let inner = &rest[1..];
     let Some(close) = inner.find(quote) else {
-        return Err(Fault::new("quoting", unclosed(quote), whole, HELP));
+        return Err(ExpressionError::new("quoting", unclosed(quote), whole, HELP));
     };
     if close == 0 {
-        return Err(Fault::new("quoting", "the name in brackets is empty", whole, HELP));
+        return Err(ExpressionError::new("quoting", "the name in brackets is empty", whole, HELP));
     }
     if !inner[close + 1..].starts_with(']') {
         let behind = at + 2 + close + 1;
-        return Err(Fault::new("quoting", "expected `]` after the quote", behind..end, HELP));
+        return Err(ExpressionError::new("quoting", "expected `]` after the quote", behind..end, HELP));
     }
     Ok((&inner[..close], close + 3))
 }
 
 /// A segment after a `.`, and its length in bytes. In Score files `\.` is a dot in a name.
-fn plain(rest: &str, at: usize, dialect: Dialect) -> Result<(Arc<str>, usize), Fault> {
+fn plain(rest: &str, at: usize, dialect: Dialect) -> Result<(Arc<str>, usize), ExpressionError> {
     const HELP: &str = "quote a name with other characters in brackets: `['a name']`";
     let mut name = String::new();
     let mut chars = rest.char_indices().peekable();
@@ -94,7 +99,7 @@ fn plain(rest: &str, at: usize, dialect: Dialect) -> Result<(Arc<str>, usize), F
             }
             _ if c.is_whitespace() || c.is_control() || "]'\"`{}()$|<>:;,?!=&*\\".contains(c) => {
                 let wrong = at + index..at + index + c.len_utf8();
-                return Err(Fault::new(
+                return Err(ExpressionError::new(
                     "placeholder",
                     format!("`{}` is not allowed in a path", c.escape_debug()),
                     wrong,
@@ -105,7 +110,7 @@ fn plain(rest: &str, at: usize, dialect: Dialect) -> Result<(Arc<str>, usize), F
         }
     }
     if name.is_empty() {
-        return Err(Fault::new(
+        return Err(ExpressionError::new(
             "placeholder",
             "a segment of the path is empty",
             at.saturating_sub(1)..at + end,

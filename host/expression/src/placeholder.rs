@@ -7,7 +7,7 @@ use purlin_model::{Access, ContextField, InstallationField, Path, Pipe, Referenc
 
 use crate::descriptor::{Either, parse_either};
 use crate::dialect::Dialect;
-use crate::fault::Fault;
+use crate::error::ExpressionError;
 use crate::nearest::{did_you_mean, nearest};
 use crate::path;
 
@@ -18,7 +18,12 @@ const ACCESSES: [&str; 4] = ["outputs", "guresid", "account", "values"];
 const ACCESS_HELP: &str = "say what to read: `.outputs.NAME`, `.guresid`, `.account` or `.values.NAME`";
 
 /// Reads `text[start..end]`, the inside of a placeholder without surrounding spaces.
-pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+pub(crate) fn parse(
+    text: &str,
+    start: usize,
+    end: usize,
+    dialect: Dialect,
+) -> Result<Reference, ExpressionError> {
     let body = &text[start..end];
     let root_end = start + body.find(['.', '[']).unwrap_or(body.len());
     let root = &text[start..root_end];
@@ -45,7 +50,7 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
             let Some(name) = segments.next() else {
                 let example =
                     roots.iter().find(|(known, _)| *known == root).map_or("", |(_, example)| example);
-                return Err(Fault::new(
+                return Err(ExpressionError::new(
                     "placeholder",
                     format!("`{root}` alone names no resource"),
                     start..end,
@@ -58,10 +63,10 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
     }
 }
 
-fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: Dialect) -> Fault {
+fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: Dialect) -> ExpressionError {
     let escape = format!("write `{}{body}}}` if the text itself is meant", dialect.escaped());
     if root.is_empty() {
-        return Fault::new("placeholder", "a placeholder begins with a root", range, escape);
+        return ExpressionError::new("placeholder", "a placeholder begins with a root", range, escape);
     }
     if let Some((function, argument)) = call(body) {
         let message = format!("`{function}(…)` is a function, and placeholders have none");
@@ -72,7 +77,7 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
              `purlin/template` has functions such as `{{{{ … | {function} }}}}`"
         );
         let help = if is_pipe { piped } else { help };
-        return Fault::new("no-functions", message, range.start..range.start + body.len(), help);
+        return ExpressionError::new("no-functions", message, range.start..range.start + body.len(), help);
     }
     let near = nearest(root, dialect.roots().iter().map(|(known, _)| *known));
     let help = match near {
@@ -85,7 +90,7 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
             format!("a placeholder is one of {}; {escape}", known.collect::<Vec<_>>().join(", "))
         }
     };
-    Fault::new("unknown-root", format!("unknown root `{root}`"), range, help)
+    ExpressionError::new("unknown-root", format!("unknown root `{root}`"), range, help)
 }
 
 /// A body in the form of a function call: its name, and the text in parentheses.
@@ -96,7 +101,7 @@ fn call(body: &str) -> Option<(&str, &str)> {
     is_name.then_some((function, argument))
 }
 
-fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, ExpressionError> {
     let written = path::parse(text, start, end, dialect)?.join(".");
     match ContextField::ALL.iter().find(|(known, _)| *known == written) {
         Some((_, field)) => Ok(Reference::Context(*field)),
@@ -108,7 +113,8 @@ fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Ref
                 format!("the context has no `{written}`")
             };
             let from = (start + 1).min(end);
-            Err(Fault::new("unknown-context", message, from..end, did_you_mean(&written, "fields", known)))
+            let help = did_you_mean(&written, "fields", known);
+            Err(ExpressionError::new("unknown-context", message, from..end, help))
         }
     }
 }
@@ -120,10 +126,11 @@ fn exact(mut segments: Vec<Arc<str>>) -> Path {
 }
 
 /// The value that is read from a bundle, starting after the word `bundle`.
-fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, ExpressionError> {
     const KNOWN: [&str; 4] = ["parameters", "credentials", "dependencies", "outputs"];
     let mut segments = path::parse(text, start, end, dialect)?;
-    let fault = |message: String, help: String| Fault::new("placeholder", message, start..end, help);
+    let fault =
+        |message: String, help: String| ExpressionError::new("placeholder", message, start..end, help);
     let part = segments.first().cloned().unwrap_or_default();
     match &*part {
         "parameters" | "credentials" | "outputs" if dialect == Dialect::Requiring => Err(fault(
@@ -158,7 +165,12 @@ fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Refe
     }
 }
 
-fn installation(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+fn installation(
+    text: &str,
+    start: usize,
+    end: usize,
+    dialect: Dialect,
+) -> Result<Reference, ExpressionError> {
     let written = path::parse(text, start, end, dialect)?.join(".");
     // In places, the design writes `ID` and `Namespace`.
     let found = InstallationField::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(&written));
@@ -168,17 +180,18 @@ fn installation(text: &str, start: usize, end: usize, dialect: Dialect) -> Resul
             "" => "`installation` alone names no field".to_owned(),
             _ => format!("an installation has no `{written}`"),
         };
-        Fault::new("placeholder", message, (start + 1).min(end)..end, did_you_mean(&written, "fields", known))
+        let help = did_you_mean(&written, "fields", known);
+        ExpressionError::new("placeholder", message, (start + 1).min(end)..end, help)
     })
 }
 
-fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, ExpressionError> {
     let rest = &text[start..end];
     // The position of the descriptor, and of the access after it.
     let (from, to, access) = if let Some(bracket) = rest.strip_prefix('[') {
         let (inner, length) = path::bracketed(bracket, text, start, end)?;
         if inner.len() + 1 == length {
-            return Err(Fault::new(
+            return Err(ExpressionError::new(
                 "quoting",
                 "a descriptor in brackets is quoted",
                 start..end,
@@ -200,7 +213,7 @@ fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Re
         let to = found.unwrap_or(end);
         (start + 1, to, to)
     } else {
-        return Err(Fault::new(
+        return Err(ExpressionError::new(
             "placeholder",
             "`resources` alone names no resource",
             start.saturating_sub("resources".len())..end,
@@ -208,11 +221,16 @@ fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Re
         ));
     };
     let named = parse_either(&text[from..to]).map_err(|error| {
-        Fault::new("descriptor", error.message, from + error.start..from + error.end, error.help)
+        ExpressionError::new("descriptor", error.message, from + error.start..from + error.end, error.help)
     });
     if access == end {
         named?;
-        return Err(Fault::new("placeholder", "nothing is read from the resource", from..to, ACCESS_HELP));
+        return Err(ExpressionError::new(
+            "placeholder",
+            "nothing is read from the resource",
+            from..to,
+            ACCESS_HELP,
+        ));
     }
     let access = parse_access(text, access, end, dialect)?;
     Ok(match named? {
@@ -221,7 +239,7 @@ fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Re
     })
 }
 
-fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Access, Fault> {
+fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Access, ExpressionError> {
     let mut segments = path::parse(text, start, end, dialect)?.into_iter();
     let word: Arc<str> = segments.next().unwrap_or_default();
     let rest = exact(segments.collect());
@@ -235,7 +253,7 @@ fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Resul
                 Some(near) => format!("did you mean `{near}`? {ACCESS_HELP}"),
                 None => ACCESS_HELP.to_owned(),
             };
-            return Err(Fault::new(
+            return Err(ExpressionError::new(
                 "placeholder",
                 format!("a resource has no `{word}` to read"),
                 start + 1..end,
@@ -246,7 +264,7 @@ fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Resul
     if rest.0.is_empty() {
         return Ok(known);
     }
-    Err(Fault::new(
+    Err(ExpressionError::new(
         "placeholder",
         format!("`{word}` is a string and has no fields"),
         start..end,

@@ -3,7 +3,7 @@
 use purlin_model::{Diagnostic, Location, Modifiers, Piece, Placeholder, Reference, Template, Value};
 
 use crate::dialect::Dialect;
-use crate::fault::{Fault, unclosed};
+use crate::error::{ExpressionError, unclosed};
 use crate::{modifiers, placeholder};
 
 /// Parses a text. Without a placeholder it is a constant, with its escapes undone. Spaces directly
@@ -70,7 +70,7 @@ pub fn parse_text(
 type Parsed = (Reference, Option<Box<Modifiers>>);
 
 /// Parses the placeholder that begins at `dollar`; also returns where to continue.
-fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<Parsed, Fault>) {
+fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<Parsed, ExpressionError>) {
     let close = match end(text, dollar, dialect) {
         Ok(close) => close,
         Err((resume, fault)) => return (resume, Err(fault)),
@@ -81,7 +81,8 @@ fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<Parsed, Fa
     if trimmed.is_empty() {
         let help =
             format!("name what to read, or write `{}}}` if the text itself is meant", dialect.escaped());
-        let fault = Fault::new("empty-placeholder", "the placeholder is empty", dollar..close + 1, help);
+        let fault =
+            ExpressionError::new("empty-placeholder", "the placeholder is empty", dollar..close + 1, help);
         return (close + 1, Err(fault));
     }
     let (path, end) = (modifiers::path_end(text, start, start + trimmed.len()), start + trimmed.len());
@@ -92,7 +93,7 @@ fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<Parsed, Fa
 
 /// The position of the `}` of the placeholder that begins at `dollar`; otherwise the fault, and
 /// where to continue.
-fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fault)> {
+fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, ExpressionError)> {
     let inside = dollar + 2;
     let mut quote: Option<(char, usize)> = None;
     let mut previous = '{';
@@ -104,7 +105,7 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fau
             None if c == '}' => return Ok(at),
             None if matches!(c, '\'' | '"') && matches!(previous, '[' | ' ' | '?') => quote = Some((c, at)),
             None if c == '$' && text[at + 1..].starts_with('{') => {
-                let fault = Fault::new(
+                let fault = ExpressionError::new(
                     "nested-placeholder",
                     "a placeholder cannot contain another",
                     at..balanced(text, at),
@@ -120,12 +121,17 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fau
     Err(match (quote, first) {
         (Some((quote, at)), Some(close)) if close > at => (
             close + 1,
-            Fault::new("quoting", unclosed(quote), at..close, format!("close it with {quote} before `]`")),
+            ExpressionError::new(
+                "quoting",
+                unclosed(quote),
+                at..close,
+                format!("close it with {quote} before `]`"),
+            ),
         ),
         _ => (
             // No later placeholder could be closed either.
             text.len(),
-            Fault::new(
+            ExpressionError::new(
                 "unclosed-placeholder",
                 "the placeholder is not closed",
                 dollar..inside,

@@ -18,7 +18,7 @@ use purlin_model::{Diagnostic, Key, Location, Placeholder, Recipe};
 
 use crate::Input;
 use crate::adjacency::{Adjacency, RawEdge};
-use crate::catalogue::{Found, Matcher};
+use crate::catalogue::{DefinitionMatch, Matcher};
 use crate::docs::{Docs, Match, NodeData, Nodes, Scope, Source};
 use crate::graph::Graph;
 use crate::lifecycle::LifecycleSettings;
@@ -236,12 +236,12 @@ impl<'a> Builder<'a> {
             return node;
         }
         let found = match self.matcher.find(&key) {
-            Found::One(row) => Match::Definition(row),
-            Found::None => {
+            DefinitionMatch::One(row) => Match::Definition(row),
+            DefinitionMatch::None => {
                 self.no_match(&key, spot);
                 Match::Missing
             }
-            Found::Tie(rows) => {
+            DefinitionMatch::Tie(rows) => {
                 self.tie(&key, &rows, spot);
                 Match::Missing
             }

@@ -15,7 +15,7 @@ use purlin_model::{
 };
 
 pub use explain::{Candidate, Explanation, Loser, Reason};
-pub(crate) use matcher::{Found, Matcher};
+pub(crate) use matcher::{DefinitionMatch, Matcher};
 pub(crate) use pattern::{literal_length, matches as pattern_matches};
 
 /// One criterion: number of its definition, and its number in there.

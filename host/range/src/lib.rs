@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use semver::Version;
 
-pub use parse::{Fault, lenient};
+pub use parse::{RangeError, lenient};
 
 /// A set of versions, as written. Two ranges are equal if their texts are equal.
 #[derive(Clone, Debug)]
@@ -83,8 +83,8 @@ impl Range {
     /// Parses a range. An empty text matches all releases, like `*`.
     ///
     /// # Errors
-    /// A [`Fault`] with its place if the text does not follow the grammar.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    /// A [`RangeError`] with its place if the text does not follow the grammar.
+    pub fn parse(text: &str) -> Result<Self, RangeError> {
         Ok(Self { text: text.trim().into(), alternatives: parse::alternatives(text)? })
     }
 
@@ -126,9 +126,9 @@ impl fmt::Display for Range {
 }
 
 impl FromStr for Range {
-    type Err = Fault;
+    type Err = RangeError;
 
-    fn from_str(text: &str) -> Result<Self, Fault> {
+    fn from_str(text: &str) -> Result<Self, RangeError> {
         Self::parse(text)
     }
 }

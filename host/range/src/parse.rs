@@ -9,7 +9,7 @@ use crate::{Alternative, Comparison, Operator, Precision};
 /// The reason why a range is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Fault {
+pub struct RangeError {
     /// The message, as a sentence without a full stop.
     pub message: String,
     /// The bytes of the text that the message concerns.
@@ -44,7 +44,7 @@ pub fn lenient(text: &str) -> Option<Version> {
     (given > Precision::Nothing && !cursor.had_wildcard(0) && cursor.rest().is_empty()).then_some(version)
 }
 
-pub(crate) fn alternatives(text: &str) -> Result<Vec<Alternative>, Fault> {
+pub(crate) fn alternatives(text: &str) -> Result<Vec<Alternative>, RangeError> {
     let mut cursor = Cursor { text, at: 0 };
     let mut all = vec![cursor.alternative()?];
     while !cursor.rest().is_empty() {
@@ -90,14 +90,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// A fault from a position to the end of the word there.
-    fn fault(&self, from: usize, message: impl Into<String>, help: &'static str) -> Fault {
+    fn fault(&self, from: usize, message: impl Into<String>, help: &'static str) -> RangeError {
         let text = self.text.get(from..).unwrap_or_default();
         let end = text.find(|c: char| c.is_whitespace() || c == ',' || c == '|').unwrap_or(text.len());
         let first = text.chars().next().map_or(0, char::len_utf8);
-        Fault { message: message.into(), at: from..from + end.max(first), help }
+        RangeError { message: message.into(), at: from..from + end.max(first), help }
     }
 
-    fn alternative(&mut self) -> Result<Alternative, Fault> {
+    fn alternative(&mut self) -> Result<Alternative, RangeError> {
         let mut comparisons = Vec::new();
         self.space();
         if self.rest().is_empty() || self.rest().starts_with("||") {
@@ -130,7 +130,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses one comparison, or the two of a range with a hyphen.
-    fn comparison(&mut self, found: &mut Vec<Comparison>) -> Result<(), Fault> {
+    fn comparison(&mut self, found: &mut Vec<Comparison>) -> Result<(), RangeError> {
         let begin = self.at;
         let operator = OPERATORS.iter().find(|(text, _)| self.take(text));
         self.space();
@@ -158,7 +158,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses the upper end of a range with a hyphen, if there is one.
-    fn hyphen(&mut self) -> Result<Option<Comparison>, Fault> {
+    fn hyphen(&mut self) -> Result<Option<Comparison>, RangeError> {
         let before = self.at;
         if self.space() && self.take("-") && self.space() {
             let (version, given) = self.version()?;
@@ -169,7 +169,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses a version whose parts may be omitted.
-    fn version(&mut self) -> Result<(Version, Precision), Fault> {
+    fn version(&mut self) -> Result<(Version, Precision), RangeError> {
         let begin = self.at;
         self.take("v");
         let mut numbers = [0; 3];
@@ -213,7 +213,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses a number; `None` for a wildcard.
-    fn part(&mut self, begin: usize) -> Result<Option<u64>, Fault> {
+    fn part(&mut self, begin: usize) -> Result<Option<u64>, RangeError> {
         let text = self.take_while(|c| c.is_ascii_digit() || matches!(c, 'x' | 'X' | '*'));
         match text {
             "x" | "X" | "*" => Ok(None),

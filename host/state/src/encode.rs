@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::keys::Keyring;
-use crate::keyspace::{self, EntryKind, Place};
+use crate::keyspace::{self, EntryKind, EnvironmentDigest};
 use crate::{Change, Deployment, Environment, Error, RecordId, codec};
 
 /// One step of a commit, encoded.
@@ -20,7 +20,7 @@ pub(crate) enum Write {
 /// An encoded deployment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Deployed {
-    pub(crate) place: Place,
+    pub(crate) place: EnvironmentDigest,
     /// The digest of its id.
     pub(crate) id: [u8; 16],
     /// The number in the change.
@@ -148,7 +148,7 @@ struct Within<'e> {
     environment: &'e Environment,
     /// The prefix of its URNs.
     prefix: String,
-    place: Place,
+    place: EnvironmentDigest,
 }
 
 impl Within<'_> {

@@ -12,7 +12,7 @@
 //! of the clear part. This module knows no keys: `codec` seals and opens the sealed part.
 
 use crate::Error;
-use crate::wire::{self, Fault, Reader};
+use crate::wire::{self, CodecError, Reader};
 
 /// The version that is written. Version 5 differs from version 4 in compressed documents and in the
 /// checksum.
@@ -20,11 +20,11 @@ pub(crate) const VERSION: u8 = 5;
 /// The length of version and checksum.
 const HEADER: usize = 5;
 
-pub(crate) const KIND: Fault = "it is something else than it should be";
+pub(crate) const KIND: CodecError = "it is something else than it should be";
 
 /// Builds an entry from a sealed part, which may be empty, and a clear part: the head, and a body
 /// that is not sealed.
-pub(crate) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8>, Fault> {
+pub(crate) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8>, CodecError> {
     let mut bytes = Vec::with_capacity(HEADER + 5 + sealed.len() + head.len() + body.len());
     bytes.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
     wire::put_bytes(&mut bytes, sealed);
@@ -81,7 +81,7 @@ impl<'a> Stored<'a> {
     }
 
     /// Splits the clear part, as it is since version 3.
-    pub(crate) fn head(&self) -> Result<Head<'a>, Fault> {
+    pub(crate) fn head(&self) -> Result<Head<'a>, CodecError> {
         let mut clear = Reader::new(self.clear);
         let kind = clear.byte()?;
         let place = Reader::new(clear.bytes()?);

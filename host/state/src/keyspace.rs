@@ -49,11 +49,11 @@ pub(crate) enum EntryKind {
     Staleness = b'q',
 }
 
-/// An environment in the form used in keys.
-pub(crate) type Place = [u8; 16];
+/// A digest of an environment, as keys contain it.
+pub(crate) type EnvironmentDigest = [u8; 16];
 
 /// The environment in the form used in keys.
-pub(crate) fn place(environment: &Environment) -> Place {
+pub(crate) fn place(environment: &Environment) -> EnvironmentDigest {
     shortened(environment.urn_prefix().as_bytes())
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn shortened(bytes: &[u8]) -> [u8; 16] {
 }
 
 /// The prefix of the keys of a kind in an environment. Documents have no such prefix.
-pub(crate) fn prefix(kind: EntryKind, place: &Place) -> Vec<u8> {
+pub(crate) fn prefix(kind: EntryKind, place: &EnvironmentDigest) -> Vec<u8> {
     let mut key = Vec::with_capacity(1 + 16 + NAME);
     key.push(kind as u8);
     key.extend_from_slice(place);
@@ -151,7 +151,7 @@ impl DeploymentKey {
         shortened(id.as_bytes())
     }
 
-    pub(crate) fn to_key(self, place: &Place) -> Vec<u8> {
+    pub(crate) fn to_key(self, place: &EnvironmentDigest) -> Vec<u8> {
         let mut key = prefix(EntryKind::Deployment, place);
         key.extend_from_slice(&self.number.to_be_bytes());
         key.extend_from_slice(&self.id);
@@ -173,7 +173,7 @@ pub(crate) fn deployment_number(key: &[u8]) -> Option<u64> {
 }
 
 /// The key of documents in an environment.
-pub(crate) fn documents(digest: &[u8; 32], place: &Place) -> Vec<u8> {
+pub(crate) fn documents(digest: &[u8; 32], place: &EnvironmentDigest) -> Vec<u8> {
     let mut key = all_documents(digest);
     key.extend_from_slice(place);
     key

@@ -7,7 +7,7 @@ use purlin_sdk::{Call, Failure, State};
 use purlin_sdk_http::{Client, Request, Response, Transport};
 
 use crate::sign::{Scope, signed};
-use crate::{AwsError, Credentials, Fault};
+use crate::{AwsError, Credentials, RequestError};
 
 /// Attempts at one request within a call. After that the host waits, and calls again.
 const ATTEMPTS: u32 = 4;
@@ -78,7 +78,7 @@ impl Aws {
     ///
     /// # Errors
     /// If AWS returns an error, or there is no answer.
-    pub fn send(&self, action: &str, effect: Effect, request: Request) -> Result<Response, Fault> {
+    pub fn send(&self, action: &str, effect: Effect, request: Request) -> Result<Response, RequestError> {
         let request = if effect == Effect::Another { request } else { request.repeatable() };
         let mut wait = WAIT;
         // Once an answer is lost, the request may have been carried out, whatever later attempts
@@ -97,14 +97,14 @@ impl Aws {
                     let lost = error.is_internal();
                     let again = error.is_busy() || lost && effect != Effect::Another;
                     wait = error.patience().unwrap_or(wait).max(WAIT);
-                    (Fault::Aws(Box::new(error)), again, lost)
+                    (RequestError::Aws(Box::new(error)), again, lost)
                 }
                 Err(error) => {
                     let lost = error.is_lost();
                     let failure = Failure::from(error);
                     let again =
                         matches!(failure, Failure::RetryAfter { .. }) || lost && effect != Effect::Another;
-                    (Fault::Failed(failure), again, lost)
+                    (RequestError::Failed(failure), again, lost)
                 }
             };
             lost_once |= lost && effect != Effect::None;
@@ -116,7 +116,7 @@ impl Aws {
             }
             wait = (wait * 2).min(LONGEST);
         }
-        Err(Fault::Failed(Failure::failed("no request was sent")))
+        Err(RequestError::Failed(Failure::failed("no request was sent")))
     }
 
     /// Waits for something that AWS does in its own time.
@@ -133,11 +133,11 @@ impl Aws {
     }
 
     /// Repeats, for some seconds, an action that AWS rejects only because a new object is not known
-    /// everywhere yet: see [`Fault::is_not_yet`].
+    /// everywhere yet: see [`RequestError::is_not_yet`].
     ///
     /// # Errors
     /// The last error, or any other.
-    pub fn until_known<T>(&self, attempt: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn until_known<T>(&self, attempt: impl Fn() -> Result<T, RequestError>) -> Result<T, RequestError> {
         let mut wait = WAIT;
         loop {
             match attempt() {
@@ -153,7 +153,7 @@ impl Aws {
     ///
     /// # Errors
     /// The last error, or any other.
-    pub fn until_free<T>(&self, attempt: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn until_free<T>(&self, attempt: impl Fn() -> Result<T, RequestError>) -> Result<T, RequestError> {
         let mut wait = WAIT;
         loop {
             match attempt() {

@@ -29,7 +29,7 @@ pub struct AwsError {
 }
 
 /// Why there is no usable answer.
-pub enum Fault {
+pub enum RequestError {
     /// AWS returned an error.
     Aws(Box<AwsError>),
     /// There is no answer, or it is unreadable.
@@ -169,7 +169,7 @@ impl AwsError {
     }
 }
 
-impl Fault {
+impl RequestError {
     /// Whether AWS reported that the requested object does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Aws(error) if error.is_missing())
@@ -193,22 +193,22 @@ impl Fault {
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<RequestError> for Failure {
+    fn from(fault: RequestError) -> Self {
         match fault {
-            Fault::Aws(error) => (*error).failure(),
-            Fault::Failed(failure) => failure,
+            RequestError::Aws(error) => (*error).failure(),
+            RequestError::Failed(failure) => failure,
         }
     }
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for RequestError {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for RequestError {
     fn from(error: Error) -> Self {
         Self::Failed(error.into())
     }
@@ -239,7 +239,7 @@ mod tests {
     fn each_error_is_the_failure_that_it_means() {
         let failure_of = |status, code: &str| {
             let body = format!("<Error><Code>{code}</Code><Message>m</Message></Error>");
-            Failure::from(Fault::Aws(Box::new(error(status, &body)))).to_string()
+            Failure::from(RequestError::Aws(Box::new(error(status, &body)))).to_string()
         };
         for (status, code, expected) in [
             (403, "SignatureDoesNotMatch", "invalid inputs: /connection/secret_access_key: does not belong"),

@@ -12,4 +12,4 @@ pub mod xml;
 
 pub use client::{Aws, Effect};
 pub use endpoint::{Connection, Credentials, Endpoint, Partition};
-pub use error::{AwsError, Fault};
+pub use error::{AwsError, RequestError};

@@ -53,14 +53,14 @@ pub trait Host: Send + Sync {
 
 /// A fault in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct TemplateFault {
     /// The line, from 1; 0 if unknown.
     pub line: usize,
     /// The fault.
     pub message: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for TemplateFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.line > 0 {
             write!(f, "line {}: ", self.line)?;
@@ -69,7 +69,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for TemplateFault {}
 
 /// The functions, created once and shared by the templates of a call.
 pub struct Engine {
@@ -92,13 +92,13 @@ impl Engine {
     ///
     /// # Errors
     /// The first syntax error, or every use of a function that does not exist.
-    pub fn parse(&self, source: &str) -> Result<Parsed, Vec<Fault>> {
+    pub fn parse(&self, source: &str) -> Result<Parsed, Vec<TemplateFault>> {
         if source.len() > MAX_TEXT {
             return Err(vec![too_long("the template")]);
         }
         let parsed = Parser::new(source, "{{", "}}").and_then(Parser::parse);
         let (mut main, mut defines) = parsed.map_err(|error| vec![fault(&error, 0)])?;
-        let mut faults: Vec<Fault> = stray::find(source).into_iter().collect();
+        let mut faults: Vec<TemplateFault> = stray::find(source).into_iter().collect();
         for body in std::iter::once(&mut main).chain(defines.iter_mut().map(|define| &mut define.body)) {
             rewrite::rewrite(body, source, &self.functions, &mut faults);
         }
@@ -109,7 +109,7 @@ impl Engine {
     ///
     /// # Errors
     /// The fault that stopped it.
-    pub fn render(&self, template: &Parsed, data: &Json) -> Result<String, Fault> {
+    pub fn render(&self, template: &Parsed, data: &Json) -> Result<String, TemplateFault> {
         Ok(self.render_masked(template, data, &SecretMask::Open)?.text)
     }
 
@@ -123,7 +123,7 @@ impl Engine {
         template: &Parsed,
         data: &Json,
         mask: &SecretMask,
-    ) -> Result<Rendered, Fault> {
+    ) -> Result<Rendered, TemplateFault> {
         let defines = template.defines.iter().map(|define| (define.name.as_str(), &define.body));
         let mut run = Run::new(&self.functions, defines.collect());
         let data = Held { value: from_json(data), mask: mask.clone() };
@@ -131,24 +131,24 @@ impl Engine {
     }
 }
 
-fn fault(error: &TemplateError, line: usize) -> Fault {
+fn fault(error: &TemplateError, line: usize) -> TemplateFault {
     match error {
         TemplateError::Parse { line, message, .. } | TemplateError::Lex { line, message, .. } => {
             let hint =
                 if message.contains("comment") { "; a comment ends with `*/}}` or `*/ -}}`" } else { "" };
-            Fault { line: *line, message: format!("{message}{hint}") }
+            TemplateFault { line: *line, message: format!("{message}{hint}") }
         }
-        TemplateError::Write => Fault { line, ..too_long("the text") },
+        TemplateError::Write => TemplateFault { line, ..too_long("the text") },
         TemplateError::RangeIterLimit => {
-            Fault { line, message: format!("the loops take more than {MAX_TURNS} turns together") }
+            TemplateFault { line, message: format!("the loops take more than {MAX_TURNS} turns together") }
         }
-        TemplateError::Exec(message) => Fault { line, message: message.clone() },
-        other => Fault { line, message: other.to_string() },
+        TemplateError::Exec(message) => TemplateFault { line, message: message.clone() },
+        other => TemplateFault { line, message: other.to_string() },
     }
 }
 
-fn too_long(what: &str) -> Fault {
-    Fault { line: 0, message: format!("{what} is longer than {MAX_TEXT} bytes") }
+fn too_long(what: &str) -> TemplateFault {
+    TemplateFault { line: 0, message: format!("{what} is longer than {MAX_TEXT} bytes") }
 }
 
 /// Whether a value is small enough to be kept.

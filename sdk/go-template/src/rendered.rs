@@ -45,7 +45,7 @@ mod document {
     use serde_json::Value as Json;
 
     use super::Rendered;
-    use crate::{Fault, yaml};
+    use crate::{TemplateFault, yaml};
 
     impl Rendered {
         /// Reads the text as YAML, and finds the secret places of the document, as JSON Pointers,
@@ -56,9 +56,9 @@ mod document {
         ///
         /// # Errors
         /// The line and the fault. If there is a secret in the text, it is not quoted.
-        pub fn document(&self) -> Result<(Json, Vec<String>), Fault> {
+        pub fn document(&self) -> Result<(Json, Vec<String>), TemplateFault> {
             let document = yaml::parse(&self.text).map_err(|fault| match self.is_secret() {
-                true => Fault {
+                true => TemplateFault {
                     message: "the rendered text is not YAML; it contains a secret, so it is not shown \
                               (write text that may contain any character with `quote` or `toJson`)"
                         .to_owned(),

@@ -9,7 +9,7 @@ use gotmpl::parse::{
     ActionNode, BranchNode, CommandNode, Expr, ListNode, Node, Number, PipeNode, Pos, SmolStr,
 };
 
-use crate::{Fault, builtins};
+use crate::{TemplateFault, builtins};
 
 /// `{{ __at LINE }}`
 pub(crate) const AT: &str = "__at";
@@ -25,7 +25,7 @@ pub(crate) fn rewrite(
     list: &mut ListNode,
     source: &str,
     functions: &BTreeMap<String, ValueFunc>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<TemplateFault>,
 ) {
     Rewriter { source, functions, faults }.list(list);
 }
@@ -33,7 +33,7 @@ pub(crate) fn rewrite(
 struct Rewriter<'a> {
     source: &'a str,
     functions: &'a BTreeMap<String, ValueFunc>,
-    faults: &'a mut Vec<Fault>,
+    faults: &'a mut Vec<TemplateFault>,
 }
 
 impl Rewriter<'_> {
@@ -106,7 +106,7 @@ impl Rewriter<'_> {
                 action.pipe.commands =
                     vec![CommandNode { pos, args: vec![Expr::Variable(pos, changed, Vec::new())] }];
             }
-            Changed::Elsewhere(function) => self.faults.push(Fault {
+            Changed::Elsewhere(function) => self.faults.push(TemplateFault {
                 line: pos.line,
                 message: format!(
                     "`{function}` can change a variable only: write `{{{{ $x := … }}}}` first, then `{function} $x …`"
@@ -157,7 +157,7 @@ impl Rewriter<'_> {
             Expr::Identifier(pos, name) => {
                 let name = name.as_str();
                 if !builtins::NAMES.contains(&name) && !self.functions.contains_key(name) {
-                    self.faults.push(Fault { line: pos.line, message: self.unknown(name) });
+                    self.faults.push(TemplateFault { line: pos.line, message: self.unknown(name) });
                 }
             }
             Expr::Pipe(_, pipe) => self.pipe(pipe),

@@ -3,7 +3,7 @@
 
 use gotmpl::parse::{Expr, ListNode, Node, Parser};
 
-use crate::Fault;
+use crate::TemplateFault;
 
 /// An action that no template contains by itself.
 const LAST: &str = "{{__last}}";
@@ -12,7 +12,7 @@ const LAST_NAME: &str = "__last";
 const MOST: usize = 1_000;
 
 /// The fault, if a valid template ends before its text does.
-pub(crate) fn find(source: &str) -> Option<Fault> {
+pub(crate) fn find(source: &str) -> Option<TemplateFault> {
     if is_whole(source) {
         return None;
     }
@@ -34,7 +34,7 @@ pub(crate) fn find(source: &str) -> Option<Fault> {
         (None, None) => (0, "unexpected {{end}}: it ends nothing".to_owned()),
     };
     let line = source.get(..at).unwrap_or_default().matches('\n').count() + 1;
-    Some(Fault { line, message })
+    Some(TemplateFault { line, message })
 }
 
 /// The innermost action that needs an end and has none.

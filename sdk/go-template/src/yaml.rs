@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::Fault;
+use crate::TemplateFault;
 
 /// The maximum number of characters shown of a line.
 const SHOWN: usize = 80;
@@ -11,7 +11,7 @@ const SHOWN: usize = 80;
 ///
 /// # Errors
 /// The line and the fault.
-pub fn parse(text: &str) -> Result<Json, Fault> {
+pub fn parse(text: &str) -> Result<Json, TemplateFault> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map_or(0, |location| usize::try_from(location.line()).unwrap_or(0));
@@ -34,6 +34,6 @@ pub fn parse(text: &str) -> Result<Json, Fault> {
             "it renders{rendered}, which is not valid YAML ({message}); put quotes around the value, or write it \
              with `quote`, such as `{{{{ .x | quote }}}}`"
         );
-        Fault { line, message }
+        TemplateFault { line, message }
     })
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::{Failure, Object};
-use faults::Fault;
+use faults::InputFault;
 
 /// Inputs of a driver that accepts everything.
 #[derive(Clone, Default, Deserialize)]
@@ -193,7 +193,7 @@ fn related(a: &str, b: &str) -> bool {
 }
 
 /// Reads a document, or returns the first place that does not fit, and why.
-fn read<I: DeserializeOwned>(document: &Value) -> Result<I, Fault> {
+fn read<I: DeserializeOwned>(document: &Value) -> Result<I, InputFault> {
     serde_path_to_error::deserialize(document).map_err(|error| located(&error))
 }
 

@@ -12,7 +12,7 @@ use crate::replies::{Replies, has_more};
 
 /// What happens to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum Disturbance {
     /// The connection is lost, before the server gets the message or before its answer comes back.
     /// As with [`When::After`], a part of a message has no answer.
     Cut(When),
@@ -39,7 +39,7 @@ pub struct Wire {
 struct Shared {
     /// Messages until the fault; 0 means no fault.
     left: AtomicUsize,
-    fault: Mutex<Fault>,
+    fault: Mutex<Disturbance>,
     late: Mutex<Option<LateMessage>>,
 }
 
@@ -105,7 +105,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     /// Counts a message, and returns the fault if it has one.
-    fn fault(&self) -> Option<Fault> {
+    fn fault(&self) -> Option<Disturbance> {
         let late = {
             let mut late = locked(&self.late);
             let is_due = late.as_mut().is_some_and(|late| {
@@ -132,7 +132,7 @@ impl Wire {
         let port = listener.local_addr().expect("an address").port();
         let shared = Arc::new(Shared {
             left: AtomicUsize::new(0),
-            fault: Mutex::new(Fault::Cut(When::Before)),
+            fault: Mutex::new(Disturbance::Cut(When::Before)),
             late: Mutex::default(),
         });
         let wire = Self { port, shared: shared.clone() };
@@ -152,11 +152,11 @@ impl Wire {
 
     /// Cuts the connection at message `at` from now on, counted from 1.
     pub fn cut_at(&self, at: usize, when: When) {
-        self.fail_at(at, Fault::Cut(when));
+        self.fail_at(at, Disturbance::Cut(when));
     }
 
     /// Fails at message `at` from now on, counted from 1.
-    pub fn fail_at(&self, at: usize, fault: Fault) {
+    pub fn fail_at(&self, at: usize, fault: Disturbance) {
         *locked(&self.shared.fault) = fault;
         self.shared.left.store(at, Ordering::SeqCst);
     }
@@ -210,13 +210,13 @@ fn carry(program: &TcpStream, port: u16, shared: &Shared) {
         while let Ok(length @ 1..) = from.read(&mut buffer) {
             let bytes = buffer.get(..length).unwrap_or_default();
             match shared.fault() {
-                Some(Fault::Cut(When::Before)) => break,
-                Some(Fault::Cut(When::After)) => {
+                Some(Disturbance::Cut(When::Before)) => break,
+                Some(Disturbance::Cut(When::After)) => {
                     lost.store(true, Ordering::SeqCst);
                     replies.send(&stream, bytes, || has_more(program));
                     break;
                 }
-                Some(Fault::Late { after }) => {
+                Some(Disturbance::Late { after }) => {
                     lost.store(true, Ordering::SeqCst);
                     if let Ok(server) = server.try_clone() {
                         let (bytes, replies) = (bytes.to_vec(), Arc::clone(&replies));
@@ -225,12 +225,12 @@ fn carry(program: &TcpStream, port: u16, shared: &Shared) {
                     let _ = program.shutdown(Shutdown::Both);
                     return;
                 }
-                Some(Fault::Delayed(time)) => std::thread::sleep(time),
-                Some(Fault::Doubled) if is_statement(bytes) => {
+                Some(Disturbance::Delayed(time)) => std::thread::sleep(time),
+                Some(Disturbance::Doubled) if is_statement(bytes) => {
                     *locked(&doubled) = Some(Answers::default());
                     let _ = server.write_all(bytes);
                 }
-                Some(Fault::Doubled) | None => {}
+                Some(Disturbance::Doubled) | None => {}
             }
             if server.write_all(bytes).is_err() {
                 break;

@@ -6,7 +6,7 @@
 //! what they say, and `GET /COLLECTION?name=N` lists, two items per page: `next` is the path of the
 //! next page, and `after` the parameter in its query. Names need not be unique, so creating a thing
 //! twice gives two things. The answer to a creation has a `token`, which is returned again only if
-//! the creation is repeated with the same idempotency key. [`Fault`]s make it misbehave as services
+//! the creation is repeated with the same idempotency key. [`Misbehaviour`]s make it misbehave as services
 //! do, once; [`Service::key`] rotates its token, and [`Service::renames`] turns it into another
 //! version of itself.
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A service's misbehaviour, once, at the next request with a method.
 #[derive(Clone, Debug)]
-pub enum Fault {
+pub enum Misbehaviour {
     /// Answers with this, and does nothing.
     Refuse(u16, Vec<(&'static str, String)>, String),
     /// Carries out the request, and answers nothing.
@@ -64,7 +64,7 @@ struct Data {
     /// Answers by idempotency key.
     answered: HashMap<String, Value>,
     next: u64,
-    faults: VecDeque<(String, Fault)>,
+    faults: VecDeque<(String, Misbehaviour)>,
     /// Requests to be carried out later, with their connections.
     late: Vec<(Request, TcpStream)>,
     requests: Vec<Request>,
@@ -126,7 +126,7 @@ impl Service {
     }
 
     /// Misbehaves once, at the next request with a method.
-    pub fn fault(&self, method: &str, fault: Fault) {
+    pub fn fault(&self, method: &str, fault: Misbehaviour) {
         self.data().faults.push_back((method.to_owned(), fault));
     }
 
@@ -145,7 +145,7 @@ impl Service {
         self.data().times.clear();
     }
 
-    /// Carries out the requests of [`Fault::DoLater`].
+    /// Carries out the requests of [`Misbehaviour::DoLater`].
     ///
     /// # Panics
     /// If none arrives.
@@ -210,12 +210,12 @@ impl Service {
             at.and_then(|at| data.faults.remove(at)).map(|(_, fault)| fault)
         };
         let (status, headers, body) = match &fault {
-            Some(Fault::Refuse(status, headers, body)) => {
+            Some(Misbehaviour::Refuse(status, headers, body)) => {
                 let headers =
                     headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
                 return answer(stream, *status, headers, body.as_bytes(), &fault);
             }
-            Some(Fault::DoLater { hang_up }) => {
+            Some(Misbehaviour::DoLater { hang_up }) => {
                 let kept = stream.try_clone().expect("the connection twice");
                 self.data().late.push((request, kept));
                 if *hang_up {
@@ -226,13 +226,13 @@ impl Service {
             _ => self.data().answer(&request),
         };
         match &fault {
-            Some(Fault::LoseAnswer) => {
+            Some(Misbehaviour::LoseAnswer) => {
                 let _ = stream.shutdown(Shutdown::Both);
             }
-            Some(Fault::DoAndAnswer(status, body)) => {
+            Some(Misbehaviour::DoAndAnswer(status, body)) => {
                 answer(stream, *status, Vec::new(), body.as_bytes(), &fault)
             }
-            Some(Fault::Huge(size)) => answer(stream, status, headers, &vec![b' '; *size], &fault),
+            Some(Misbehaviour::Huge(size)) => answer(stream, status, headers, &vec![b' '; *size], &fault),
             _ => answer(stream, status, headers, body.to_string().as_bytes(), &fault),
         }
     }
@@ -446,7 +446,7 @@ pub(crate) fn answer(
     status: u16,
     headers: Vec<(String, String)>,
     body: &[u8],
-    fault: &Option<Fault>,
+    fault: &Option<Misbehaviour>,
 ) {
     let mut head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-type: application/json\r\n");
     for (name, value) in headers {
@@ -461,12 +461,12 @@ pub(crate) fn answer(
     let _ = stream.write_all(head.as_bytes());
     let half = body.len() / 2;
     match fault {
-        Some(Fault::Slow(time)) => {
+        Some(Misbehaviour::Slow(time)) => {
             let _ = stream.write_all(body.get(..half).unwrap_or_default());
             std::thread::sleep(*time);
             let _ = stream.write_all(body.get(half..).unwrap_or_default());
         }
-        Some(Fault::CutOff) => drop(stream.write_all(body.get(..half).unwrap_or_default())),
+        Some(Misbehaviour::CutOff) => drop(stream.write_all(body.get(..half).unwrap_or_default())),
         _ => drop(stream.write_all(body)),
     }
     let _ = stream.shutdown(Shutdown::Both);

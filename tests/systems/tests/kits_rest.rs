@@ -7,7 +7,7 @@ use std::process::Command;
 
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
-use purlin_systems::rest::{Fault, Service};
+use purlin_systems::rest::{Misbehaviour, Service};
 use purlin_systems::{Proxy, Workspace, at_every_message, tools};
 use serde_json::{Value, json};
 
@@ -191,13 +191,13 @@ fn lives(built: &Built) {
 fn survives(built: &Built) {
     let soon = || vec![("retry-after", "0".to_owned())];
     let faults = [
-        Fault::LoseAnswer,
-        Fault::CutOff,
-        Fault::Huge(5 << 20),
-        Fault::DoAndAnswer(201, "this is no JSON".to_owned()),
-        Fault::DoAndAnswer(502, String::new()),
-        Fault::Refuse(429, soon(), "{}".to_owned()),
-        Fault::Refuse(503, soon(), "{}".to_owned()),
+        Misbehaviour::LoseAnswer,
+        Misbehaviour::CutOff,
+        Misbehaviour::Huge(5 << 20),
+        Misbehaviour::DoAndAnswer(201, "this is no JSON".to_owned()),
+        Misbehaviour::DoAndAnswer(502, String::new()),
+        Misbehaviour::Refuse(429, soon(), "{}".to_owned()),
+        Misbehaviour::Refuse(503, soon(), "{}".to_owned()),
     ];
     for fault in faults {
         let service = service();

@@ -8,19 +8,19 @@ use crate::workspace::{Crate, Workspace};
 pub(crate) struct Check {
     /// The number of the invariant in ARCHITECTURE.md.
     pub(crate) invariant: u32,
-    pub(crate) find: fn(&Workspace) -> Vec<Fault>,
+    pub(crate) find: fn(&Workspace) -> Vec<BrokenInvariant>,
     /// Crates that break it: name, dependencies, and the text of their only file.
     pub(crate) broken: &'static [(&'static str, &'static [&'static str], &'static str)],
 }
 
 /// A broken invariant.
-pub(crate) struct Fault {
+pub(crate) struct BrokenInvariant {
     pub(crate) invariant: u32,
     place: String,
     what: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for BrokenInvariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "invariant {}: {}: {}", self.invariant, self.place, self.what)
     }
@@ -126,25 +126,35 @@ pub(crate) const CHECKS: &[Check] = &[
 const PARSING: [&str; 4] = ["src/compiler.rs", "src/instances.rs", "src/modules.rs", "src/compile.rs"];
 
 /// A fault for each of these crates that depends on one of `unwanted`.
-fn needs<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
+fn needs<'a>(
+    invariant: u32,
+    crates: impl Iterator<Item = &'a Crate>,
+    unwanted: &[&str],
+) -> Vec<BrokenInvariant> {
     let mut faults = Vec::new();
     for one in crates {
         for needed in one.needs.iter().filter(|needed| unwanted.contains(&needed.as_str())) {
-            faults.push(Fault { invariant, place: one.name.clone(), what: format!("needs `{needed}`") });
+            let what = format!("needs `{needed}`");
+            faults.push(BrokenInvariant { invariant, place: one.name.clone(), what });
         }
     }
     faults
 }
 
 /// A fault for each line of these crates that contains one of `unwanted`.
-fn lines_with<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
+fn lines_with<'a>(
+    invariant: u32,
+    crates: impl Iterator<Item = &'a Crate>,
+    unwanted: &[&str],
+) -> Vec<BrokenInvariant> {
     let mut faults = Vec::new();
     for one in crates {
         for source in &one.sources {
             for line in source.code.lines() {
                 if let Some(word) = unwanted.iter().find(|word| holds(line, word)) {
                     let place = format!("{}/{}", one.folder, source.path);
-                    faults.push(Fault { invariant, place, what: format!("`{word}` in `{}`", line.trim()) });
+                    let what = format!("`{word}` in `{}`", line.trim());
+                    faults.push(BrokenInvariant { invariant, place, what });
                 }
             }
         }
@@ -167,7 +177,7 @@ const ASYNC: [&str; 4] = ["tokio", "futures", "async-trait", "tokio-stream"];
 const IO: [&str; 7] =
     ["std::fs", "std::process", "std::io", "TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
-fn model_is_alone(workspace: &Workspace) -> Vec<Fault> {
+fn model_is_alone(workspace: &Workspace) -> Vec<BrokenInvariant> {
     let both = || workspace.named("purlin-model").chain(workspace.named("purlin-range"));
     let mut faults = needs(1, both(), &ASYNC);
     for one in both() {
@@ -176,7 +186,8 @@ fn model_is_alone(workspace: &Workspace) -> Vec<Fault> {
                 && (one.name.as_str(), needed.as_str()) != ("purlin-model", "purlin-range")
         };
         for needed in one.needs.iter().filter(is_ours) {
-            faults.push(Fault { invariant: 1, place: one.name.clone(), what: format!("needs `{needed}`") });
+            let what = format!("needs `{needed}`");
+            faults.push(BrokenInvariant { invariant: 1, place: one.name.clone(), what });
         }
     }
     faults.extend(lines_with(1, both(), &IO));
@@ -187,7 +198,7 @@ fn model_is_alone(workspace: &Workspace) -> Vec<Fault> {
 /// Crates that parse a format of documents.
 const FORMATS: [&str; 4] = ["granit-parser", "serde-saphyr", "saphyr", "serde_yaml"];
 
-fn graph_is_pure(workspace: &Workspace) -> Vec<Fault> {
+fn graph_is_pure(workspace: &Workspace) -> Vec<BrokenInvariant> {
     let graph = || workspace.named("purlin-graph");
     let mut faults = needs(2, graph(), &["wasmtime", "wasmtime-wasi", "sled", "purlin-sandbox"]);
     faults.extend(needs(2, graph(), &["purlin-state", "purlin-documents", "purlin-engine"]));
@@ -198,7 +209,7 @@ fn graph_is_pure(workspace: &Workspace) -> Vec<Fault> {
     faults
 }
 
-fn sandbox_and_state_are_strangers(workspace: &Workspace) -> Vec<Fault> {
+fn sandbox_and_state_are_strangers(workspace: &Workspace) -> Vec<BrokenInvariant> {
     let mut faults = needs(3, workspace.named("purlin-sandbox"), &["purlin-state", "sled"]);
     faults.extend(needs(
         3,
@@ -208,7 +219,7 @@ fn sandbox_and_state_are_strangers(workspace: &Workspace) -> Vec<Fault> {
     faults
 }
 
-fn nothing_below_cli_touches_the_process(workspace: &Workspace) -> Vec<Fault> {
+fn nothing_below_cli_touches_the_process(workspace: &Workspace) -> Vec<BrokenInvariant> {
     const PRINTS: &[&str] =
         &["println!", "print!", "eprintln!", "eprint!", "dbg!", "io::stdout", "io::stderr", "io::stdin"];
     const READS: &[&str] = &[
@@ -238,20 +249,21 @@ fn nothing_below_cli_touches_the_process(workspace: &Workspace) -> Vec<Fault> {
     faults
 }
 
-fn cli_uses_the_host_only(workspace: &Workspace) -> Vec<Fault> {
+fn cli_uses_the_host_only(workspace: &Workspace) -> Vec<BrokenInvariant> {
     let mut faults = Vec::new();
     // purlin-component is a tool for authors: no other crate depends on it, and it depends on none.
     let allowed = ["purlin-host", "purlin-component"];
     for one in workspace.named("purlin-cli") {
         let ours = one.needs.iter().filter(|name| name.starts_with("purlin-"));
         for needed in ours.filter(|name| !allowed.contains(&name.as_str())) {
-            faults.push(Fault { invariant: 5, place: one.name.clone(), what: format!("needs `{needed}`") });
+            let what = format!("needs `{needed}`");
+            faults.push(BrokenInvariant { invariant: 5, place: one.name.clone(), what });
         }
     }
     faults
 }
 
-fn texts_are_parsed_once(workspace: &Workspace) -> Vec<Fault> {
+fn texts_are_parsed_once(workspace: &Workspace) -> Vec<BrokenInvariant> {
     let behind = || {
         let parsers = ["purlin-documents", "purlin-expression"];
         workspace.below_cli().filter(move |one| !parsers.contains(&one.name.as_str()))
@@ -264,7 +276,7 @@ fn texts_are_parsed_once(workspace: &Workspace) -> Vec<Fault> {
     faults
 }
 
-fn stores_serve_one_call(workspace: &Workspace) -> Vec<Fault> {
+fn stores_serve_one_call(workspace: &Workspace) -> Vec<BrokenInvariant> {
     let others =
         workspace.below_cli().filter(|one| one.name != "purlin-sandbox" && one.name != "purlin-builtin");
     let mut faults = needs(7, others, &["wasmtime", "wasmtime-wasi"]);
@@ -272,12 +284,12 @@ fn stores_serve_one_call(workspace: &Workspace) -> Vec<Fault> {
         let made: usize = one.sources.iter().map(|source| source.code.matches("Store::new(").count()).sum();
         if made > 1 {
             let what = format!("makes stores in {made} places, so that not each belongs to one call");
-            faults.push(Fault { invariant: 7, place: one.name.clone(), what });
+            faults.push(BrokenInvariant { invariant: 7, place: one.name.clone(), what });
         }
         for source in &one.sources {
             for line in source.code.lines().map(str::trim).filter(|line| keeps_a_store(line)) {
                 let place = format!("{}/{}", one.folder, source.path);
-                faults.push(Fault { invariant: 7, place, what: format!("`{line}` keeps a store") });
+                faults.push(BrokenInvariant { invariant: 7, place, what: format!("`{line}` keeps a store") });
             }
         }
     }
@@ -293,7 +305,7 @@ fn keeps_a_store(line: &str) -> bool {
     is_name && kind.contains("Store<") && !kind.contains('&') && !kind.contains("FnOnce")
 }
 
-fn secrets_have_no_text(workspace: &Workspace) -> Vec<Fault> {
+fn secrets_have_no_text(workspace: &Workspace) -> Vec<BrokenInvariant> {
     let mut faults = Vec::new();
     for one in workspace.named("purlin-model") {
         for source in &one.sources {
@@ -309,7 +321,7 @@ fn secrets_have_no_text(workspace: &Workspace) -> Vec<Fault> {
                 let derived = kept && above.into_iter().any(|line| line.contains("Serialize"));
                 if implemented || derived {
                     let place = format!("{}/{}", one.folder, source.path);
-                    faults.push(Fault {
+                    faults.push(BrokenInvariant {
                         invariant: 8,
                         place,
                         what: format!("`{line}` gives secrets a text"),
@@ -321,26 +333,26 @@ fn secrets_have_no_text(workspace: &Workspace) -> Vec<Fault> {
     faults
 }
 
-fn nothing_panics(workspace: &Workspace) -> Vec<Fault> {
+fn nothing_panics(workspace: &Workspace) -> Vec<BrokenInvariant> {
     const PANICS: &[&str] =
         &[".unwrap()", ".expect(\"", ".expect(&", "panic!(", "todo!(", "unimplemented!(", ".unwrap_err()"];
     let mut faults = lines_with(9, workspace.below_cli(), PANICS);
     for one in workspace.crates.iter().filter(|one| !one.lints && one.folder.starts_with("host/")) {
         let what = "does not take the workspace's lints".to_owned();
-        faults.push(Fault { invariant: 9, place: one.name.clone(), what });
+        faults.push(BrokenInvariant { invariant: 9, place: one.name.clone(), what });
     }
     if !workspace.lints.is_empty() {
         for lint in ["unwrap_used", "expect_used", "panic"] {
             if !workspace.lints.contains(&format!("\n{lint} = ")) {
                 let what = format!("does not set the lint `{lint}`");
-                faults.push(Fault { invariant: 9, place: "Cargo.toml".into(), what });
+                faults.push(BrokenInvariant { invariant: 9, place: "Cargo.toml".into(), what });
             }
         }
     }
     faults
 }
 
-fn components_are_parsed_in_one_place(workspace: &Workspace) -> Vec<Fault> {
+fn components_are_parsed_in_one_place(workspace: &Workspace) -> Vec<BrokenInvariant> {
     const PARSERS: &[&str] = &["wasmparser::", "from_binary(", "from_file(", "precompile_component("];
     let others = workspace
         .crates

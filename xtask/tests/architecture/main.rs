@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use checks::{CHECKS, Fault};
+use checks::{BrokenInvariant, CHECKS};
 use workspace::{Crate, Source, Workspace};
 
 fn page() -> String {
@@ -37,7 +37,7 @@ fn every_invariant_has_a_check_and_every_check_an_invariant() {
 fn the_workspace_keeps_its_invariants() {
     let workspace = Workspace::read();
     assert!(workspace.crates.len() >= 15, "the workspace was not read: {} crates", workspace.crates.len());
-    let faults: Vec<Fault> = CHECKS.iter().flat_map(|check| (check.find)(&workspace)).collect();
+    let faults: Vec<BrokenInvariant> = CHECKS.iter().flat_map(|check| (check.find)(&workspace)).collect();
     let lines: Vec<String> = faults.iter().map(|fault| format!("{fault}")).collect();
     assert!(lines.is_empty(), "ARCHITECTURE.md says otherwise:\n{}", lines.join("\n"));
 }

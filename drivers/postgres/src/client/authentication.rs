@@ -12,11 +12,11 @@ use postgres_protocol::message::frontend;
 use purlin_sdk_net::Tls;
 
 use super::{Client, sql_error};
-use crate::fault::Fault;
 use crate::inputs::Connection;
+use crate::statement_error::StatementError;
 
 impl Client {
-    pub(super) fn start(&mut self, connection: &Connection, database: &str) -> Result<(), Fault> {
+    pub(super) fn start(&mut self, connection: &Connection, database: &str) -> Result<(), StatementError> {
         let parameters = [
             ("user", connection.user.as_str()),
             ("database", database),
@@ -45,7 +45,7 @@ impl Client {
                         "it asks for the password in plain text, which is sent only with `tls: verify-full` or `verify-ca`",
                     ));
                 }
-                Message::ErrorResponse(body) => return Err(Fault::Sql(Box::new(sql_error(&body)))),
+                Message::ErrorResponse(body) => return Err(StatementError::Sql(Box::new(sql_error(&body)))),
                 Message::ReadyForQuery(_) => return Ok(()),
                 Message::AuthenticationGss
                 | Message::AuthenticationKerberosV5
@@ -60,17 +60,20 @@ impl Client {
         }
     }
 
-    fn password<'a>(&self, password: Option<&'a str>) -> Result<&'a str, Fault> {
+    fn password<'a>(&self, password: Option<&'a str>) -> Result<&'a str, StatementError> {
         password.ok_or_else(|| self.nonsense("it asks for a password, but `connection.password` is not set"))
     }
 
-    fn say(&mut self, words: impl FnOnce(&mut BytesMut) -> std::io::Result<()>) -> Result<(), Fault> {
+    fn say(
+        &mut self,
+        words: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
+    ) -> Result<(), StatementError> {
         let mut message = BytesMut::new();
         words(&mut message).map_err(|error| self.nonsense(error.to_string()))?;
         self.send(&message)
     }
 
-    fn scram(&mut self, offer: &AuthenticationSaslBody, password: &str) -> Result<(), Fault> {
+    fn scram(&mut self, offer: &AuthenticationSaslBody, password: &str) -> Result<(), StatementError> {
         let offered: Vec<&str> =
             offer.mechanisms().collect().map_err(|error| self.nonsense(error.to_string()))?;
         let plus = offered.contains(&SCRAM_SHA_256_PLUS);
@@ -99,9 +102,9 @@ impl Client {
             .map_err(|error| self.nonsense(format!("it does not prove that it knows the password: {error}")))
     }
 
-    fn scram_answer(&mut self) -> Result<Message, Fault> {
+    fn scram_answer(&mut self) -> Result<Message, StatementError> {
         match self.receive()? {
-            Message::ErrorResponse(body) => Err(Fault::Sql(Box::new(sql_error(&body)))),
+            Message::ErrorResponse(body) => Err(StatementError::Sql(Box::new(sql_error(&body)))),
             message => Ok(message),
         }
     }

@@ -123,7 +123,7 @@ fn described(resource: &Resource) -> String {
     line
 }
 
-fn place(fault: &crate::report::impact::Fault) -> String {
+fn place(fault: &crate::report::impact::RejectionReason) -> String {
     match &fault.at {
         Some(at) => format!("{} ({at})", fault.message),
         None => fault.message.clone(),

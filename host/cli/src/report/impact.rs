@@ -34,7 +34,7 @@ pub(crate) struct Environment {
     pub(crate) loses_data: bool,
     pub(crate) resources: Vec<Resource>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<RejectionReason>,
 }
 
 /// An affected resource.
@@ -53,7 +53,7 @@ pub(crate) struct Resource {
 
 /// A fault for which a deployment would be rejected.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Fault {
+pub(crate) struct RejectionReason {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ impl Environment {
             Impact::None => Effect::Unchanged,
             Impact::Unknown => Effect::Unknown,
             Impact::Rejected(found) => {
-                faults = found.iter().map(Fault::new).collect();
+                faults = found.iter().map(RejectionReason::new).collect();
                 Effect::Rejected
             }
             Impact::Changes(affected) => {
@@ -121,7 +121,7 @@ impl Resource {
     }
 }
 
-impl Fault {
+impl RejectionReason {
     fn new(fault: &purlin_host::internal::model::Diagnostic) -> Self {
         let at = fault.location.as_ref().map(ToString::to_string);
         Self { code: fault.code, message: fault.message.clone(), at }
@@ -199,7 +199,7 @@ pub(crate) struct Group {
     pub(crate) effect: Effect,
     pub(crate) loses_data: bool,
     pub(crate) resources: Vec<Resource>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<RejectionReason>,
     /// The environments, sorted.
     pub(crate) environments: Vec<state::Environment>,
 }

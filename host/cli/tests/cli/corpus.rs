@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::project::Project;
-use scan::{Manifest, Meant, Outcomes, Place, Texts};
+use scan::{FileLine, Manifest, Meant, Outcomes, Texts};
 
 /// A driver for all kinds, which returns the values that references read.
 const PLATFORM: &str = "\
@@ -74,7 +74,7 @@ fn project(texts: &Texts) -> Project {
 }
 
 /// The places at which `purlin validate` reports a code, with their severity.
-fn reported(texts: &Texts, code: &str) -> Vec<(String, Place)> {
+fn reported(texts: &Texts, code: &str) -> Vec<(String, FileLine)> {
     let ran = project(texts).run(&["validate", "--format", "json"]);
     let report = ran.json();
     let faults = report["diagnostics"].as_array().expect("diagnostics");
@@ -88,12 +88,12 @@ fn word(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-fn place(fault: &Value) -> Place {
+fn place(fault: &Value) -> FileLine {
     let file = word(&fault["file"]);
     (file.strip_prefix("aws/").unwrap_or(&file).to_owned(), fault["line"].as_u64().expect("a line"))
 }
 
-fn all_are(severity: &str, places: impl IntoIterator<Item = Place>) -> Vec<(String, Place)> {
+fn all_are(severity: &str, places: impl IntoIterator<Item = FileLine>) -> Vec<(String, FileLine)> {
     let mut places: Vec<_> = places.into_iter().map(|place| (severity.to_owned(), place)).collect();
     places.sort();
     places
@@ -101,7 +101,7 @@ fn all_are(severity: &str, places: impl IntoIterator<Item = Place>) -> Vec<(Stri
 
 /// The numbers of manifests, by their keys in a graph.
 fn numbers(graph: &Value, manifests: &[Manifest]) -> BTreeMap<String, usize> {
-    let declared: BTreeMap<Place, usize> = (0..)
+    let declared: BTreeMap<FileLine, usize> = (0..)
         .zip(manifests)
         .map(|(number, manifest)| ((manifest.file.clone(), manifest.named_at), number))
         .collect();

@@ -17,7 +17,7 @@ const FORWARDED: &[(&str, usize, &[&str])] = &[
     ("documents/src/walk.rs", 1, &[]),
     ("engine/src/rules.rs", 1, &[]),
     ("expression/src/evaluate.rs", 1, &[]),
-    ("expression/src/fault.rs", 1, &[]),
+    ("expression/src/error.rs", 1, &[]),
     ("graph/src/build/analyse.rs", 1, &[]),
     ("requirements/src/bindings.rs", 1, &[]),
     // The same, and the two constants of that file.
@@ -69,11 +69,11 @@ fn codes() -> BTreeSet<String> {
     let direct = Regex::new(r#"Diagnostic::(?:error|warning|note)\(\s*("?)([^,\s]+)"#).expect("a pattern");
     // Functions and closures that take a code first, or second behind a place.
     let passed = Regex::new(
-        r#"\b(?:Fault::new|about|unread|fault|missing|worded|wrong_path|below|unknown|at)\(\s*(?:[^"();]*(?:\([^()]*\))?[^"();]*,\s*)?"([a-z]+(?:-[a-z0-9]+)+)"\s*,"#,
+        r#"\b(?:ExpressionError::new|about|unread|fault|missing|worded|wrong_path|below|unknown|at)\(\s*(?:[^"();]*(?:\([^()]*\))?[^"();]*,\s*)?"([a-z]+(?:-[a-z0-9]+)+)"\s*,"#,
     )
     .expect("a pattern");
     let short = Regex::new(
-        r#"(?:Fault::new|worded|\.about)\(\s*(?:[^"();]*(?:\([^()]*\))?[^"();]*,\s*)?"([a-z]+)"\s*,"#,
+        r#"(?:ExpressionError::new|worded|\.about)\(\s*(?:[^"();]*(?:\([^()]*\))?[^"();]*,\s*)?"([a-z]+)"\s*,"#,
     )
     .expect("a pattern");
     let replaced = Regex::new(r#"Diagnostic \{ code: "([a-z-]+)""#).expect("a pattern");

@@ -64,7 +64,7 @@ pub(super) struct Labelled {
 
 /// The result of reading an entry of a map.
 #[derive(Debug)]
-pub(super) enum Found<'n> {
+pub(super) enum ReadEntry<'n> {
     Data,
     Field(Field<'n>),
     /// A reference field with a fault, which was reported.
@@ -109,40 +109,40 @@ pub(super) fn write(form: &str) -> String {
 }
 
 /// Reads an entry of the params.
-pub(super) fn read<'n>(reader: &mut Reader<'_>, entry: &'n Entry<'_>, of_kubernetes: bool) -> Found<'n> {
+pub(super) fn read<'n>(reader: &mut Reader<'_>, entry: &'n Entry<'_>, of_kubernetes: bool) -> ReadEntry<'n> {
     let key: &str = &entry.key;
     if of_kubernetes && OF_KUBERNETES.contains(&key) {
-        return Found::Data;
+        return ReadEntry::Data;
     }
     let stem = |end| key.strip_suffix(end).filter(|stem: &&str| !stem.is_empty());
     let (stem, form) = if let Some(stem) = stem("Ref") {
         if !fits(reader, &entry.value, key, &NAMED, NAME) {
-            return Found::Data;
+            return ReadEntry::Data;
         }
         (stem, named(reader, &entry.value, key).map(Form::One))
     } else if let Some(stem) = stem("Refs") {
-        let NodeKind::List(items) = &entry.value.kind else { return Found::Data };
+        let NodeKind::List(items) = &entry.value.kind else { return ReadEntry::Data };
         let fitting: Vec<bool> = items.iter().map(|item| fits(reader, item, key, &NAMED, NAME)).collect();
         if !fitting.contains(&true) {
-            return Found::Data;
+            return ReadEntry::Data;
         }
         if let Some(item) = items.iter().zip(&fitting).find(|(_, fits)| !**fits).map(|(item, _)| item) {
             let message = format!("this entry of `{key}` is not a reference, and others are");
             let fault = reader.about(&place_of(item), "wrong-value", message);
             reader.report(fault.help(write("{name: NAME}")));
-            return Found::Faulty;
+            return ReadEntry::Faulty;
         }
         let names: Vec<_> = items.iter().map(|item| named(reader, item, key)).collect();
         (stem, names.into_iter().collect::<Option<Vec<_>>>().map(Form::Several))
     } else if let Some(stem) = stem("Selector") {
         if !fits(reader, &entry.value, key, &LABELLED, LABELS) {
-            return Found::Data;
+            return ReadEntry::Data;
         }
         (stem, labelled(reader, entry).map(Form::Labels))
     } else {
-        return Found::Data;
+        return ReadEntry::Data;
     };
-    form.map_or(Found::Faulty, |form| Found::Field(Field { key, stem, form }))
+    form.map_or(ReadEntry::Faulty, |form| ReadEntry::Field(Field { key, stem, form }))
 }
 
 /// Whether a value has exactly the keys of a reference. Reports a misspelled key.

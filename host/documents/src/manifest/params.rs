@@ -9,13 +9,13 @@ use purlin_model::{
     Template, Value,
 };
 
-use super::field::{self, Field, Form, Found, Labelled, Named};
+use super::field::{self, Field, Form, Labelled, Named, ReadEntry};
 use super::head::{Body, Head};
 use super::policy::Policy;
 use super::{Entry as Manifest, Scope};
 use crate::reader::Reader;
 use crate::template::{constant, list, map};
-use crate::x_reference::{Part, Place, Read, Rule, Rules};
+use crate::x_reference::{ParamSchemas, Part, Read, Rule, Rules};
 use crate::yaml::{Entry, Node, NodeKind};
 
 /// Compiles the params.
@@ -69,26 +69,26 @@ struct Filled<'p> {
 }
 
 impl Compiler<'_, '_, '_> {
-    fn tree(&mut self, node: &Node<'_>, place: Option<&Place<'_>>) -> Template {
+    fn tree(&mut self, node: &Node<'_>, place: Option<&ParamSchemas<'_>>) -> Template {
         match &node.kind {
             NodeKind::Map(entries) => self.map(&entries.iter().collect::<Vec<_>>(), place),
             NodeKind::List(items) => {
-                let place = place.and_then(Place::items);
+                let place = place.and_then(ParamSchemas::items);
                 list(items.iter().map(|item| self.tree(item, place.as_ref())).collect())
             }
             _ => Template::Constant(constant(node)),
         }
     }
 
-    fn map(&mut self, entries: &[&Entry<'_>], place: Option<&Place<'_>>) -> Template {
-        let found: Vec<Found<'_>> =
+    fn map(&mut self, entries: &[&Entry<'_>], place: Option<&ParamSchemas<'_>>) -> Template {
+        let found: Vec<ReadEntry<'_>> =
             entries.iter().map(|entry| field::read(self.reader, entry, self.of_kubernetes)).collect();
         let fields: Vec<(usize, &Field<'_>)> = found
             .iter()
             .enumerate()
             .filter_map(|(index, found)| match found {
-                Found::Field(field) => Some((index, field)),
-                Found::Data | Found::Faulty => None,
+                ReadEntry::Field(field) => Some((index, field)),
+                ReadEntry::Data | ReadEntry::Faulty => None,
             })
             .collect();
         // The manifest's own value in a field, by whether it is a list.
@@ -101,7 +101,7 @@ impl Compiler<'_, '_, '_> {
                 NodeKind::List(items) => !items.is_empty(),
                 _ => true,
             };
-            (matches!(found.get(at), Some(Found::Data)) && is_set)
+            (matches!(found.get(at), Some(ReadEntry::Data)) && is_set)
                 .then_some(matches!(node.kind, NodeKind::List(_)))
         };
         let filled: Vec<(usize, &Field<'_>, Filled<'_>)> = fields
@@ -147,8 +147,8 @@ impl Compiler<'_, '_, '_> {
         let mut result: Vec<(Arc<str>, Template)> = Vec::with_capacity(entries.len());
         for (index, entry) in entries.iter().enumerate() {
             match found.get(index) {
-                Some(Found::Data) if taken.contains(&entry.key) => {}
-                Some(Found::Data) => {
+                Some(ReadEntry::Data) if taken.contains(&entry.key) => {}
+                Some(ReadEntry::Data) => {
                     self.misshapen(entry, place);
                     let below = place.and_then(|place| place.field(&entry.key));
                     result.push((entry.key.clone(), self.tree(&entry.value, below.as_ref())));
@@ -161,7 +161,7 @@ impl Compiler<'_, '_, '_> {
 
     /// Reports a value that is not a reference, in a field that the schema defines as a reference
     /// field: if it were left as data, the field that it should fill would be missing silently.
-    fn misshapen(&mut self, entry: &Entry<'_>, place: Option<&Place<'_>>) {
+    fn misshapen(&mut self, entry: &Entry<'_>, place: Option<&ParamSchemas<'_>>) {
         let Some(place) = place else { return };
         let key = &*entry.key;
         let is_empty_value = match &entry.value.kind {
@@ -194,7 +194,7 @@ impl Compiler<'_, '_, '_> {
     fn filled<'p>(
         &self,
         field: &Field<'_>,
-        place: Option<&Place<'p>>,
+        place: Option<&ParamSchemas<'p>>,
         literal: &dyn Fn(&str) -> Option<bool>,
     ) -> Filled<'p> {
         if let Some((name, place)) = place.and_then(|place| place.filled_by(field.key)) {

@@ -31,7 +31,7 @@ struct Fail<'a> {
     server: Option<Server<'a>>,
     /// The relevant places in the documents: definitions, inputs, grants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    places: Vec<Place<'a>>,
+    places: Vec<FailurePlace<'a>>,
     /// The grants that the driver lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lacking: Vec<Need<'a>>,
@@ -60,7 +60,7 @@ struct Server<'a> {
 
 /// A place that a failure concerns.
 #[derive(Serialize)]
-struct Place<'a> {
+struct FailurePlace<'a> {
     /// `definition`, `input` or `grant`.
     of: &'static str,
     /// The definition's id, or the input's JSON Pointer.
@@ -113,12 +113,12 @@ impl<'a> Fail<'a> {
         };
         if let Some(defined) = cause.definition() {
             let name = defined.name.as_deref();
-            fail.places.push(Place { of: "definition", name, location: known(&defined.location) });
+            fail.places.push(FailurePlace { of: "definition", name, location: known(&defined.location) });
         }
         if let Cause::Call(failed) = cause {
             for pointer in failed.pointers() {
                 let location = failed.place_of(pointer).and_then(|spot| known(&spot.location));
-                fail.places.push(Place { of: "input", name: Some(pointer), location });
+                fail.places.push(FailurePlace { of: "input", name: Some(pointer), location });
             }
             fail.call(failed);
         }
@@ -135,7 +135,7 @@ impl<'a> Fail<'a> {
             let read_only = match lacking.granted.lacks(need) {
                 Some(Lack::ReadOnly(dir)) => {
                     let (name, location) = (Some(dir.guest.as_str()), known(&dir.location));
-                    self.places.push(Place { of: "grant", name, location });
+                    self.places.push(FailurePlace { of: "grant", name, location });
                     true
                 }
                 _ => false,

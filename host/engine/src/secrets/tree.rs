@@ -18,14 +18,14 @@ pub(super) enum Leaf {
 }
 
 /// The path of a leaf below `secret_refs`, for messages.
-pub(super) type Place<'a> = &'a str;
+pub(super) type LeafPath<'a> = &'a str;
 
 /// Returns the replacement of a leaf, or the fault in it.
-type Visit<'a> = dyn FnMut(Place<'_>, Leaf) -> Result<Value, Box<Diagnostic>> + 'a;
+type Visit<'a> = dyn FnMut(LeafPath<'_>, Leaf) -> Result<Value, Box<Diagnostic>> + 'a;
 
 /// The tree with its references only, as far as they are known.
 pub(crate) fn references(refs: &Value) -> Value {
-    let mut visit = |_: Place<'_>, leaf: Leaf| {
+    let mut visit = |_: LeafPath<'_>, leaf: Leaf| {
         let Leaf::Reference(SecretRef { store, name, version }) = leaf else { return Ok(Value::Null) };
         let mut map =
             Map::from_iter([("store".into(), Value::String(store)), ("ref".into(), Value::String(name))]);
@@ -39,7 +39,7 @@ pub(crate) fn references(refs: &Value) -> Value {
 /// tree.
 pub(crate) fn wanted(refs: &Value) -> Vec<SecretRef> {
     let mut wanted = Vec::new();
-    let mut visit = |_: Place<'_>, leaf: Leaf| {
+    let mut visit = |_: LeafPath<'_>, leaf: Leaf| {
         if let Leaf::Reference(secret) = leaf {
             wanted.push(secret);
         }
@@ -62,7 +62,7 @@ pub(crate) fn resolve(
     definition: &Location,
 ) -> Result<Value, Vec<Diagnostic>> {
     let mut faults = Vec::new();
-    let mut visit = |place: Place<'_>, leaf: Leaf| match leaf {
+    let mut visit = |place: LeafPath<'_>, leaf: Leaf| match leaf {
         Leaf::Value(value) => Ok(value.into_secret()),
         Leaf::Unknown { .. } => Ok(Value::unknown().into_secret()),
         Leaf::Reference(secret) => {
@@ -79,7 +79,7 @@ pub(crate) fn resolve(
 /// The store secrets that a connection names, as far as they are known.
 pub(crate) fn wanted_in(connection: &Value) -> Vec<SecretRef> {
     let mut wanted = Vec::new();
-    let mut visit = |_: Place<'_>, leaf: Leaf| {
+    let mut visit = |_: LeafPath<'_>, leaf: Leaf| {
         if let Leaf::Reference(secret) = leaf {
             wanted.push(secret);
         }
@@ -101,7 +101,7 @@ pub(crate) fn resolve_in(
     definition: &Location,
 ) -> Result<Value, Vec<Diagnostic>> {
     let mut faults = Vec::new();
-    let mut visit = |place: Place<'_>, leaf: Leaf| match leaf {
+    let mut visit = |place: LeafPath<'_>, leaf: Leaf| match leaf {
         Leaf::Reference(secret) => {
             vault.secret(&secret, driver).map_err(|fault| about("connection", &secret, place, fault))
         }
@@ -130,7 +130,7 @@ pub(super) fn placed(
 
 /// A connection with unknown values in place of its secrets.
 pub(crate) fn unread(connection: &Value) -> Value {
-    let mut visit = |_: Place<'_>, _: Leaf| Ok(Value::unknown().into_secret());
+    let mut visit = |_: LeafPath<'_>, _: Leaf| Ok(Value::unknown().into_secret());
     within(connection, &mut String::new(), &mut visit, &mut Vec::new())
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn is_reference(map: &Map) -> bool {
 }
 
 /// The fault of a secret that could not be read.
-fn about(root: &str, secret: &SecretRef, place: Place<'_>, fault: SecretFault) -> Box<Diagnostic> {
+fn about(root: &str, secret: &SecretRef, place: LeafPath<'_>, fault: SecretFault) -> Box<Diagnostic> {
     let version = secret.version.as_ref().map(|version| format!(" in version `{version}`"));
     let what = format!("`{}`{}", secret.name, version.unwrap_or_default());
     diagnostic(root, place, &what, &secret.store, fault)
@@ -206,7 +206,7 @@ fn about(root: &str, secret: &SecretRef, place: Place<'_>, fault: SecretFault) -
 
 pub(super) fn diagnostic(
     root: &str,
-    place: Place<'_>,
+    place: LeafPath<'_>,
     what: &str,
     store: &str,
     fault: SecretFault,

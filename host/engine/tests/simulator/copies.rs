@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
 
-use crate::place::{Fault, Place};
+use crate::environment::{BrokenPromise, SimEnvironment};
 use crate::scenario::DriverKind;
 use crate::world::{LET_GO, Thing, World, is_there, place_of, references, show, values};
 
@@ -29,8 +29,8 @@ pub(crate) struct Doubts {
     pub(crate) twins: BTreeSet<String>,
 }
 
-impl Place {
-    pub(crate) fn restore(&self, back: u8) -> Result<(), Fault> {
+impl SimEnvironment {
+    pub(crate) fn restore(&self, back: u8) -> Result<(), BrokenPromise> {
         if self.store.restore(back).map_err(|error| format!("no copy can be put back: {error}"))? {
             self.sim.say(format!("a copy from {back} commits ago is put back"));
             self.world().restored(&self.environment.urn_prefix(), &self.snapshot()?);
@@ -41,21 +41,21 @@ impl Place {
     /// A person checks the resources that a copy recorded and that no driver can read: removes the
     /// records of missing ones, and marks those that differ from their record for replacement.
     /// Returns whether there were any.
-    pub(crate) fn check_after_restore(&self) -> Result<bool, Fault> {
+    pub(crate) fn check_after_restore(&self) -> Result<bool, BrokenPromise> {
         let is_restored = self.world().doubts.restored.contains(&self.environment.urn_prefix());
         self.check_objects(|_| is_restored)
     }
 
     /// A person checks resources that were reported as missing although nobody could know that they
     /// were deleted.
-    pub(crate) fn check_lost_guests(&self) -> Result<bool, Fault> {
+    pub(crate) fn check_lost_guests(&self) -> Result<bool, BrokenPromise> {
         self.check_objects(|id| {
             let world = self.world();
             world.is_unsure(id) && world.went.contains_key(id)
         })
     }
 
-    fn check_objects(&self, is_meant: impl Fn(&str) -> bool) -> Result<bool, Fault> {
+    fn check_objects(&self, is_meant: impl Fn(&str) -> bool) -> Result<bool, BrokenPromise> {
         let mut any = false;
         for record in self.snapshot()?.records {
             let driver = self.driver_of(&record);
@@ -83,7 +83,7 @@ impl Place {
     }
 
     /// Everything that a driver can read matches its record.
-    pub(crate) fn matches_records(&self, snapshot: &Snapshot) -> Result<(), Fault> {
+    pub(crate) fn matches_records(&self, snapshot: &Snapshot) -> Result<(), BrokenPromise> {
         let mut world = self.world();
         // An old copy is only deleted, whether or not it exists.
         let is_looked_at = |record: &&std::sync::Arc<Record>| is_there(record) && record.superseded.is_none();

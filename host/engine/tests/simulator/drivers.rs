@@ -14,7 +14,7 @@ use purlin_sandbox::{CallError, Change};
 use tokio::time::Instant;
 
 use crate::request::{Request, Sent};
-use crate::scenario::{Checkpoint, DriverKind, Fault};
+use crate::scenario::{CallFault, Checkpoint, DriverKind};
 use crate::sim::Shared;
 use crate::world::{Thing, values};
 
@@ -74,14 +74,14 @@ impl Drivers for Shelf {
 struct Under<'a> {
     call: &'a Call,
     number: u32,
-    fault: Option<Fault>,
+    fault: Option<CallFault>,
     begun: Instant,
 }
 
 impl Under<'_> {
     /// Whether it fails before the system has its request.
     fn sends_nothing(&self) -> bool {
-        use Fault::{Busy, Fail, HangBefore, NoInstance, TrapBefore};
+        use CallFault::{Busy, Fail, HangBefore, NoInstance, TrapBefore};
         matches!(self.fault, Some(Fail | Busy | TrapBefore | NoInstance | HangBefore))
     }
 }
@@ -149,21 +149,21 @@ impl SimDriver {
 
     async fn approach<'a>(&self, under: Under<'a>) -> Result<Under<'a>, CallError> {
         let time = match under.fault {
-            Some(Fault::Slow) => 5_000,
+            Some(CallFault::Slow) => 5_000,
             _ => u64::from(self.sim.draw(20)),
         };
         self.wait(&under, Duration::from_millis(time)).await?;
         match under.fault {
-            Some(Fault::Fail) => Err(CallError::Failure(Failure::Failed("simulated fault".into()))),
-            Some(Fault::Busy) => Err(CallError::Failure(Failure::RetryAfter {
+            Some(CallFault::Fail) => Err(CallError::Failure(Failure::Failed("simulated fault".into()))),
+            Some(CallFault::Busy) => Err(CallError::Failure(Failure::RetryAfter {
                 after: Duration::from_millis(500),
                 message: "simulated fault".into(),
             })),
-            Some(Fault::TrapBefore) => Err(self.trap()),
-            Some(Fault::NoInstance) => {
+            Some(CallFault::TrapBefore) => Err(self.trap()),
+            Some(CallFault::NoInstance) => {
                 Err(CallError::Instantiate { driver: self.name.clone(), message: "simulated fault".into() })
             }
-            Some(Fault::HangBefore) => Err(self.hang(&under).await),
+            Some(CallFault::HangBefore) => Err(self.hang(&under).await),
             _ => Ok(under),
         }
     }
@@ -204,9 +204,9 @@ impl SimDriver {
         let time = u64::from(self.sim.draw(10));
         self.wait(&under, Duration::from_millis(time)).await?;
         match under.fault {
-            Some(Fault::TrapAfter) => return Err(self.trap()),
-            Some(Fault::HangAfter) => return Err(self.hang(&under).await),
-            Some(Fault::Junk) => {
+            Some(CallFault::TrapAfter) => return Err(self.trap()),
+            Some(CallFault::HangAfter) => return Err(self.hang(&under).await),
+            Some(CallFault::Junk) => {
                 return Err(CallError::Junk { driver: self.name.clone(), what: "simulated fault".into() });
             }
             _ => {}
@@ -217,7 +217,7 @@ impl SimDriver {
     }
 
     async fn changed(&self, under: Under<'_>, state: ResourceState) -> Result<ResourceState, CallError> {
-        if matches!(under.fault, Some(Fault::Partial | Fault::Half)) {
+        if matches!(under.fault, Some(CallFault::Partial | CallFault::Half)) {
             let message = "simulated fault".to_owned();
             let failure = Failure::Partial { state: Box::new(state), message };
             return Err(self.answer(under, CallError::Failure(failure)).await.unwrap_or_else(|error| error));
@@ -389,7 +389,7 @@ impl Driver for SimDriver {
             }
             world.is_at_home(&changed, &urn);
             world.was_ever(&changed, &before);
-            if fault == Some(Fault::Half)
+            if fault == Some(CallFault::Half)
                 && let Some(there) = world.things.get(&changed)
             {
                 let v = after.get("v").cloned().unwrap_or_default();

@@ -5,7 +5,7 @@ use purlin_model::driver::Implements;
 use crate::documents::{ByHand, Documents, Edit, Link, Resource};
 use crate::rng::Rng;
 use crate::scenario::{
-    Behind, Checkpoint, Command, Damage, DriverKind, Fault, Harm, Part, Scenario, Step, Stop, Wakes,
+    Behind, CallFault, Checkpoint, Command, Damage, DriverKind, Harm, Part, Scenario, Step, Stop, Wakes,
 };
 
 /// The maximum number of resource names.
@@ -288,21 +288,21 @@ fn part(rng: &mut Rng, many: u32, percent: u32) -> Part {
     part
 }
 
-fn fault(rng: &mut Rng) -> Fault {
+fn fault(rng: &mut Rng) -> CallFault {
     *rng.pick(&[
-        Fault::Fail,
-        Fault::Fail,
-        Fault::Partial,
-        Fault::Half,
-        Fault::Half,
-        Fault::TrapBefore,
-        Fault::TrapAfter,
-        Fault::TrapAfter,
-        Fault::HangBefore,
-        Fault::HangAfter,
-        Fault::Busy,
-        Fault::Slow,
-        Fault::NoInstance,
-        Fault::Junk,
+        CallFault::Fail,
+        CallFault::Fail,
+        CallFault::Partial,
+        CallFault::Half,
+        CallFault::Half,
+        CallFault::TrapBefore,
+        CallFault::TrapAfter,
+        CallFault::TrapAfter,
+        CallFault::HangBefore,
+        CallFault::HangAfter,
+        CallFault::Busy,
+        CallFault::Slow,
+        CallFault::NoInstance,
+        CallFault::Junk,
     ])
 }

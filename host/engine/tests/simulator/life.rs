@@ -8,8 +8,8 @@ use purlin_state::{Revision, Snapshot};
 
 use crate::disk::Disk;
 use crate::documents::{Documents, made_by_hand};
-pub(crate) use crate::place::{Ended, Fault};
-use crate::place::{Place, environment};
+pub(crate) use crate::environment::{BrokenPromise, Ended};
+use crate::environment::{SimEnvironment, environment};
 use crate::scenario::{Scenario, Step};
 use crate::sim::Sim;
 use crate::store::SimStore;
@@ -17,7 +17,7 @@ use crate::world::World;
 
 /// Environments, a store, a world.
 pub(crate) struct Life {
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<SimEnvironment>,
     pub(crate) disk: Arc<Disk>,
     /// The records of each of them after its last command.
     pub(crate) left: Vec<Option<Revision>>,
@@ -32,7 +32,7 @@ impl Life {
 
     /// One of its environments with its current documents, alone in the world and without a
     /// history.
-    pub(crate) fn alone(scenario: &Scenario, place: &Place) -> Self {
+    pub(crate) fn alone(scenario: &Scenario, place: &SimEnvironment) -> Self {
         let mut alone = Self::with(
             &Scenario { steps: Vec::new(), on_disk: false, ..scenario.clone() },
             vec![(place.number, place.documents.clone())],
@@ -50,7 +50,7 @@ impl Life {
         let places = starts.into_iter().map(|(number, documents)| {
             let sim = Arc::new(Sim::new(&world, several.then(|| environment(number).env.to_string())));
             let store = SimStore::new(Arc::clone(&sim), &disk, &environment(number), (copies, has_clock));
-            Place::new(number, (sim, store), &scenario.drivers, documents)
+            SimEnvironment::new(number, (sim, store), &scenario.drivers, documents)
         });
         let life = Self {
             places: places.collect(),
@@ -80,7 +80,7 @@ impl Life {
     }
 
     /// Runs steps of different environments at the same time, each in a separate process.
-    pub(crate) fn together(&mut self, steps: &[(usize, &Step)]) -> Result<Vec<Ended>, Fault> {
+    pub(crate) fn together(&mut self, steps: &[(usize, &Step)]) -> Result<Vec<Ended>, BrokenPromise> {
         for (number, step) in steps {
             if let Some(damage) = step.damage.as_ref().filter(|_| self.disk.is_in_folder()) {
                 self.damage(*number, damage)?;
@@ -109,8 +109,8 @@ impl Life {
     }
 
     /// The records of each environment. Environments without a step are unchanged.
-    pub(crate) fn snapshots(&mut self, about: &[usize]) -> Result<Vec<Snapshot>, Fault> {
-        let snapshots: Result<Vec<_>, _> = self.places.iter().map(Place::snapshot).collect();
+    pub(crate) fn snapshots(&mut self, about: &[usize]) -> Result<Vec<Snapshot>, BrokenPromise> {
+        let snapshots: Result<Vec<_>, _> = self.places.iter().map(SimEnvironment::snapshot).collect();
         let snapshots = snapshots?;
         for (number, snapshot) in snapshots.iter().enumerate() {
             let Some(left) = self.left.get_mut(number) else { continue };

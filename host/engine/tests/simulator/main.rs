@@ -22,11 +22,11 @@ mod copies;
 mod disk;
 mod documents;
 mod drivers;
+mod environment;
 mod generate;
 mod lease;
 mod life;
 mod person;
-mod place;
 mod promises;
 mod repair;
 mod request;
@@ -43,7 +43,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use life::{Fault, Life};
+use life::{BrokenPromise, Life};
 use scenario::{Scenario, Step};
 
 /// A long run reports its progress after this many lives.
@@ -61,7 +61,7 @@ struct Story {
 }
 
 /// Runs a scenario.
-fn live(scenario: &Scenario) -> (Story, Result<(), Fault>) {
+fn live(scenario: &Scenario) -> (Story, Result<(), BrokenPromise>) {
     let mut life = Life::new(scenario);
     let mut story = Story::default();
     let result = catch_unwind(AssertUnwindSafe(|| {
@@ -88,11 +88,11 @@ fn live(scenario: &Scenario) -> (Story, Result<(), Fault>) {
 }
 
 /// The text of a fault without names and numbers: two faults of one kind have the same text.
-fn kind(fault: &Fault) -> String {
+fn kind(fault: &BrokenPromise) -> String {
     fault.lines().next().unwrap_or_default().chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-fn explain(seed: u64, scenario: &Scenario, fault: &Fault) -> String {
+fn explain(seed: u64, scenario: &Scenario, fault: &BrokenPromise) -> String {
     let same = kind(fault);
     let is_same = |s: &Scenario| live(s).1.is_err_and(|fault| kind(&fault) == same);
     let (small, tries) = shrink::shrink(scenario, is_same);
@@ -117,7 +117,7 @@ fn simulated_lives_keep_every_promise() {
     let begun = Instant::now();
     let next = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
-    let failed: Mutex<Vec<(u64, Fault)>> = Mutex::default();
+    let failed: Mutex<Vec<(u64, BrokenPromise)>> = Mutex::default();
     let totals = [const { AtomicU64::new(0) }; 4];
     // A panic is reported with its seed, not separately.
     std::panic::set_hook(Box::new(|_| {}));

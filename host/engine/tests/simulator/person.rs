@@ -3,12 +3,12 @@
 use purlin_engine::Error;
 use purlin_state::{Change, Operation, Status};
 
-use crate::place::{Fault, Place};
+use crate::environment::{BrokenPromise, SimEnvironment};
 
-impl Place {
+impl SimEnvironment {
     /// The manual step when it is unknown whether an object was created: the person looks for it and either
     /// reports its id, or deletes it and reports that it does not exist.
-    pub(crate) fn resolve(&self) -> Result<(), Fault> {
+    pub(crate) fn resolve(&self) -> Result<(), BrokenPromise> {
         for intent in self.snapshot()?.pending {
             if !self.sim.may_call() {
                 return Ok(());
@@ -41,7 +41,7 @@ impl Place {
 
     /// The manual step when only protection blocks a plan, or when a plan would replace an object that others
     /// manage: the person allows it.
-    pub(crate) fn unprotect(&self) -> Result<(), Fault> {
+    pub(crate) fn unprotect(&self) -> Result<(), BrokenPromise> {
         let records = self.snapshot()?.records.into_iter();
         let records = records.filter(|record| record.protect || record.external);
         let changes = records.map(|record| {

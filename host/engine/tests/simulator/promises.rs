@@ -7,8 +7,8 @@ use purlin_engine::GRACE;
 use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
 
-use crate::life::{Ended, Fault, Life};
-use crate::place::Place;
+use crate::environment::SimEnvironment;
+use crate::life::{BrokenPromise, Ended, Life};
 use crate::scenario::{Command, Part, Scenario, Step};
 use crate::world::{LET_GO, World, is_there, place_of, show, values};
 
@@ -16,7 +16,7 @@ use crate::world::{LET_GO, World, is_there, place_of, show, values};
 const RUNS_TO_CONVERGE: u32 = 3;
 
 /// After commands that ran at the same time, each in its environment.
-pub(crate) fn after(life: &mut Life, steps: &[(usize, &Step)], ended: &[Ended]) -> Result<(), Fault> {
+pub(crate) fn after(life: &mut Life, steps: &[(usize, &Step)], ended: &[Ended]) -> Result<(), BrokenPromise> {
     let about: Vec<usize> = steps.iter().map(|(place, _)| *place).collect();
     if let Some(violation) = life.world().violations.first() {
         return Err(violation.clone());
@@ -47,7 +47,11 @@ pub(crate) fn after(life: &mut Life, steps: &[(usize, &Step)], ended: &[Ended]) 
 
 /// Every object is recorded, or being created, or was released as the documents requested; and no
 /// two records are of the same object.
-fn existing_objects_are_recorded(world: &mut World, snapshot: &Snapshot, prefix: &str) -> Result<(), Fault> {
+fn existing_objects_are_recorded(
+    world: &mut World,
+    snapshot: &Snapshot,
+    prefix: &str,
+) -> Result<(), BrokenPromise> {
     let mut recorded: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
         if let Some(other) = recorded.insert(record.state.id.expose(), record)
@@ -102,7 +106,7 @@ fn existing_objects_are_recorded(world: &mut World, snapshot: &Snapshot, prefix:
 
 /// Every recorded object exists and belongs to the same environment, unless others deleted it or a
 /// pending call may have.
-fn recorded_objects_exist(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
+fn recorded_objects_exist(world: &World, snapshot: &Snapshot) -> Result<(), BrokenPromise> {
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
         let id = record.state.id.expose();
         let is_pending = || snapshot.pending.iter().any(|intent| intent.id() == record.id());
@@ -120,7 +124,10 @@ fn recorded_objects_exist(world: &World, snapshot: &Snapshot) -> Result<(), Faul
 
 /// An object that was deleted with another one is not recorded as existing, once the outcome of
 /// that deletion is known.
-fn objects_deleted_with_others_are_not_recorded(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
+fn objects_deleted_with_others_are_not_recorded(
+    world: &World,
+    snapshot: &Snapshot,
+) -> Result<(), BrokenPromise> {
     let is_open = |host: &str| {
         let of_host = |record: &&Arc<Record>| record.state.id.expose() == host;
         let ids = snapshot.records.iter().filter(of_host).map(|record| record.id());
@@ -144,7 +151,11 @@ fn objects_deleted_with_others_are_not_recorded(world: &World, snapshot: &Snapsh
 }
 
 /// A call with an unknown outcome is always reported.
-fn pending_calls_are_reported(place: &Place, snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
+fn pending_calls_are_reported(
+    place: &SimEnvironment,
+    snapshot: &Snapshot,
+    ended: &Ended,
+) -> Result<(), BrokenPromise> {
     let mut reported = ended.warned.clone();
     for summary in &ended.summaries {
         reported.extend(summary.unknown.iter().map(ToString::to_string));
@@ -164,7 +175,7 @@ fn pending_calls_are_reported(place: &Place, snapshot: &Snapshot, ended: &Ended)
 
 /// After the last fault, each environment soon reaches the same state as without faults, and then
 /// rests.
-pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault> {
+pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, BrokenPromise> {
     life.world().say("== from here on nothing goes wrong".into());
     let mut runs = 0;
     for number in 0..life.places.len() {
@@ -173,7 +184,7 @@ pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault
     Ok(runs)
 }
 
-fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, Fault> {
+fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, BrokenPromise> {
     // A resource that a driver does not find is no longer new.
     life.places[number].wait(GRACE);
     run(life, number, &Step::calm(Command::Refresh(Part::default())))?;
@@ -214,7 +225,7 @@ fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, F
     }
 }
 
-fn run(life: &mut Life, number: usize, step: &Step) -> Result<Ended, Fault> {
+fn run(life: &mut Life, number: usize, step: &Step) -> Result<Ended, BrokenPromise> {
     let steps = [(number, step)];
     let mut ended = life.together(&steps)?;
     after(life, &steps, &ended)?;
@@ -222,7 +233,7 @@ fn run(life: &mut Life, number: usize, step: &Step) -> Result<Ended, Fault> {
 }
 
 /// Runs the same documents until there is nothing to do, and once more.
-fn converge(life: &mut Life, number: usize) -> Result<u32, Fault> {
+fn converge(life: &mut Life, number: usize) -> Result<u32, BrokenPromise> {
     // Each unrecorded resource may need one run to be found, and one to be replaced.
     let mut doubted = 2 * u32::try_from(life.places[number].documents.resources.len()).unwrap_or_default();
     let mut turn = 0;
@@ -268,7 +279,7 @@ fn converge(life: &mut Life, number: usize) -> Result<u32, Fault> {
 }
 
 /// Every resource of the documents exists once and matches its record, and nothing else exists.
-fn as_wanted(place: &Place, snapshot: &Snapshot) -> Result<(), Fault> {
+fn as_wanted(place: &SimEnvironment, snapshot: &Snapshot) -> Result<(), BrokenPromise> {
     if let Some(intent) = snapshot.pending.first() {
         return Err(format!("a call on {} is pending at the end", intent.id()));
     }

@@ -7,15 +7,15 @@
 
 use purlin_state::{Change, Error, Record, Snapshot};
 
-use crate::life::{Fault, Life};
-use crate::place::Place;
+use crate::environment::SimEnvironment;
+use crate::life::{BrokenPromise, Life};
 use crate::scenario::Damage;
 
 impl Life {
     /// Damages files of an environment and repairs them.
-    pub(crate) fn damage(&mut self, number: usize, damage: &Damage) -> Result<(), Fault> {
+    pub(crate) fn damage(&mut self, number: usize, damage: &Damage) -> Result<(), BrokenPromise> {
         let damaged = &self.places[number];
-        let before = self.places.iter().map(Place::snapshot).collect::<Result<Vec<_>, _>>()?;
+        let before = self.places.iter().map(SimEnvironment::snapshot).collect::<Result<Vec<_>, _>>()?;
         self.places.iter().for_each(|place| place.store.unlock());
         let disk = &self.disk;
         let copy = disk.backup().ok_or("no copy can be made")?;
@@ -40,7 +40,7 @@ impl Life {
         Ok(())
     }
 
-    fn repair(&self, damage: &Damage, copy: &tempfile::TempDir) -> Result<(), Fault> {
+    fn repair(&self, damage: &Damage, copy: &tempfile::TempDir) -> Result<(), BrokenPromise> {
         let plain = |line: String| self.disk.plain(line);
         let say = |line: String| self.world().say(plain(line));
         let mut ended = None;
@@ -78,7 +78,7 @@ impl Life {
 
     /// Does what `purlin state repair` does with records that contradict each other because some
     /// are lost.
-    fn repair_contradictions(&self, place: &Place, after: Snapshot) -> Result<(), Fault> {
+    fn repair_contradictions(&self, place: &SimEnvironment, after: Snapshot) -> Result<(), BrokenPromise> {
         let changes = purlin_engine::repair_contradictions(&after);
         place.store.write(changes).map_err(|error| error.to_string())?;
         self.world().restored(&place.environment.urn_prefix(), &place.snapshot()?);
@@ -86,9 +86,9 @@ impl Life {
     }
 }
 
-impl Place {
+impl SimEnvironment {
     /// No record of an environment is missing or older, unless this is reported.
-    fn is_saved(&self, before: &Snapshot, after: &Snapshot, other: bool) -> Result<(), Fault> {
+    fn is_saved(&self, before: &Snapshot, after: &Snapshot, other: bool) -> Result<(), BrokenPromise> {
         let place = &self.environment;
         let is_same = before.records == after.records && before.pending == after.pending;
         if other && !is_same {

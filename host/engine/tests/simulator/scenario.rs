@@ -6,7 +6,7 @@ use std::fmt;
 use purlin_model::driver::Implements;
 
 use crate::documents::{Documents, Edit, Resource};
-use crate::place::environment;
+use crate::environment::environment;
 
 /// Drivers, documents, and the steps.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) struct Step {
     pub(crate) behind: Vec<(u8, Behind)>,
     pub(crate) command: Command,
     /// A fault in the driver call with this number.
-    pub(crate) faults: Vec<(u32, Fault)>,
+    pub(crate) faults: Vec<(u32, CallFault)>,
     /// The process dies at this point, and this share of unacknowledged data is kept.
     pub(crate) crash: Option<(u32, u8)>,
     /// At this point, another host gets the lease, and this share of unacknowledged data is kept.
@@ -161,7 +161,7 @@ pub(crate) enum Behind {
 
 /// A fault in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum CallFault {
     /// It fails without effects.
     Fail,
     /// It does everything, and reports a partial result.

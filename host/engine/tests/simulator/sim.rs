@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::lease::Lease;
 use crate::request::Sent;
 use crate::rng::Rng;
-use crate::scenario::{Fault, Step};
+use crate::scenario::{CallFault, Step};
 use crate::world::World;
 
 /// Shared by all environments of a life.
@@ -62,7 +62,7 @@ struct Process {
     is_gone: bool,
     is_lost: bool,
     is_stopped: bool,
-    faults: BTreeMap<u32, Fault>,
+    faults: BTreeMap<u32, CallFault>,
     rng: Rng,
 }
 
@@ -301,7 +301,7 @@ impl Sim {
     }
 
     /// Counts a call, and returns its fault.
-    pub(crate) fn call(&self) -> (u32, Option<Fault>) {
+    pub(crate) fn call(&self) -> (u32, Option<CallFault>) {
         let mut process = locked(&self.process);
         process.calls += 1;
         let number = process.calls;

@@ -22,8 +22,8 @@ use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::drivers::LIMIT;
-use crate::life::{Fault, Life};
-use crate::place::{Ended, Place};
+use crate::environment::{Ended, SimEnvironment};
+use crate::life::{BrokenPromise, Life};
 use crate::request::Sent;
 use crate::rng::Rng;
 use crate::scenario::{Step, Stop, Wakes};
@@ -34,7 +34,7 @@ use crate::store::{SimStore, named};
 /// calls for a plan take time without effects.
 const TO_END: Duration = Duration::from_mins(10);
 
-type Process<'a> = Pin<Box<dyn Future<Output = Result<Ended, Fault>> + 'a>>;
+type Process<'a> = Pin<Box<dyn Future<Output = Result<Ended, BrokenPromise>> + 'a>>;
 
 /// A host that works in an environment.
 struct Host<'a> {
@@ -42,12 +42,17 @@ struct Host<'a> {
     store: SimStore,
     runtime: Runtime,
     process: Option<Process<'a>>,
-    ended: Option<Result<Ended, Fault>>,
+    ended: Option<Result<Ended, BrokenPromise>>,
 }
 
 impl<'a> Host<'a> {
     /// A host whose clock is fast by this many millionths, and starts at a time of the store.
-    fn begin(place: &'a mut Place, step: &'a Step, rate: i32, at: Duration) -> Result<Self, Fault> {
+    fn begin(
+        place: &'a mut SimEnvironment,
+        step: &'a Step,
+        rate: i32,
+        at: Duration,
+    ) -> Result<Self, BrokenPromise> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         let (sim, store) = (Arc::clone(&place.sim), place.store.clone());
@@ -78,7 +83,7 @@ impl<'a> Host<'a> {
     }
 
     /// The same for a host that has little left to do.
-    fn work_briefly(&mut self) -> Result<(), Fault> {
+    fn work_briefly(&mut self) -> Result<(), BrokenPromise> {
         let Some(process) = &mut self.process else { return Ok(()) };
         let ended = self.runtime.block_on(async { tokio::time::timeout(TO_END, process).await });
         match ended {
@@ -88,7 +93,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    fn has_ended(&mut self, ended: Option<Result<Ended, Fault>>) {
+    fn has_ended(&mut self, ended: Option<Result<Ended, BrokenPromise>>) {
         if ended.is_some() {
             (self.process, self.ended) = (None, ended);
         }
@@ -114,7 +119,7 @@ impl<'a> Host<'a> {
     }
 
     /// Its request for the environment is rejected now, with the holder.
-    fn is_refused(&self, by: u8) -> Result<(), Fault> {
+    fn is_refused(&self, by: u8) -> Result<(), BrokenPromise> {
         let _inside = self.runtime.enter();
         match self.store.take(0) {
             Err(Error::Locked { holder: Some(holder), .. }) if *holder == named(by) => Ok(()),
@@ -130,7 +135,7 @@ impl<'a> Host<'a> {
         self.ended = Some(Ok(Ended { crashed: true, ..Ended::default() }));
     }
 
-    fn end(self) -> Result<Ended, Fault> {
+    fn end(self) -> Result<Ended, BrokenPromise> {
         self.ended.unwrap_or_else(|| Err("a host did not come to its end".into()))
     }
 }
@@ -142,7 +147,7 @@ impl Life {
         number: usize,
         stop: &Stop,
         (first, second): (&Step, &Step),
-    ) -> Result<Vec<Ended>, Fault> {
+    ) -> Result<Vec<Ended>, BrokenPromise> {
         let place = &mut self.places[number];
         let mut other = place.beside();
         (place.host, other.host) = (Some(1), Some(2));
@@ -240,7 +245,7 @@ impl Host<'_> {
         sent
     }
 
-    fn wakes_without_lease(&mut self, now: Duration, rng: &mut Rng) -> Result<(), Fault> {
+    fn wakes_without_lease(&mut self, now: Duration, rng: &mut Rng) -> Result<(), BrokenPromise> {
         let before = self.store.durable().map_err(|error| error.to_string())?.revision;
         if rng.chance(50) {
             self.catch_up(now);

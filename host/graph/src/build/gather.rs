@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use purlin_model::{Diagnostic, Key, Location, NameError, RequiredBy};
 
 use super::{Builder, Spot};
-use crate::catalogue::Found;
+use crate::catalogue::DefinitionMatch;
 use crate::docs::{Match, Source, request_key, shared_key, workload_key};
 use crate::node::{EdgeKind, NodeId};
 
@@ -36,12 +36,12 @@ impl Builder<'_> {
     /// is omitted, unless a definition created it before, because its deletion was not requested.
     fn implicit(&mut self, key: Key, fall_back: bool) {
         let node = match self.matcher.find(&key) {
-            Found::None if (self.recorded)(&key) => {
+            DefinitionMatch::None if (self.recorded)(&key) => {
                 self.recorded_no_match(&key);
                 return;
             }
-            Found::None if fall_back => self.insert(key, Match::Echo),
-            Found::None => return,
+            DefinitionMatch::None if fall_back => self.insert(key, Match::Echo),
+            DefinitionMatch::None => return,
             _ => self.node(key, None),
         };
         if let Some(data) = self.nodes.get_mut(node) {
@@ -88,11 +88,11 @@ impl Builder<'_> {
             let own = match self.nodes.id(key.as_str()) {
                 Some(node) => node,
                 None => match self.matcher.find(&key) {
-                    Found::None if (self.recorded)(&key) => {
+                    DefinitionMatch::None if (self.recorded)(&key) => {
                         self.recorded_no_match(&key);
                         self.insert(key, Match::Missing)
                     }
-                    Found::None => self.insert(key, Match::Echo),
+                    DefinitionMatch::None => self.insert(key, Match::Echo),
                     _ => self.node(key, Some(Spot { location: &workload.location, length: 0 })),
                 },
             };

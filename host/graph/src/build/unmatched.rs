@@ -17,7 +17,7 @@ const FEW: usize = 3;
 const PLACES: usize = 100;
 
 /// Resources without a definition, and the place of each declaration.
-type Found<'a> = Vec<(Key, Option<Spot<'a>>)>;
+type UnmatchedResources<'a> = Vec<(Key, Option<Spot<'a>>)>;
 
 impl<'a> Builder<'a> {
     /// Records a resource without a definition. They are reported together, because one missing
@@ -28,7 +28,7 @@ impl<'a> Builder<'a> {
 
     /// One fault for each type and class without a definition.
     pub(super) fn report_unmatched(&mut self) {
-        let mut groups: IndexMap<(String, String), Found<'a>> = IndexMap::new();
+        let mut groups: IndexMap<(String, String), UnmatchedResources<'a>> = IndexMap::new();
         for (key, spot) in std::mem::take(&mut self.unmatched) {
             let group = (key.type_name().to_owned(), key.class().to_owned());
             groups.entry(group).or_default().push((key, spot));

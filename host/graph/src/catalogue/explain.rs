@@ -6,7 +6,7 @@ use purlin_model::{Context, Criterion, Definition, Key, Location};
 use serde::{Serialize, Serializer};
 
 use super::matcher::is_implicit;
-use super::{Catalogue, Found, Matcher, Row, pattern_matches};
+use super::{Catalogue, DefinitionMatch, Matcher, Row, pattern_matches};
 use crate::json::{as_text, as_text_or_null};
 
 /// The answer to "why this definition?".
@@ -127,9 +127,9 @@ impl Catalogue {
     pub fn explain(&self, context: &Context, key: &Key) -> Explanation {
         let found = Matcher::new(self, context).find(key);
         let (winner, tied) = match &found {
-            Found::None => (None, Vec::new()),
-            Found::One(row) => (Some(*row), Vec::new()),
-            Found::Tie(rows) => (None, rows.clone()),
+            DefinitionMatch::None => (None, Vec::new()),
+            DefinitionMatch::One(row) => (Some(*row), Vec::new()),
+            DefinitionMatch::Tie(rows) => (None, rows.clone()),
         };
         let best = winner.or(tied.first().copied()).and_then(|row| self.row(row));
         let mut losers = Vec::new();

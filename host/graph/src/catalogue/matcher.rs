@@ -10,7 +10,7 @@ use super::{Catalogue, Row, literal_length, pattern_matches};
 
 /// The definition for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum DefinitionMatch {
     /// No criterion matches.
     None,
     /// This one.
@@ -58,16 +58,16 @@ impl<'a> Matcher<'a> {
     }
 
     /// The definition for a resource.
-    pub(crate) fn find(&mut self, key: &Key) -> Found {
+    pub(crate) fn find(&mut self, key: &Key) -> DefinitionMatch {
         let name_length = key.as_str().len() - key.id().len() - 1;
         let name = key.as_str().get(..name_length).unwrap_or_default();
         if !self.cache.contains_key(name) {
             let candidates = self.candidates(key.type_name(), key.class(), name);
             self.cache.insert(name.into(), candidates);
         }
-        let Some(candidates) = self.cache.get(name) else { return Found::None };
+        let Some(candidates) = self.cache.get(name) else { return DefinitionMatch::None };
         match candidates.exact.best(key.id()) {
-            Found::None if !is_implicit(key) => candidates.patterns.best(key.id()),
+            DefinitionMatch::None if !is_implicit(key) => candidates.patterns.best(key.id()),
             found => found,
         }
     }
@@ -130,13 +130,13 @@ impl<'a> Ranked<'a> {
         }
     }
 
-    fn best(&self, id: &str) -> Found {
+    fn best(&self, id: &str) -> DefinitionMatch {
         // An empty map costs no hashing.
         let named = if self.by_id.is_empty() { None } else { self.by_id.get(id) };
         match named.or(self.any.as_ref()) {
-            None => Found::None,
-            Some(best) if best.tied.is_empty() => Found::One(best.row),
-            Some(best) => Found::Tie([&[best.row], best.tied.as_slice()].concat()),
+            None => DefinitionMatch::None,
+            Some(best) if best.tied.is_empty() => DefinitionMatch::One(best.row),
+            Some(best) => DefinitionMatch::Tie([&[best.row], best.tied.as_slice()].concat()),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn router(state: PathBuf, compiler: impl Compiler + 'static) -> Route
 }
 
 #[derive(serde::Deserialize)]
-struct Place {
+struct EnvironmentQuery {
     app: Option<String>,
     env: Option<String>,
 }
@@ -56,13 +56,13 @@ impl IntoResponse for Refusal {
 
 impl Service {
     #[allow(clippy::result_large_err, reason = "a refusal holds all faults, and is made once a request")]
-    fn documents(&self, place: Place, body: &Bytes) -> Result<Documents, Refusal> {
+    fn documents(&self, query: EnvironmentQuery, body: &Bytes) -> Result<Documents, Refusal> {
         let text = String::from_utf8_lossy(body).into_owned();
         let loaded = load(&[Input::Text { name: "request".into(), text }]);
         let sources = loaded.sources.clone();
         let context = ContextDefaults {
-            app: place.app.map(Into::into),
-            env: place.env.map(Into::into),
+            app: query.app.map(Into::into),
+            env: query.env.map(Into::into),
             ..ContextDefaults::default()
         };
         self.purlin.documents(loaded, &context).map_err(|error| Refusal(error, sources))
@@ -71,10 +71,10 @@ impl Service {
 
 async fn plan(
     State(service): State<Arc<Service>>,
-    Query(place): Query<Place>,
+    Query(query): Query<EnvironmentQuery>,
     body: Bytes,
 ) -> Result<Json<Plan>, Refusal> {
-    let documents = service.documents(place, &body)?;
+    let documents = service.documents(query, &body)?;
     let plan = service.purlin.plan(&documents, PlanOptions::default()).await;
     Ok(Json(plan.map_err(|error| Refusal(error, documents.loaded.sources.clone()))?))
 }
@@ -83,10 +83,10 @@ async fn plan(
 /// stop a running deployment.
 async fn apply(
     State(service): State<Arc<Service>>,
-    Query(place): Query<Place>,
+    Query(query): Query<EnvironmentQuery>,
     body: Bytes,
 ) -> Result<Response, Refusal> {
-    let documents = service.documents(place, &body)?;
+    let documents = service.documents(query, &body)?;
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<String>();
     let (begun, refused) = tokio::sync::oneshot::channel();
     tokio::spawn(async move {

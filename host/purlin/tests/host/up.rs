@@ -2,4 +2,4 @@
 
 mod json;
 mod options;
-mod place;
+mod project_folder;

@@ -20,11 +20,11 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     ip_name_lookup::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
 }
 
-type Found = Result<Vec<IpAddr>, ErrorCode>;
+type LookupResult = Result<Vec<IpAddr>, ErrorCode>;
 
 /// A lookup. Guests hold it under the type in the bindings.
 enum Lookup {
-    Waiting(AbortOnDropJoinHandle<Found>),
+    Waiting(AbortOnDropJoinHandle<LookupResult>),
     Done(Result<vec::IntoIter<IpAddr>, ErrorCode>),
 }
 

@@ -11,18 +11,18 @@ use crate::harness::{Attack, attack, quietly};
 const OUTSIDE: &str = "kept outside";
 
 /// `rw` and `ro` are granted, `outside` is not; links created beforehand lead there.
-struct Place {
+struct GrantedFolders {
     folder: tempfile::TempDir,
     /// When the read-only file was written.
     written: SystemTime,
 }
 
-impl Place {
+impl GrantedFolders {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut place = Self { folder, written: SystemTime::UNIX_EPOCH };
+        let mut folders = Self { folder, written: SystemTime::UNIX_EPOCH };
         for folder in ["rw", "ro", "outside", "rw/real"] {
-            std::fs::create_dir(place.at(folder)).expect("made");
+            std::fs::create_dir(folders.at(folder)).expect("made");
         }
         for (file, text) in [
             ("outside/file", OUTSIDE),
@@ -30,7 +30,7 @@ impl Place {
             ("rw/real/file", "inside"),
             ("ro/file", "to be read"),
         ] {
-            std::fs::write(place.at(file), text).expect("written");
+            std::fs::write(folders.at(file), text).expect("written");
         }
         for folder in ["rw", "ro"] {
             for (target, link) in [
@@ -43,11 +43,11 @@ impl Place {
                 (".", "here"),
                 ("self", "self"),
             ] {
-                std::os::unix::fs::symlink(target, place.at(folder).join(link)).expect("linked");
+                std::os::unix::fs::symlink(target, folders.at(folder).join(link)).expect("linked");
             }
         }
-        place.written = place.modified();
-        place
+        folders.written = folders.modified();
+        folders
     }
 
     fn modified(&self) -> SystemTime {
@@ -96,7 +96,7 @@ impl Place {
 
 #[test]
 fn paths_that_lead_out() {
-    let place = Place::new();
+    let folders = GrantedFolders::new();
     for path in [
         "../outside/file",
         "real/../../outside/file",
@@ -125,27 +125,27 @@ fn paths_that_lead_out() {
         "..\\outside\\file",
     ] {
         for folder in [0, 1] {
-            place.op("read", path).with("folder", folder).fails("ErrorCode::");
+            folders.op("read", path).with("folder", folder).fails("ErrorCode::");
         }
     }
-    place.op("read", "file").answers("inside");
-    place.op("read", "here/real/../file").answers("inside");
+    folders.op("read", "file").answers("inside");
+    folders.op("read", "here/real/../file").answers("inside");
     for path in ["..", "/", "folder-link", "root-link", "proc-link", "proc-link/fd"] {
-        place.op("list", path).fails("ErrorCode::");
-        place.op("stat", path).fails("ErrorCode::");
+        folders.op("list", path).fails("ErrorCode::");
+        folders.op("stat", path).fails("ErrorCode::");
     }
     for op in ["write", "unlink", "make-folder", "remove-folder", "times", "truncate"] {
         for path in ["../outside/file", "../outside/new", "folder-link/file", "/tmp/purlin-zoo", "../new"] {
-            place.op(op, path).fails("ErrorCode::");
+            folders.op(op, path).fails("ErrorCode::");
         }
     }
-    place.op("write", "link").fails("ErrorCode::");
-    place.untouched();
+    folders.op("write", "link").fails("ErrorCode::");
+    folders.untouched();
 }
 
 #[test]
 fn links_that_guests_make() {
-    let place = Place::new();
+    let folders = GrantedFolders::new();
     for (target, path) in [
         ("../outside", "made-link/file"),
         ("../outside/file", "made-link"),
@@ -154,24 +154,24 @@ fn links_that_guests_make() {
         ("folder-link", "made-link/file"),
         ("/proc/self/cwd", "made-link/Cargo.toml"),
     ] {
-        place.op("symlink-and-read", target).with("to", path).fails("ErrorCode::");
-        let _ = std::fs::remove_file(place.at("rw/made-link"));
+        folders.op("symlink-and-read", target).with("to", path).fails("ErrorCode::");
+        let _ = std::fs::remove_file(folders.at("rw/made-link"));
     }
     for op in ["link", "link-followed", "rename"] {
         for (from, to) in
             [("../outside/file", "stolen"), ("file", "../outside/new"), ("folder-link/file", "stolen")]
         {
-            place.op(op, from).with("to", to).fails("ErrorCode::");
+            folders.op(op, from).with("to", to).fails("ErrorCode::");
         }
     }
-    place.op("link-followed", "link").with("to", "stolen").fails("ErrorCode::");
-    assert!(!place.at("rw/stolen").exists());
-    place.untouched();
+    folders.op("link-followed", "link").with("to", "stolen").fails("ErrorCode::");
+    assert!(!folders.at("rw/stolen").exists());
+    folders.untouched();
 }
 
 #[test]
 fn folders_that_may_only_be_read() {
-    let place = Place::new();
+    let folders = GrantedFolders::new();
     for (op, path) in [
         ("write", "file"),
         ("write", "new"),
@@ -186,43 +186,43 @@ fn folders_that_may_only_be_read() {
         ("remove-folder", "."),
         ("write", "here/file"),
     ] {
-        place.op(op, path).with("folder", 1).fails("ErrorCode::");
+        folders.op(op, path).with("folder", 1).fails("ErrorCode::");
     }
     for op in ["rename", "link", "symlink"] {
-        place.op(op, "file").with("folder", 1).with("to", "new").fails("ErrorCode::");
+        folders.op(op, "file").with("folder", 1).with("to", "new").fails("ErrorCode::");
     }
     // From the other folder into the read-only one.
     for op in ["rename-across", "link-across"] {
-        place.op(op, "file").with("to", "file").fails("ErrorCode::");
-        place.op(op, "file").with("to", "new").fails("ErrorCode::");
-        place.op(op, "file").with("folder", 1).with("to", "new").fails("ErrorCode::");
+        folders.op(op, "file").with("to", "file").fails("ErrorCode::");
+        folders.op(op, "file").with("to", "new").fails("ErrorCode::");
+        folders.op(op, "file").with("folder", 1).with("to", "new").fails("ErrorCode::");
     }
-    assert!(!place.at("ro/new").exists());
-    place.op("read", "file").with("folder", 1).answers("to be read");
-    place.untouched();
+    assert!(!folders.at("ro/new").exists());
+    folders.op("read", "file").with("folder", 1).answers("to be read");
+    folders.untouched();
 }
 
 #[test]
 fn links_that_change_meanwhile() {
-    let place = Place::new();
+    let folders = GrantedFolders::new();
     for _ in 0..3 {
-        place.attack("read-swapped").beside(json!({"attack": "swap-links"})).answers("found");
+        folders.attack("read-swapped").beside(json!({"attack": "swap-links"})).answers("found");
     }
-    place.untouched();
+    folders.untouched();
 }
 
 #[test]
 fn pipes_without_a_writer() {
-    let place = Place::new();
-    let made = quietly(|| std::process::Command::new("mkfifo").arg(place.at("rw/pipe")).status());
+    let folders = GrantedFolders::new();
+    let made = quietly(|| std::process::Command::new("mkfifo").arg(folders.at("rw/pipe")).status());
     let made = made.expect("mkfifo");
     assert!(made.success());
-    place.op("read", "pipe").briefly().harmless();
-    place.op("write", "pipe").briefly().harmless();
+    folders.op("read", "pipe").briefly().harmless();
+    folders.op("write", "pipe").briefly().harmless();
 }
 
 #[test]
 fn only_granted_folders_exist() {
     attack("folders").answers(r#"{"folders":[]}"#);
-    Place::new().attack("folders").answers(r#"{"folders":["/rw","/ro"]}"#);
+    GrantedFolders::new().attack("folders").answers(r#"{"folders":["/rw","/ro"]}"#);
 }

@@ -7,7 +7,7 @@ use super::value::Source;
 use super::wire::{
     Reader, TOO_LONG, get_id, get_label, put_bytes, put_id, put_label, put_number, put_optional,
 };
-use super::{Fault, entries, unmet, v2, v3, v4};
+use super::{CodecError, entries, unmet, v2, v3, v4};
 use crate::{Change, Intent, Record, RecordId};
 
 const PUT: u8 = 1;
@@ -25,7 +25,7 @@ const VERSION: u8 = 4;
 const NAMED: u8 = 3;
 
 /// Encodes changes.
-pub(super) fn put(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, (usize, Fault)> {
+pub(super) fn put(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, (usize, CodecError)> {
     let mut out = Zeroizing::new(vec![VERSION]);
     put_number(&mut out, changes.len() as u64);
     for (at, change) in changes.iter().enumerate() {
@@ -42,7 +42,7 @@ pub(super) fn put(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, (usize, Faul
     Ok(out)
 }
 
-fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
+fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
     match change {
         Change::Put(record) => {
             out.push(PUT);
@@ -91,10 +91,10 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
 }
 
 /// Decodes the content of a record id, as some version wrote it.
-type Get<T> = fn(&mut Source<'_>, RecordId) -> Result<T, Fault>;
+type Get<T> = fn(&mut Source<'_>, RecordId) -> Result<T, CodecError>;
 
 /// Decodes changes.
-pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, Fault> {
+pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, CodecError> {
     let mut reader = Reader::new(bytes);
     let version = reader.byte()?;
     if !(1..=VERSION).contains(&version) {
@@ -122,7 +122,7 @@ fn get_one(
     version: u8,
     record: Get<Record>,
     intent: Get<Intent>,
-) -> Result<Change, Fault> {
+) -> Result<Change, CodecError> {
     let reader = &mut source.sealed;
     let skip_name = |reader: &mut Reader<'_>| match version {
         ..=NAMED => entries::get_environment(reader).map(drop),
@@ -165,7 +165,7 @@ fn get_one(
 }
 
 /// Decodes a change of version 1, which had a separate part for secrets.
-fn get_one_of_1(source: &mut Source<'_>) -> Result<Change, Fault> {
+fn get_one_of_1(source: &mut Source<'_>) -> Result<Change, CodecError> {
     let clear = &mut source.clear;
     Ok(match clear.byte()? {
         PUT => Change::Put(Box::new(v2::get(source)?)),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::Fault;
+use super::CodecError;
 use super::wire::{Reader, TOO_LARGE, get_urn, put_number, put_optional, put_text, put_urn};
 use crate::{Deployment, Environment, Holder, Outcome};
 
@@ -12,7 +12,7 @@ pub(super) const CREATE: u8 = 1;
 pub(super) const UPDATE: u8 = 2;
 pub(super) const DELETE: u8 = 3;
 /// The fault of any other one.
-pub(super) const NO_OPERATION: Fault = "it contains an operation of an unknown kind";
+pub(super) const NO_OPERATION: CodecError = "it contains an operation of an unknown kind";
 /// Combined with one of these: a deadline follows.
 pub(super) const DEADLINE: u8 = 1 << 7;
 
@@ -31,7 +31,7 @@ pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
 }
 
 /// Decodes a holder.
-pub(super) fn get_holder(reader: &mut Reader<'_>) -> Result<Holder, Fault> {
+pub(super) fn get_holder(reader: &mut Reader<'_>) -> Result<Holder, CodecError> {
     let (user, host, command) = (reader.text()?.into(), reader.text()?.into(), reader.text()?.into());
     let pid = u32::try_from(reader.number()?).map_err(|_| TOO_LARGE)?;
     Ok(Holder { user, host, pid, command, since: reader.number()? })
@@ -45,12 +45,12 @@ pub(super) fn put_environment(out: &mut Vec<u8>, environment: &Environment) {
 }
 
 /// Decodes an environment.
-pub(super) fn get_environment(reader: &mut Reader<'_>) -> Result<Environment, Fault> {
+pub(super) fn get_environment(reader: &mut Reader<'_>) -> Result<Environment, CodecError> {
     Ok(Environment { org: reader.text()?.into(), app: reader.text()?.into(), env: reader.text()?.into() })
 }
 
 /// Encodes a deployment without its number, which only a store knows.
-pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Result<(), Fault> {
+pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Result<(), CodecError> {
     put_text(out, &deployment.id);
     put_holder(out, &deployment.holder);
     put_optional(out, deployment.ended.as_ref(), |out, ended| put_number(out, *ended));
@@ -80,7 +80,7 @@ pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Resu
 }
 
 /// Decodes a deployment.
-pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Deployment, Fault> {
+pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Deployment, CodecError> {
     let id = reader.text()?.into();
     let holder = get_holder(reader)?;
     let ended = reader.optional(Reader::number)?;

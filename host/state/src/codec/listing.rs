@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use purlin_model::{Share, Urn};
 
-use super::Fault;
+use super::CodecError;
 use super::wire::{NOT_UTF_8, Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
 use crate::{Environment, Listed, Listing};
 
 const READY: u8 = 1;
 const ABANDONED: u8 = 1 << 1;
-pub(super) const NO_JSON: Fault = "its public part cannot be written as JSON";
-const NONE_SUCH: Fault = "it names something that it does not hold";
+pub(super) const NO_JSON: CodecError = "its public part cannot be written as JSON";
+const NONE_SUCH: CodecError = "it names something that it does not hold";
 
 /// Values that are written once, by their bytes.
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl Table {
 }
 
 /// Encodes a listing without the name of its environment.
-pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), Fault> {
+pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), CodecError> {
     let (mut shares, mut outputs, mut bundles) = (Table::default(), Table::default(), Table::default());
     let mut all = Vec::new();
     let mut last = "";
@@ -69,7 +69,7 @@ pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), Fault> {
 }
 
 /// Decodes a listing.
-pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<Listing, Fault> {
+pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<Listing, CodecError> {
     let bundles: Vec<Arc<str>> =
         table(reader, |reader| std::str::from_utf8(reader.rest()).map(Into::into).map_err(|_| NOT_UTF_8))?;
     let shares: Vec<Arc<Share>> =
@@ -105,13 +105,13 @@ pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<L
 
 fn table<T>(
     reader: &mut Reader<'_>,
-    read: impl Fn(&mut Reader<'_>) -> Result<T, Fault>,
-) -> Result<Vec<T>, Fault> {
+    read: impl Fn(&mut Reader<'_>) -> Result<T, CodecError>,
+) -> Result<Vec<T>, CodecError> {
     let count = reader.count()?;
     (0..count).map(|_| read(&mut Reader::new(reader.bytes()?))).collect()
 }
 
-fn entry<T: Clone>(reader: &mut Reader<'_>, table: &[T]) -> Result<T, Fault> {
+fn entry<T: Clone>(reader: &mut Reader<'_>, table: &[T]) -> Result<T, CodecError> {
     let place = usize::try_from(reader.number()?).map_err(|_| NONE_SUCH)?;
     table.get(place).cloned().ok_or(NONE_SUCH)
 }

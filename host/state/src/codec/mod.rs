@@ -31,7 +31,7 @@ use crate::envelope::{KIND, Stored, VERSION, assemble, damaged};
 use crate::keys::{DataKey, Keyring};
 use crate::packed;
 use crate::table::Tally;
-use crate::wire::{self, Fault, Reader};
+use crate::wire::{self, CodecError, Reader};
 use crate::{
     Change, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord,
     Record, RecordId, Staleness,
@@ -51,7 +51,7 @@ const BLOB: u8 = b'b';
 const LISTING: u8 = b's';
 const HEAD: u8 = b't';
 
-const OPEN: Fault = "it is not sealed";
+const OPEN: CodecError = "it is not sealed";
 
 /// A capacity that suffices for most bodies, since a buffer that grows leaves copies behind.
 const ROOM: usize = 2048;
@@ -219,7 +219,7 @@ pub(crate) fn encode_blob(bytes: &[u8], keys: &Keyring) -> Result<Vec<u8>, Error
 }
 
 /// The lookup key of an entry that needs none.
-fn nowhere(_: &mut Vec<u8>) -> Result<(), Fault> {
+fn nowhere(_: &mut Vec<u8>) -> Result<(), CodecError> {
     Ok(())
 }
 
@@ -250,8 +250,8 @@ fn pack(
     name: &str,
     keys: &Keyring,
     secret: bool,
-    place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
-    put: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
+    place: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+    put: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
 ) -> Result<Vec<u8>, Error> {
     let unwritable = |detail| unwritable(name, detail);
     let mut body = Zeroizing::new(Vec::with_capacity(ROOM));
@@ -266,7 +266,7 @@ fn pack(
 }
 
 /// The beginning of the clear part.
-fn head(kind: u8, place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>) -> Result<Vec<u8>, Fault> {
+fn head(kind: u8, place: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>) -> Result<Vec<u8>, CodecError> {
     let mut found_by = Vec::with_capacity(128);
     place(&mut found_by)?;
     let mut head = Vec::with_capacity(found_by.len() + 4);
@@ -280,19 +280,19 @@ fn seal(
     kind: u8,
     name: &str,
     key: &DataKey,
-    place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
+    place: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
     body: &[u8],
 ) -> Result<Vec<u8>, Error> {
     let head = head(kind, place).map_err(|detail| unwritable(name, detail))?;
     seal_beside(key, &head, body).map_err(|detail| unwritable(name, detail))
 }
 
-fn seal_beside(key: &DataKey, head: &[u8], body: &[u8]) -> Result<Vec<u8>, Fault> {
+fn seal_beside(key: &DataKey, head: &[u8], body: &[u8]) -> Result<Vec<u8>, CodecError> {
     let sealed = key.seal(head, body).ok_or("it cannot be encrypted")?;
     assemble(&sealed, head, &[])
 }
 
-fn unwritable(name: &str, detail: Fault) -> Error {
+fn unwritable(name: &str, detail: CodecError) -> Error {
     Error::Unwritable { name: name.to_owned(), detail }
 }
 
@@ -482,7 +482,7 @@ pub(crate) fn decode_blob(bytes: &[u8], keys: &Keyring) -> Result<Zeroizing<Vec<
 }
 
 /// Version 2 appended a byte to sealed bytes, so that there was always something to seal.
-fn sealed_bytes_of_2(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
+fn sealed_bytes_of_2(source: &mut Source<'_>) -> Result<Vec<u8>, CodecError> {
     let all = source.sealed.rest();
     match all.split_last() {
         Some((0, bytes)) => Ok(bytes.to_vec()),

@@ -6,9 +6,9 @@ use super::value::Source;
 use crate::Error;
 use crate::envelope::{Head, KIND, Stored, damaged};
 use crate::keys::Keyring;
-use crate::wire::{Fault, Reader, TOO_LONG};
+use crate::wire::{CodecError, Reader, TOO_LONG};
 
-pub(super) const UNSEALED: Fault = "its secrets cannot be decrypted";
+pub(super) const UNSEALED: CodecError = "its secrets cannot be decrypted";
 
 impl Stored<'_> {
     /// The decrypted sealed part; `None` if there is none.
@@ -28,7 +28,7 @@ impl Stored<'_> {
         kind: u8,
         name: &str,
         keys: &Keyring,
-        read: impl FnOnce(&mut Reader<'_>, &mut Source<'_>) -> Result<T, Fault>,
+        read: impl FnOnce(&mut Reader<'_>, &mut Source<'_>) -> Result<T, CodecError>,
     ) -> Result<T, Error> {
         let opened = self.unsealed(name, keys)?;
         let all = || {
@@ -52,7 +52,7 @@ impl Stored<'_> {
         kind: u8,
         name: &str,
         keys: &Keyring,
-        read: impl FnOnce(&mut Source<'_>) -> Result<T, Fault>,
+        read: impl FnOnce(&mut Source<'_>) -> Result<T, CodecError>,
     ) -> Result<T, Error> {
         let opened = self.unsealed(name, keys)?;
         let secret = opened.as_ref().map_or(&[][..], |secret| secret.as_slice());

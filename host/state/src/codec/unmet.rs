@@ -2,7 +2,7 @@
 
 use purlin_model::{Awaited, Key, Obstacle, Urn, Wait};
 
-use super::Fault;
+use super::CodecError;
 use super::wire::{Reader, TOO_LARGE, put_number, put_optional, put_text};
 use crate::ObstacleRecord;
 
@@ -20,10 +20,10 @@ const AWAITS_CONSENT: u8 = 4;
 const AWAITS_VALUE: u8 = 5;
 const AWAITS_DEPENDENT: u8 = 6;
 
-const UNKNOWN: Fault = "it contains an obstacle of an unknown kind";
+const UNKNOWN: CodecError = "it contains an obstacle of an unknown kind";
 
 /// Encodes an obstacle without its resource.
-pub(super) fn put(out: &mut Vec<u8>, unmet: &ObstacleRecord) -> Result<(), Fault> {
+pub(super) fn put(out: &mut Vec<u8>, unmet: &ObstacleRecord) -> Result<(), CodecError> {
     put_number(out, unmet.since);
     match &unmet.obstacle {
         Obstacle::Failed { action, code, message } => {
@@ -50,7 +50,7 @@ pub(super) fn put(out: &mut Vec<u8>, unmet: &ObstacleRecord) -> Result<(), Fault
 }
 
 /// Decodes an obstacle.
-pub(super) fn get(reader: &mut Reader<'_>, urn: Urn) -> Result<ObstacleRecord, Fault> {
+pub(super) fn get(reader: &mut Reader<'_>, urn: Urn) -> Result<ObstacleRecord, CodecError> {
     let since = reader.number()?;
     let obstacle = match reader.byte()? {
         FAILED => Obstacle::Failed {
@@ -68,7 +68,7 @@ pub(super) fn get(reader: &mut Reader<'_>, urn: Urn) -> Result<ObstacleRecord, F
     Ok(ObstacleRecord { urn, obstacle, since })
 }
 
-fn put_waits(out: &mut Vec<u8>, waits: &[Wait]) -> Result<(), Fault> {
+fn put_waits(out: &mut Vec<u8>, waits: &[Wait]) -> Result<(), CodecError> {
     put_number(out, waits.len() as u64);
     for Wait { through, left_out, what } in waits {
         put_number(out, through.len() as u64);
@@ -107,7 +107,7 @@ fn put_waits(out: &mut Vec<u8>, waits: &[Wait]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, Fault> {
+fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, CodecError> {
     let count = reader.count()?;
     let mut waits = Vec::with_capacity(count.min(64));
     for _ in 0..count {
@@ -138,6 +138,6 @@ fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, Fault> {
     Ok(waits)
 }
 
-fn key(reader: &mut Reader<'_>) -> Result<Key, Fault> {
+fn key(reader: &mut Reader<'_>) -> Result<Key, CodecError> {
     Key::parse(reader.text()?).map_err(|_| "it contains an invalid key")
 }

@@ -2,7 +2,7 @@
 
 use purlin_model::Urn;
 
-use super::Fault;
+use super::CodecError;
 use super::v2::{get_inputs, get_state};
 use super::v3::unfinished;
 use super::value::{Part, Source};
@@ -20,12 +20,12 @@ const SECRET_INPUTS: u8 = 1 << 6;
 const ALL: u8 = (SECRET_INPUTS << 1) - 1;
 
 /// Decodes only the first field.
-pub(super) fn read_urn(clear: &mut Reader<'_>) -> Result<Urn, Fault> {
+pub(super) fn read_urn(clear: &mut Reader<'_>) -> Result<Urn, CodecError> {
     get_urn(clear, "")
 }
 
 /// Decodes a record from its clear part and its sealed part.
-pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, Fault> {
+pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, CodecError> {
     let mut source = Source::new(clear, sealed);
     let clear = &mut source.clear;
     let urn = get_urn(clear, "")?;

@@ -4,7 +4,7 @@
 
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 
-use super::Fault;
+use super::CodecError;
 use super::entries::{CREATE, DELETE, NO_OPERATION, UPDATE};
 use super::v3::unfinished;
 use super::value::{Part, Source};
@@ -28,7 +28,7 @@ const HOLDS_DATA: u64 = 1 << 12;
 const ALL: u64 = (HOLDS_DATA << 1) - 1;
 
 /// Decodes a record.
-pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
+pub(super) fn get(source: &mut Source<'_>) -> Result<Record, CodecError> {
     let clear = &mut source.clear;
     let RecordId { urn, superseded } = get_id(clear)?;
     let flags = clear.number()?;
@@ -91,7 +91,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
 }
 
 /// Decodes inputs, unchanged since version 1.
-pub(super) fn get_inputs(source: &mut Source<'_>, account: bool) -> Result<Inputs, Fault> {
+pub(super) fn get_inputs(source: &mut Source<'_>, account: bool) -> Result<Inputs, CodecError> {
     let values = source.value(Part::Clear)?;
     let params = source.value(Part::Clear)?;
     let part = if source.clear.flag()? { Part::Sealed } else { Part::Clear };
@@ -101,7 +101,7 @@ pub(super) fn get_inputs(source: &mut Source<'_>, account: bool) -> Result<Input
 }
 
 /// Decodes the state that a driver returned, unchanged since version 1.
-pub(super) fn get_state(source: &mut Source<'_>, cookie: bool) -> Result<ResourceState, Fault> {
+pub(super) fn get_state(source: &mut Source<'_>, cookie: bool) -> Result<ResourceState, CodecError> {
     let id = source.clear.text()?.into();
     let outputs = source.value(Part::Clear)?;
     let cookie = if cookie { source.sealed.bytes()?.to_vec() } else { Vec::new() };
@@ -118,7 +118,7 @@ pub(super) fn get_state(source: &mut Source<'_>, cookie: bool) -> Result<Resourc
 }
 
 /// Decodes an intent.
-pub(super) fn get_intent(source: &mut Source<'_>) -> Result<Intent, Fault> {
+pub(super) fn get_intent(source: &mut Source<'_>) -> Result<Intent, CodecError> {
     let clear = &mut source.clear;
     let idempotency_key = clear.text()?.into();
     let checkpoint = clear.optional(|clear| clear.text().map(Into::into))?;

@@ -7,22 +7,22 @@ use purlin_model::Unfinished;
 
 use super::value::Source;
 use super::wire::Reader;
-use super::{Fault, v4};
+use super::{CodecError, v4};
 use crate::{Intent, Record, RecordId};
 
 /// Decodes a record.
-pub(super) fn get(source: &mut Source<'_>, id: RecordId) -> Result<Record, Fault> {
+pub(super) fn get(source: &mut Source<'_>, id: RecordId) -> Result<Record, CodecError> {
     v4::get_with(source, id, unfinished)
 }
 
 /// Decodes an intent.
-pub(super) fn get_intent(source: &mut Source<'_>, id: RecordId) -> Result<Intent, Fault> {
+pub(super) fn get_intent(source: &mut Source<'_>, id: RecordId) -> Result<Intent, CodecError> {
     v4::get_intent_with(source, id, unfinished)
 }
 
 /// Decodes the reason why a resource is unfinished from the sentences of versions 1 to 3. Any other
 /// sentence is the message of its driver's failure.
-pub(super) fn unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, Fault> {
+pub(super) fn unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, CodecError> {
     Ok(match reader.text()? {
         "others changed it" => Unfinished::Drifted,
         "it was interrupted while being changed" => Unfinished::InterruptedUpdate,

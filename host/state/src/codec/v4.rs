@@ -4,7 +4,7 @@
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 use purlin_model::{Unfinished, Urn, Value};
 
-use super::Fault;
+use super::CodecError;
 use super::entries::{CREATE, DEADLINE, DELETE, NO_OPERATION, UPDATE};
 use super::listing::NO_JSON;
 use super::value::{self, Part, Source};
@@ -34,10 +34,10 @@ const INTERRUPTED_CREATE: u8 = 3;
 const FAILED: u8 = 4;
 
 /// Decodes the reason why a resource is unfinished, the only part that differs between versions.
-pub(super) type GetUnfinished = fn(&mut Reader<'_>) -> Result<Unfinished, Fault>;
+pub(super) type GetUnfinished = fn(&mut Reader<'_>) -> Result<Unfinished, CodecError>;
 
 /// Encodes a record without its id.
-pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
+pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), CodecError> {
     let flag = |flag, set: bool| if set { flag } else { 0 };
     let status = match record.status {
         Status::Ready => 0,
@@ -91,12 +91,12 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
     put_state(out, &record.state)
 }
 
-fn put_urns(out: &mut Vec<u8>, record: &Record, urns: &[Urn]) -> Result<(), Fault> {
+fn put_urns(out: &mut Vec<u8>, record: &Record, urns: &[Urn]) -> Result<(), CodecError> {
     put_number(out, urns.len() as u64);
     urns.iter().try_for_each(|urn| put_urn(out, record.urn.as_str(), urn))
 }
 
-fn put_inputs(out: &mut Vec<u8>, inputs: &Inputs) -> Result<(), Fault> {
+fn put_inputs(out: &mut Vec<u8>, inputs: &Inputs) -> Result<(), CodecError> {
     for part in [&inputs.values, &inputs.params, &inputs.secrets] {
         value::put(out, part)?;
     }
@@ -108,7 +108,7 @@ fn has_connection(inputs: &Inputs) -> bool {
     !matches!(inputs.connection, Value::Null)
 }
 
-fn put_state(out: &mut Vec<u8>, state: &ResourceState) -> Result<(), Fault> {
+fn put_state(out: &mut Vec<u8>, state: &ResourceState) -> Result<(), CodecError> {
     put_label(out, &state.id);
     value::put(out, &state.outputs)?;
     put_bytes(out, &state.cookie);
@@ -133,7 +133,7 @@ fn put_unfinished(out: &mut Vec<u8>, unfinished: &Unfinished) {
     }
 }
 
-fn get_unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, Fault> {
+fn get_unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, CodecError> {
     Ok(match reader.byte()? {
         DRIFTED => Unfinished::Drifted,
         INTERRUPTED_UPDATE => Unfinished::InterruptedUpdate,
@@ -144,7 +144,7 @@ fn get_unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, Fault> {
 }
 
 /// Decodes a record.
-pub(super) fn get(source: &mut Source<'_>, id: RecordId) -> Result<Record, Fault> {
+pub(super) fn get(source: &mut Source<'_>, id: RecordId) -> Result<Record, CodecError> {
     get_with(source, id, get_unfinished)
 }
 
@@ -153,7 +153,7 @@ pub(super) fn get_with(
     source: &mut Source<'_>,
     id: RecordId,
     unfinished: GetUnfinished,
-) -> Result<Record, Fault> {
+) -> Result<Record, CodecError> {
     let RecordId { urn, superseded } = id;
     let reader = &mut source.sealed;
     let flags = reader.number()?;
@@ -220,7 +220,7 @@ pub(super) fn get_with(
     })
 }
 
-fn get_urns(reader: &mut Reader<'_>, near: &Urn) -> Result<Vec<Urn>, Fault> {
+fn get_urns(reader: &mut Reader<'_>, near: &Urn) -> Result<Vec<Urn>, CodecError> {
     let count = reader.count()?;
     let mut urns = Vec::with_capacity(count.min(1024));
     for _ in 0..count {
@@ -229,7 +229,7 @@ fn get_urns(reader: &mut Reader<'_>, near: &Urn) -> Result<Vec<Urn>, Fault> {
     Ok(urns)
 }
 
-fn get_inputs(source: &mut Source<'_>, connection: bool) -> Result<Inputs, Fault> {
+fn get_inputs(source: &mut Source<'_>, connection: bool) -> Result<Inputs, CodecError> {
     let values = source.value(Part::Sealed)?;
     let params = source.value(Part::Sealed)?;
     let secrets = source.value(Part::Sealed)?;
@@ -238,7 +238,7 @@ fn get_inputs(source: &mut Source<'_>, connection: bool) -> Result<Inputs, Fault
     Ok(Inputs { values, secrets, params, connection, account })
 }
 
-fn get_state(source: &mut Source<'_>) -> Result<ResourceState, Fault> {
+fn get_state(source: &mut Source<'_>) -> Result<ResourceState, CodecError> {
     let id = get_label(&mut source.sealed)?;
     let outputs = source.value(Part::Sealed)?;
     let cookie = source.sealed.bytes()?.to_vec();
@@ -255,7 +255,7 @@ fn get_state(source: &mut Source<'_>) -> Result<ResourceState, Fault> {
 }
 
 /// Encodes an intent without the id of its record.
-pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Fault> {
+pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), CodecError> {
     put_text(out, &intent.idempotency_key);
     put_optional(out, intent.checkpoint.as_ref(), put_label);
     put_number(out, intent.since);
@@ -275,7 +275,7 @@ pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Fault
 }
 
 /// Decodes an intent.
-pub(super) fn get_intent(source: &mut Source<'_>, id: RecordId) -> Result<Intent, Fault> {
+pub(super) fn get_intent(source: &mut Source<'_>, id: RecordId) -> Result<Intent, CodecError> {
     get_intent_with(source, id, get_unfinished)
 }
 
@@ -284,7 +284,7 @@ pub(super) fn get_intent_with(
     source: &mut Source<'_>,
     id: RecordId,
     unfinished: GetUnfinished,
-) -> Result<Intent, Fault> {
+) -> Result<Intent, CodecError> {
     let reader = &mut source.sealed;
     let idempotency_key = reader.text()?.into();
     let checkpoint = reader.optional(get_label)?;

@@ -6,7 +6,7 @@
 use purlin_model::{Map, Unknown, Value};
 use serde_json::Number;
 
-use super::Fault;
+use super::CodecError;
 use super::wire::{Reader, TOO_LARGE, TOO_LONG, put_number, put_text};
 
 const NULL: u8 = 0;
@@ -35,11 +35,11 @@ pub(super) enum Part {
 }
 
 /// Appends a value.
-pub(super) fn put(out: &mut Vec<u8>, value: &Value) -> Result<(), Fault> {
+pub(super) fn put(out: &mut Vec<u8>, value: &Value) -> Result<(), CodecError> {
     put_at(out, value, 0)
 }
 
-fn put_at(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<(), Fault> {
+fn put_at(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<(), CodecError> {
     if depth > DEEPEST {
         return Err("a value in it is nested too deep");
     }
@@ -117,16 +117,16 @@ impl<'a> Source<'a> {
     }
 
     /// Checks that nothing is left at the end.
-    pub(super) fn finish(&self) -> Result<(), Fault> {
+    pub(super) fn finish(&self) -> Result<(), CodecError> {
         if self.clear.is_empty() && self.sealed.is_empty() { Ok(()) } else { Err(TOO_LONG) }
     }
 
     /// Reads a value from a part.
-    pub(super) fn value(&mut self, part: Part) -> Result<Value, Fault> {
+    pub(super) fn value(&mut self, part: Part) -> Result<Value, CodecError> {
         self.value_at(part, 0)
     }
 
-    fn value_at(&mut self, part: Part, depth: usize) -> Result<Value, Fault> {
+    fn value_at(&mut self, part: Part, depth: usize) -> Result<Value, CodecError> {
         if depth > DEEPEST {
             return Err("a value in it is nested too deep");
         }

@@ -18,7 +18,7 @@ use sled::{Batch, Db};
 
 use super::guard::guarded;
 use super::journal::Position;
-use super::{Place, Root, files};
+use super::{EnvironmentFolder, Root, files};
 use crate::{Error, keyspace};
 
 /// How long to wait for another process, which needs the index for a few milliseconds.
@@ -41,7 +41,7 @@ pub(crate) fn folder_in(root: &Root) -> PathBuf {
     root.path().join("index")
 }
 
-fn key(kind: u8, place: &Place) -> Vec<u8> {
+fn key(kind: u8, place: &EnvironmentFolder) -> Vec<u8> {
     [&[kind][..], &keyspace::place(&place.environment)].concat()
 }
 
@@ -49,7 +49,7 @@ fn key(kind: u8, place: &Place) -> Vec<u8> {
 /// their listing.
 pub(crate) fn publish(
     root: &Root,
-    place: &Place,
+    place: &EnvironmentFolder,
     position: Position,
     (summary, listing): (&[u8], Option<&[u8]>),
 ) -> Result<(), Error> {

@@ -20,21 +20,21 @@
 //! environment. Readers take no lock: they read a journal up to its last complete batch. The index
 //! can be rebuilt from the journals at any time.
 
+mod environment_folder;
 pub(crate) mod files;
 mod guard;
 pub(crate) mod head;
 pub(crate) mod index;
 pub(crate) mod journal;
 pub(crate) mod legacy;
-mod place;
 mod queue;
 mod root;
 mod shared;
 mod vacancies;
 mod writer;
 
-pub(crate) use place::{Claimed, LockFile, Place};
-pub(crate) use root::{FORMAT, Found, Root};
+pub(crate) use environment_folder::{Claimed, EnvironmentFolder, LockFile};
+pub(crate) use root::{FORMAT, FolderFormat, Root};
 pub(crate) use shared::Shared;
 pub(crate) use vacancies::Filling;
 pub(crate) use writer::{Writer, Writing};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::place::Place;
+use super::environment_folder::EnvironmentFolder;
 use super::{files, journal, legacy};
 use crate::probe::Probed;
 use crate::{Environment, Error, Holder};
@@ -31,9 +31,9 @@ pub(super) enum Hold {
     Alone,
 }
 
-/// The content of a folder.
+/// The format of the folder of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum FolderFormat {
     /// No format: there is no store, or its creation was interrupted.
     Nothing,
     /// One folder for all environments, in this format.
@@ -73,19 +73,19 @@ impl Root {
     }
 
     /// Determines the content of the folder. Writes nothing.
-    pub(crate) fn look(&self) -> Result<Found, Error> {
+    pub(crate) fn look(&self) -> Result<FolderFormat, Error> {
         let path = self.path.join("format");
         let corrupt = |detail: &str| Error::Corrupt { folder: self.path.clone(), detail: detail.into() };
         match purlin_files::read_text(&path, SMALL) {
             Ok(text) => match text.trim().parse::<u32>() {
-                Ok(FORMAT) => Ok(Found::Current),
+                Ok(FORMAT) => Ok(FolderFormat::Current),
                 // An interrupted conversion leaves the old files until the format has changed.
                 Ok(1..FORMAT) if self.environments().exists() && legacy::left(&self.path).is_empty() => {
                     Err(corrupt(
                         "its file `format` names an earlier format than its environments have; see `purlin state repair`",
                     ))
                 }
-                Ok(older @ 1..FORMAT) => Ok(Found::Older(older)),
+                Ok(older @ 1..FORMAT) => Ok(FolderFormat::Older(older)),
                 Ok(found) if found > FORMAT => {
                     let what = format!("the state in `{}`", self.path.display());
                     Err(Error::Newer { what, found, supported: FORMAT })
@@ -97,13 +97,13 @@ impl Root {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // Journals contain their own format.
                 if self.environments().exists() {
-                    Ok(Found::Current)
+                    Ok(FolderFormat::Current)
                 } else if self.path.join("journal").exists() {
-                    Ok(Found::Older(FORMAT - 1))
+                    Ok(FolderFormat::Older(FORMAT - 1))
                 } else if self.path.join("sled").join("db").exists() {
                     Err(corrupt("its file `format` is missing; see `purlin state repair`"))
                 } else {
-                    Ok(Found::Nothing)
+                    Ok(FolderFormat::Nothing)
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::FileTooLarge) => {
@@ -199,8 +199,8 @@ impl Root {
     }
 
     /// The place of an environment, whether or not it exists.
-    pub(crate) fn place(&self, environment: &Environment) -> Place {
-        Place::in_folder(&self.environments(), environment)
+    pub(crate) fn place(&self, environment: &Environment) -> EnvironmentFolder {
+        EnvironmentFolder::in_folder(&self.environments(), environment)
     }
 
     /// The folders of environments, sorted by name.

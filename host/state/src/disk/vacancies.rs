@@ -9,8 +9,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::environment_folder::{HESITATION, LockFile};
 use super::files;
-use super::place::{HESITATION, LockFile};
 use super::root::{self, Hold, Root, SMALL};
 use crate::{Error, Holder, Vacancy, keyspace};
 

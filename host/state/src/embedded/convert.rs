@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::check::environment_of;
 use crate::disk::head::Head;
 use crate::disk::journal::Journal;
-use crate::disk::{FORMAT, Found, Place, Root, files, legacy};
+use crate::disk::{EnvironmentFolder, FORMAT, FolderFormat, Root, files, legacy};
 use crate::keys::{Keyring, SealedKey, vault};
 use crate::keyspace;
 use crate::probe::Probed;
@@ -28,7 +28,7 @@ pub(super) fn convert(
     probe: &Probed,
 ) -> Result<Option<String>, Error> {
     let _alone = root.alone(holder, wait)?;
-    let Found::Older(format) = root.look()? else { return Ok(None) };
+    let FolderFormat::Older(format) = root.look()? else { return Ok(None) };
     let table = legacy::read(root.path(), format)?;
     let count = spread(root, key, table, probe)?;
     Ok(Some(note(root, format, count)))
@@ -87,7 +87,7 @@ pub(super) fn spread(root: &Root, key: &KeyProvider, table: Table, probe: &Probe
 }
 
 fn write(folder: &Path, environment: &Environment, table: &Table, probe: &Probed) -> Result<(), Error> {
-    let place = Place::in_folder(folder, environment);
+    let place = EnvironmentFolder::in_folder(folder, environment);
     files::private_folder(&place.folder)?;
     place.describe()?;
     let mut journal = Journal::write(&place.folder, 1, table, probe.clone())?;

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use self::claim::EmbeddedClaim;
 use crate::disk::journal::{Position, Reading};
-use crate::disk::{Claimed, Filling, Found, Place, Root, Writing, index};
+use crate::disk::{Claimed, EnvironmentFolder, Filling, FolderFormat, Root, Writing, index};
 use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
@@ -96,8 +96,8 @@ impl EmbeddedStore {
         let OpenOptions { key, holder, wait, probe } = options;
         let (root, probe) = (Root::at(folder), Probed(probe));
         let note = match root.look()? {
-            Found::Older(_) => convert::convert(&root, &key, &holder, wait, &probe)?,
-            Found::Current | Found::Nothing => convert::put_away(&root)?,
+            FolderFormat::Older(_) => convert::convert(&root, &key, &holder, wait, &probe)?,
+            FolderFormat::Current | FolderFormat::Nothing => convert::put_away(&root)?,
         };
         let keys = Arc::new(Keyring::open(&key, &root.vault())?);
         let open = Mutex::new(Some(Open::default()));
@@ -216,10 +216,10 @@ impl Inner {
     }
 
     /// Every environment with a folder, sorted by URN prefix.
-    fn places(&self) -> Result<Vec<Place>, Error> {
+    fn places(&self) -> Result<Vec<EnvironmentFolder>, Error> {
         let mut places = Vec::new();
         for folder in self.root.folders()? {
-            match Place::read(&self.root, &folder) {
+            match EnvironmentFolder::read(&self.root, &folder) {
                 Some(place) if place.is_there() => places.push(place),
                 // Another process has just locked it and recorded nothing yet.
                 Some(_) => {}
@@ -256,7 +256,11 @@ impl Inner {
     }
 
     /// An environment and its holder. `None` if nothing of it is left.
-    fn known(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<EnvironmentSummary>, Error> {
+    fn known(
+        &self,
+        place: &EnvironmentFolder,
+        indexed: &index::Summaries,
+    ) -> Result<Option<EnvironmentSummary>, Error> {
         let known = self.summary(place, indexed)?;
         Ok(known.map(|known| EnvironmentSummary { holder: place.holder().map(|holder| *holder), ..known }))
     }
@@ -265,7 +269,7 @@ impl Inner {
     /// journal.
     fn summary(
         &self,
-        place: &Place,
+        place: &EnvironmentFolder,
         indexed: &index::Summaries,
     ) -> Result<Option<EnvironmentSummary>, Error> {
         if let Some((_, known)) = self.noted(place, indexed) {
@@ -281,7 +285,11 @@ impl Inner {
     }
 
     /// The summary and its position in the index, if they are current.
-    fn noted(&self, place: &Place, indexed: &index::Summaries) -> Option<(Position, EnvironmentSummary)> {
+    fn noted(
+        &self,
+        place: &EnvironmentFolder,
+        indexed: &index::Summaries,
+    ) -> Option<(Position, EnvironmentSummary)> {
         let noted = crate::disk::head::read(&place.folder).map(|noted| noted.position)?;
         let (position, summary) = indexed.get(crate::keyspace::place(&place.environment).as_slice())?;
         // Frames that a killed process wrote without noting them count too.

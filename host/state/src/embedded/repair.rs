@@ -14,7 +14,7 @@ use super::{EmbeddedStore, OpenOptions};
 use crate::check::{RepairReport, environment_of, inspect, left_out};
 use crate::disk::head::{self, Head};
 use crate::disk::journal::{self, Journal};
-use crate::disk::{Found, Place, Root, files, index, legacy};
+use crate::disk::{EnvironmentFolder, FolderFormat, Root, files, index, legacy};
 use crate::keys::{Keyring, SealedKey, vault};
 use crate::keyspace::{self, EntryKind};
 use crate::probe::Probed;
@@ -32,10 +32,10 @@ impl EmbeddedStore {
         let root = Root::at(folder);
         let mut report = RepairReport::default();
         match format_of(&root, &mut report)? {
-            Found::Nothing => {}
+            FolderFormat::Nothing => {}
             // The data of version 1 is only in sled, which writes even when it is only opened.
-            Found::Older(1) => report.older = Some(1),
-            Found::Older(format) => {
+            FolderFormat::Older(1) => report.older = Some(1),
+            FolderFormat::Older(format) => {
                 report.older = Some(format);
                 let found = legacy::look_at_journal(folder)?;
                 let stored = stored_key(&found.table).map(|stored| stored.into_iter().collect());
@@ -44,7 +44,7 @@ impl EmbeddedStore {
                 report.findings.extend(found.findings);
                 report.lost.extend(found.lost);
             }
-            Found::Current => {
+            FolderFormat::Current => {
                 let stored = stored_keys(&root, &mut report);
                 let keys = keys(options, &root, stored, &mut report);
                 for folder in root.folders()? {
@@ -71,9 +71,9 @@ impl EmbeddedStore {
         let _alone = root.alone(&options.holder, options.wait)?;
         let mut report = RepairReport::default();
         match format_of(&root, &mut report)? {
-            Found::Nothing => {}
-            Found::Older(format) => repair_older(&root, format, (options, &probe), &mut report)?,
-            Found::Current => {
+            FolderFormat::Nothing => {}
+            FolderFormat::Older(format) => repair_older(&root, format, (options, &probe), &mut report)?,
+            FolderFormat::Current => {
                 if !report.findings.is_empty() || !folder.join("format").exists() {
                     probe.at("repair: before the format is written");
                     root.note_format()?;
@@ -98,14 +98,16 @@ impl EmbeddedStore {
 }
 
 /// The format of a folder. If its note is lost, the files show it.
-fn format_of(root: &Root, report: &mut RepairReport) -> Result<Found, Error> {
+fn format_of(root: &Root, report: &mut RepairReport) -> Result<FolderFormat, Error> {
     let found = match root.look() {
-        Err(Error::Corrupt { .. }) if root.environments().exists() => Found::Current,
-        Err(Error::Corrupt { .. }) if root.path().join("journal").exists() => Found::Older(4),
-        Err(Error::Corrupt { .. }) => Found::Older(1),
-        Ok(Found::Current) if !root.path().join("format").exists() => Found::Current,
+        Err(Error::Corrupt { .. }) if root.environments().exists() => FolderFormat::Current,
+        Err(Error::Corrupt { .. }) if root.path().join("journal").exists() => FolderFormat::Older(4),
+        Err(Error::Corrupt { .. }) => FolderFormat::Older(1),
+        Ok(FolderFormat::Current) if !root.path().join("format").exists() => FolderFormat::Current,
         // An earlier version may have been interrupted after it had moved everything away.
-        Ok(Found::Nothing) if root.path().join("stale").join("journal").exists() => Found::Older(4),
+        Ok(FolderFormat::Nothing) if root.path().join("stale").join("journal").exists() => {
+            FolderFormat::Older(4)
+        }
         found => return found,
     };
     report.findings.push("the file `format` is missing or invalid".into());
@@ -246,7 +248,7 @@ fn repair_environment(
         // unnoticed.
         Head::open(folder)?.note(end)?;
     }
-    if Place::read(root, folder).is_none() && saved.read {
+    if EnvironmentFolder::read(root, folder).is_none() && saved.read {
         probe.at("repair: before the environment gets its name");
         name_again(root, folder, &saved.table, &mut own)?;
         probe.at("repair: after the environment got its name");
@@ -266,7 +268,7 @@ fn write(
 ) -> Result<(), Error> {
     let Saved { table, generation, .. } = saved;
     // If nothing else is left, only the folder still names the environment.
-    let place = Place::read(root, folder);
+    let place = EnvironmentFolder::read(root, folder);
     let place = place.or_else(|| environment_of(table).map(|environment| root.place(&environment)));
     if let (Some(place), Some(keys)) = (place, keys) {
         let key = keyspace::prefix(EntryKind::Staleness, &keyspace::place(&place.environment));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::disk::journal::{self, Part, Position, Reading};
-use crate::disk::{Place, Root, head};
+use crate::disk::{EnvironmentFolder, Root, head};
 use crate::table::Table;
 use crate::{Error, codec, keyspace};
 
@@ -83,7 +83,7 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
     }
     // The next journal must get a higher generation than any before.
     saved.generation = saved.generation.max(noted.map_or(0, |noted| noted.generation));
-    if Place::read(root, folder).is_none() && saved.read {
+    if EnvironmentFolder::read(root, folder).is_none() && saved.read {
         saved.findings.push(format!("the environment of `{}` is unknown", folder.display()));
     }
     Ok(saved)

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::envelope::{KIND, Stored, assemble, damaged};
-use crate::wire::{Fault, Reader, put_bytes, put_optional, put_text};
+use crate::wire::{CodecError, Reader, put_bytes, put_optional, put_text};
 
 /// The kind of its entry. `codec` has those of the other entries.
 const KEY: u8 = b'm';
@@ -51,7 +51,7 @@ impl SealedKey {
         key().map_err(|detail| damaged(NAME, detail))
     }
 
-    fn get(reader: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn get(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let recipient = reader.text()?.into();
         Ok(Self { recipient, sealed: reader.optional(|reader| reader.bytes().map(Into::into))? })
     }

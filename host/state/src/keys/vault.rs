@@ -7,7 +7,7 @@ use std::path::Path;
 use super::SealedKey;
 use crate::Error;
 use crate::disk::files;
-use crate::wire::{Fault, Reader, put_bytes};
+use crate::wire::{CodecError, Reader, put_bytes};
 
 /// The maximum size of the file, in bytes.
 const MOST: u64 = 1 << 20;
@@ -20,7 +20,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<SealedKey>, Error> {
         Err(error) => return Err(Error::io("read", path)(error)),
     };
     let mut reader = Reader::new(&bytes);
-    let mut parts = || -> Result<Vec<&[u8]>, Fault> {
+    let mut parts = || -> Result<Vec<&[u8]>, CodecError> {
         let mut parts = Vec::new();
         while !reader.is_empty() {
             parts.push(reader.bytes()?);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use purlin_state::{Change, Error, PostgresStore, Staleness, Store as _};
-use purlin_systems::cut::{Fault, Wire};
+use purlin_systems::cut::{Disturbance, Wire};
 use purlin_systems::interrupt::When;
 
 use crate::common::scene::{Scene, deploy};
@@ -94,15 +94,15 @@ fn a_deployment_survives_a_fault_at_each_message() {
         options.address.url = format!("postgres://postgres@127.0.0.1:{}/postgres", wire.port());
         options
     };
-    let late = |after| Fault::Late { after };
+    let late = |after| Disturbance::Late { after };
     for fault in [
-        Fault::Cut(When::Before),
-        Fault::Cut(When::After),
+        Disturbance::Cut(When::Before),
+        Disturbance::Cut(When::After),
         late(2),
         late(5),
         late(usize::MAX),
-        Fault::Doubled,
-        Fault::Delayed(Duration::from_millis(100)),
+        Disturbance::Doubled,
+        Disturbance::Delayed(Duration::from_millis(100)),
     ] {
         let mut at = 1;
         loop {

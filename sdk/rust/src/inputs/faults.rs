@@ -10,19 +10,19 @@ use super::read;
 use crate::{Failure, InvalidInput};
 
 /// A pointer, and the fault there.
-pub(super) type Fault = (String, String);
+pub(super) type InputFault = (String, String);
 
 /// The maximum number of faults that are reported at once.
 const MOST: usize = 32;
 
 /// The failure for them.
-pub(super) fn refused(faults: Vec<Fault>) -> Failure {
+pub(super) fn refused(faults: Vec<InputFault>) -> Failure {
     let fault = |(pointer, message)| InvalidInput { pointer, message };
     Failure::InvalidInputs(faults.into_iter().map(fault).collect())
 }
 
 /// The first fault and all that follow, each place once.
-pub(super) fn all<I: DeserializeOwned>(document: &Value, first: Fault) -> Vec<Fault> {
+pub(super) fn all<I: DeserializeOwned>(document: &Value, first: InputFault) -> Vec<InputFault> {
     let mut document = document.clone();
     let mut faults = vec![first];
     while faults.len() < MOST {
@@ -38,7 +38,11 @@ pub(super) fn all<I: DeserializeOwned>(document: &Value, first: Fault) -> Vec<Fa
 
 /// Replaces a faulty value with a substitute, and returns the next fault in another place. None if
 /// there is none, or no substitute fits.
-fn mended<I: DeserializeOwned>(document: &mut Value, fault: &Fault, known: &[String]) -> Option<Fault> {
+fn mended<I: DeserializeOwned>(
+    document: &mut Value,
+    fault: &InputFault,
+    known: &[String],
+) -> Option<InputFault> {
     let at = place(fault);
     let mut stand_ins = stand_ins(&fault.1);
     let mut tried = 0;
@@ -63,7 +67,7 @@ fn mended<I: DeserializeOwned>(document: &mut Value, fault: &Fault, known: &[Str
 }
 
 /// The place of a fault. A missing member is reported at its parent.
-fn place((pointer, message): &Fault) -> String {
+fn place((pointer, message): &InputFault) -> String {
     match quoted(message, "missing field `") {
         Some(field) => format!("{pointer}/{}", field.replace('~', "~0").replace('/', "~1")),
         None => pointer.clone(),

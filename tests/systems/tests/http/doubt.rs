@@ -1,7 +1,7 @@
 //! Lost answers: nothing is created twice, nothing forgotten, nothing guessed.
 
 use purlin_systems::Done;
-use purlin_systems::rest::{Fault, Service};
+use purlin_systems::rest::{Misbehaviour, Service};
 use serde_json::{Value, json};
 
 use crate::{Scene, THING, TIME, found, lost, none, size, things, with_little_time};
@@ -11,14 +11,14 @@ fn a_lost_answer_creates_nothing_twice() {
     let service = Service::start();
     let huge = 5 << 20;
     let faults = [
-        Fault::LoseAnswer,
-        Fault::CutOff,
-        Fault::Huge(huge),
-        Fault::DoAndAnswer(201, "this is no JSON".to_owned()),
-        Fault::DoAndAnswer(201, "{\"ok\": true}".to_owned()),
-        Fault::DoAndAnswer(500, "{\"error\": \"a bug\"}".to_owned()),
-        Fault::DoAndAnswer(502, String::new()),
-        Fault::DoAndAnswer(504, String::new()),
+        Misbehaviour::LoseAnswer,
+        Misbehaviour::CutOff,
+        Misbehaviour::Huge(huge),
+        Misbehaviour::DoAndAnswer(201, "this is no JSON".to_owned()),
+        Misbehaviour::DoAndAnswer(201, "{\"ok\": true}".to_owned()),
+        Misbehaviour::DoAndAnswer(500, "{\"error\": \"a bug\"}".to_owned()),
+        Misbehaviour::DoAndAnswer(502, String::new()),
+        Misbehaviour::DoAndAnswer(504, String::new()),
     ];
     for (number, fault) in faults.into_iter().enumerate() {
         for marked in [true, false] {
@@ -37,7 +37,7 @@ fn a_lost_answer_creates_nothing_twice() {
     }
     // Values that were only in the lost answer are unknown; the created object is not forgotten.
     let scene = Scene::new(&service.url(), &found(&service.url(), "token"), &none());
-    service.fault("POST", Fault::LoseAnswer);
+    service.fault("POST", Misbehaviour::LoseAnswer);
     scene.fails().prints("does not return the outputs `token`");
     assert_eq!(things(&service, "token").len(), 1);
     scene.workspace.purlin(&["destroy", "--yes"]);
@@ -46,12 +46,12 @@ fn a_lost_answer_creates_nothing_twice() {
     let values = found(&service.url(), "changed");
     let scene = Scene::new(&service.url(), &values, &none());
     scene.up();
-    service.fault("PATCH", Fault::LoseAnswer);
+    service.fault("PATCH", Misbehaviour::LoseAnswer);
     scene.wants(&size(values, 2), &none(), &none());
     scene.fails().prints("the connection ended before the answer");
     scene.up();
     assert_eq!(things(&service, "changed")[0]["size"], 2);
-    service.fault("DELETE", Fault::LoseAnswer);
+    service.fault("DELETE", Misbehaviour::LoseAnswer);
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert!(things(&service, "changed").is_empty());
 }
@@ -71,7 +71,7 @@ impl Late {
         values["secret_outputs"] = json!({});
         let scene = Scene::new(&service.url(), &values, &none());
         scene.settings(&format!("http: [\"{}/*\"]", service.url()), time);
-        service.fault("POST", Fault::DoLater { hang_up });
+        service.fault("POST", Misbehaviour::DoLater { hang_up });
         let done = scene.workspace.run(&["up", "--yes"]);
         Self { service, scene, done }
     }
@@ -109,7 +109,7 @@ fn objects_that_cannot_be_found_are_left_to_a_person() {
     let mut values = lost(&service.url());
     values["secret_outputs"] = json!({});
     let scene = Scene::new(&service.url(), &values, &none());
-    service.fault("POST", Fault::LoseAnswer);
+    service.fault("POST", Misbehaviour::LoseAnswer);
     scene.fails();
     assert_eq!(things(&service, "lost").len(), 1);
     scene.workspace.run(&["up", "--yes"]).expect(1).prints("it is unknown whether `lost` was created");
@@ -122,7 +122,7 @@ fn objects_that_cannot_be_found_are_left_to_a_person() {
     service.empty();
     values["idempotency_header"] = json!("Idempotency-Key");
     let scene = Scene::new(&service.url(), &values, &none());
-    service.fault("POST", Fault::LoseAnswer);
+    service.fault("POST", Misbehaviour::LoseAnswer);
     scene.up();
     assert_eq!(things(&service, "lost").len(), 1);
 }

@@ -1,6 +1,6 @@
 //! The recorded connection stops working: a credential is rotated, a service moves.
 
-use purlin_systems::rest::{Fault, Service};
+use purlin_systems::rest::{Misbehaviour, Service};
 use serde_json::json;
 
 use crate::{Scene, TIME, found, none, things};
@@ -38,7 +38,7 @@ fn an_answer_that_was_lost_is_found_out_with_the_current_credential() {
     // The token would be lost with the answer.
     values["secret_outputs"] = none();
     let scene = Scene::new(&service.url(), &values, &json!({"bearer": "first-token"}));
-    service.fault("POST", Fault::LoseAnswer);
+    service.fault("POST", Misbehaviour::LoseAnswer);
     let mut child = scene.workspace.start(&["up", "--yes"]);
     // It is killed while it tries to find out by itself.
     while things(&service, "main").is_empty() {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use purlin_systems::rest::{Fault, Service};
+use purlin_systems::rest::{Misbehaviour, Service};
 use serde_json::json;
 
 use crate::{Scene, TIME, found, none, size, things};
@@ -15,21 +15,27 @@ fn retries_follow_the_server() {
     let values = found(&service.url(), "busy");
     let scene = Scene::new(&service.url(), &values, &none());
     for status in [429, 503] {
-        service.fault("POST", Fault::Refuse(status, vec![("retry-after", "1".to_owned())], String::new()));
+        service.fault(
+            "POST",
+            Misbehaviour::Refuse(status, vec![("retry-after", "1".to_owned())], String::new()),
+        );
     }
-    service.fault("GET", Fault::Refuse(503, Vec::new(), String::new()));
-    service.fault("GET", Fault::LoseAnswer);
+    service.fault("GET", Misbehaviour::Refuse(503, Vec::new(), String::new()));
+    service.fault("GET", Misbehaviour::LoseAnswer);
     scene.up();
     assert_eq!(things(&service, "busy").len(), 1);
     // A status from the declaration.
     let mut values = size(values, 2);
     values["retry"] = json!([423]);
     scene.wants(&values, &none(), &none());
-    service.fault("PATCH", Fault::Refuse(423, vec![("retry-after", "1".to_owned())], "locked".to_owned()));
+    service.fault(
+        "PATCH",
+        Misbehaviour::Refuse(423, vec![("retry-after", "1".to_owned())], "locked".to_owned()),
+    );
     scene.up();
     assert_eq!(things(&service, "busy")[0]["size"], 2);
     // A slow answer is not lost.
-    service.fault("GET", Fault::Slow(Duration::from_millis(1500)));
+    service.fault("GET", Misbehaviour::Slow(Duration::from_millis(1500)));
     scene.workspace.purlin(&["refresh"]);
     scene.up().prints("Nothing to change");
 }
@@ -39,8 +45,9 @@ fn rejections_are_reported_and_nothing_is_recorded() {
     let service = Service::start();
     let values = found(&service.url(), "refused");
     let scene = Scene::new(&service.url(), &values, &none());
-    let refuse =
-        |status, headers, body: &str| service.fault("POST", Fault::Refuse(status, headers, body.to_owned()));
+    let refuse = |status, headers, body: &str| {
+        service.fault("POST", Misbehaviour::Refuse(status, headers, body.to_owned()));
+    };
     refuse(400, vec![], "{\"error\": {\"message\": \"size has to be even\"}}");
     scene.fails().prints("status 400: size has to be even");
     refuse(409, vec![], "");
@@ -55,7 +62,7 @@ fn rejections_are_reported_and_nothing_is_recorded() {
     // Lists that lead elsewhere are not followed, because credentials would be sent there.
     service.fault(
         "GET",
-        Fault::DoAndAnswer(200, "{\"items\": [], \"next\": \"http://127.0.0.1:1/x\"}".to_owned()),
+        Misbehaviour::DoAndAnswer(200, "{\"items\": [], \"next\": \"http://127.0.0.1:1/x\"}".to_owned()),
     );
     scene.fails().prints("which is not at");
     service.key("right");

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use purlin_systems::cut::{Fault, Wire};
+use purlin_systems::cut::{Disturbance, Wire};
 use purlin_systems::interrupt::When;
 use purlin_systems::postgres::Postgres;
 use serde_json::Value;
@@ -32,14 +32,14 @@ const COMMANDS: [(&[&str], i32); 15] = [
 ];
 
 /// The faults that no command shows.
-fn faults() -> [Fault; 6] {
+fn faults() -> [Disturbance; 6] {
     [
-        Fault::Cut(When::Before),
-        Fault::Cut(When::After),
-        Fault::Late { after: 2 },
-        Fault::Late { after: usize::MAX },
-        Fault::Doubled,
-        Fault::Delayed(Duration::from_millis(300)),
+        Disturbance::Cut(When::Before),
+        Disturbance::Cut(When::After),
+        Disturbance::Late { after: 2 },
+        Disturbance::Late { after: usize::MAX },
+        Disturbance::Doubled,
+        Disturbance::Delayed(Duration::from_millis(300)),
     ]
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Api {
 
 /// A project as the API returns it.
 #[derive(Deserialize)]
-pub(crate) struct Found {
+pub(crate) struct ExistingProject {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) region: Region,
@@ -35,14 +35,14 @@ pub(crate) struct Found {
 #[derive(Deserialize)]
 pub(crate) struct Created {
     #[serde(flatten)]
-    pub(crate) project: Found,
+    pub(crate) project: ExistingProject,
     pub(crate) token: Option<String>,
 }
 
 /// A page of a list, and the start of the next one.
 #[derive(Deserialize)]
 struct Page {
-    items: Vec<Found>,
+    items: Vec<ExistingProject>,
     after: Option<String>,
 }
 
@@ -70,14 +70,19 @@ impl Api {
         self.client.send(request)?.success()?.json()
     }
 
-    pub(crate) fn get(&self, id: &str) -> Result<Option<Found>, Failure> {
+    pub(crate) fn get(&self, id: &str) -> Result<Option<ExistingProject>, Failure> {
         let answer = self.client.send(Request::get(self.project(id)))?;
         if answer.status == 404 { Ok(None) } else { answer.success()?.json().map(Some) }
     }
 
     /// Looks for a project of this resource by its name, in all pages of the list. Ids in `known`
     /// belong to others.
-    pub(crate) fn find(&self, name: &str, owner: &str, known: &[String]) -> Result<Option<Found>, Failure> {
+    pub(crate) fn find(
+        &self,
+        name: &str,
+        owner: &str,
+        known: &[String],
+    ) -> Result<Option<ExistingProject>, Failure> {
         let mut after = None::<String>;
         loop {
             let mut request = Request::get(self.url("/projects")).query("name", name);
@@ -86,7 +91,7 @@ impl Api {
             }
             let page: Page = self.client.send(request)?.success()?.json()?;
             let own =
-                |found: &Found| found.name == name && found.owner == owner && !known.contains(&found.id);
+                |one: &ExistingProject| one.name == name && one.owner == owner && !known.contains(&one.id);
             if let Some(found) = page.items.into_iter().find(own) {
                 return Ok(Some(found));
             }
@@ -98,7 +103,7 @@ impl Api {
     }
 
     /// Changes a project in place.
-    pub(crate) fn update(&self, id: &str, wanted: &Values) -> Result<Found, Failure> {
+    pub(crate) fn update(&self, id: &str, wanted: &Values) -> Result<ExistingProject, Failure> {
         let body = json!({"size": wanted.size});
         let request = self.keyed(Request::patch(self.project(id))).json(&body)?;
         self.client.send(request)?.success()?.json()

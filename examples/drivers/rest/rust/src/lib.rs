@@ -11,7 +11,7 @@ use purlin_sdk::{
 };
 use serde::de::Error as _;
 
-use api::{Api, Found};
+use api::{Api, ExistingProject};
 use schema::{Connection, ProjectInputs, ProjectOutputs, Values};
 
 /// A project in the API.
@@ -89,7 +89,7 @@ fn api(inputs: &Raw<ProjectInputs>, call: &Call) -> Result<Api, Failure> {
 }
 
 /// The outputs of a project. Only `create` gets the token, and Purlin keeps it, as the schema says.
-fn state(found: Found, token: Option<String>) -> Result<State, Failure> {
-    let Found { id, name, region, size, .. } = found;
+fn state(found: ExistingProject, token: Option<String>) -> Result<State, Failure> {
+    let ExistingProject { id, name, region, size, .. } = found;
     State::new(id.clone()).described_outputs(&ProjectOutputs { id, name, region, size, token })
 }

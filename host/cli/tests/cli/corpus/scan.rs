@@ -11,7 +11,7 @@ pub(crate) type Labels = BTreeMap<String, String>;
 pub(crate) type Texts = BTreeMap<String, String>;
 
 /// A file, and a line counted from 1.
-pub(crate) type Place = (String, u64);
+pub(crate) type FileLine = (String, u64);
 
 pub(crate) struct Manifest {
     pub(crate) file: String,
@@ -52,8 +52,8 @@ pub(crate) struct Outcomes {
     /// The number of references that the edges represent.
     pub(crate) resolved: usize,
     /// References without a target: the manifest, the place, and the wanted target.
-    pub(crate) missing: Vec<(usize, Place, Meant)>,
-    pub(crate) ambiguous: BTreeSet<Place>,
+    pub(crate) missing: Vec<(usize, FileLine, Meant)>,
+    pub(crate) ambiguous: BTreeSet<FileLine>,
 }
 
 /// A line `key: value`, with the keys above it.

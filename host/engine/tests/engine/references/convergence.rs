@@ -55,23 +55,27 @@ fn manifest(number: usize, links: &[Link]) -> String {
 
 /// A failure of a driver call during one run.
 #[derive(Clone, Copy, Debug)]
-enum Fault {
+enum CallFailure {
     Fails,
     IsLost(Lost),
 }
 
-fn fault() -> impl Strategy<Value = Fault> {
-    prop_oneof![Just(Fault::Fails), Just(Fault::IsLost(Lost::Before)), Just(Fault::IsLost(Lost::After)),]
+fn fault() -> impl Strategy<Value = CallFailure> {
+    prop_oneof![
+        Just(CallFailure::Fails),
+        Just(CallFailure::IsLost(Lost::Before)),
+        Just(CallFailure::IsLost(Lost::After)),
+    ]
 }
 
-fn set_faults(platform: &Platform, faults: &[(usize, Fault)]) {
+fn set_faults(platform: &Platform, faults: &[(usize, CallFailure)]) {
     let (mut broken, mut lost) = (locked(&platform.driver.broken), locked(&platform.driver.lost));
     broken.clear();
     lost.clear();
     for (number, fault) in faults {
         match fault {
-            Fault::Fails => drop(broken.insert(key(*number))),
-            Fault::IsLost(when) => {
+            CallFailure::Fails => drop(broken.insert(key(*number))),
+            CallFailure::IsLost(when) => {
                 for call in ["create", "update"] {
                     lost.insert(format!("{call} {}", key(*number)), *when);
                 }
@@ -111,7 +115,7 @@ fn arrivals<'a>(files: &'a [String], order: &[u16], cuts: &[bool]) -> Vec<Vec<&'
 async fn converges(
     files: &[String],
     runs: &[Vec<&str>],
-    faults: &[Vec<(usize, Fault)>],
+    faults: &[Vec<(usize, CallFailure)>],
     implements: Implements,
 ) {
     let platform = Platform::with(implements);

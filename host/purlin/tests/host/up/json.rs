@@ -4,7 +4,7 @@ use futures::StreamExt as _;
 use purlin_host::{Event, Plan, UpOptions};
 use serde_json::Value;
 
-use super::place::{Place, SECRET, up};
+use super::project_folder::{ProjectFolder, SECRET, up};
 
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("JSON")
@@ -17,9 +17,9 @@ fn parse(line: &str) -> Value {
 // ANCHOR: lines
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_becomes_json_lines() {
-    let place = Place::new();
-    let purlin = place.purlin();
-    let documents = place.documents(&purlin, "readme: {type: note, params: {text: hello}}");
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
+    let documents = project.documents(&purlin, "readme: {type: note, params: {text: hello}}");
     let plan: Plan = purlin.plan(&documents, Default::default()).await.expect("a plan");
     let plan = parse(&json(&plan));
     assert_eq!(plan["format"], 1);
@@ -58,10 +58,10 @@ async fn a_run_becomes_json_lines() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_says_where_and_what_to_do() {
-    let place = Place::new();
-    let purlin = place.purlin();
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
     let shared = format!("bad: {{type: odd, params: {{do: invalid, password: {SECRET}}}}}");
-    let documents = place.documents(&purlin, &shared);
+    let documents = project.documents(&purlin, &shared);
     let (events, _) = up(&purlin, &documents, UpOptions::default()).await.expect("a run");
     let events: Vec<Value> = events.iter().map(|event| parse(&json(event))).collect();
     let failed = events.iter().find(|event| event["phase"] == "failed").expect("a failure");
@@ -75,10 +75,10 @@ async fn a_failure_says_where_and_what_to_do() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn errors_are_the_error_of_the_published_json() {
-    let place = Place::new();
-    let purlin = place.purlin();
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
     let documents = |fixed: &str| {
-        place.documents(
+        project.documents(
             &purlin,
             &format!("one: {{type: thing, params: {{value: v, fixed: {fixed}, data: true}}}}"),
         )
@@ -103,8 +103,8 @@ const DEEDS: [&str; 7] = ["echo", "leak", "leak-id", "say", "panic", "invalid", 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_is_in_the_json_of_any_plan_or_event() {
     const CHANGED: &str = "battery-staple";
-    let place = Place::new();
-    let purlin = place.purlin();
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
     let shared = |password: &str| {
         let line =
             |deed: &&str| format!("{deed}: {{type: odd, params: {{do: {deed}, password: {password}}}}}");
@@ -112,7 +112,7 @@ async fn no_secret_is_in_the_json_of_any_plan_or_event() {
     };
     let mut written = String::new();
     for password in [SECRET, CHANGED] {
-        let documents = place.documents(&purlin, &shared(password));
+        let documents = project.documents(&purlin, &shared(password));
         let plan = purlin.plan(&documents, Default::default()).await.expect("a plan");
         assert!(plan.steps.iter().flat_map(|step| &step.changes).any(|change| change.is_secret()));
         written.push_str(&json(&plan));

@@ -7,16 +7,16 @@ use purlin_host::{
     Answer, CancelToken, Consent, EngineError, Error, Event, Finding, Key, Phase, Plan, UpOptions,
 };
 
-use super::place::{Place, done, up};
+use super::project_folder::{ProjectFolder, done, up};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refresh_finds_what_others_changed_and_repairs_it() {
-    let place = Place::new();
-    let purlin = place.purlin();
-    let documents = || place.documents(&purlin, "readme: {type: note, params: {text: hello}}");
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
+    let documents = || project.documents(&purlin, "readme: {type: note, params: {text: hello}}");
     let (events, _) = up(&purlin, &documents(), UpOptions::default()).await.expect("a run");
     assert_eq!(done(&events), ["create readme"]);
-    let file = place.path().join("data/shared.readme.txt");
+    let file = project.path().join("data/shared.readme.txt");
     std::fs::write(&file, "somebody else").expect("written");
 
     // The records match the documents, and nobody looks at the real object.
@@ -37,15 +37,15 @@ async fn refresh_finds_what_others_changed_and_repairs_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_named_resources_may_lose_their_data() {
-    let place = Place::new();
-    let purlin = place.purlin();
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
     let with = |fixed: &str| {
         let line =
             |name| format!("{name}: {{type: thing, params: {{value: v, fixed: {fixed}, data: true}}}}");
-        place.documents(&purlin, &format!("{}\n{}", line("one"), line("two")))
+        project.documents(&purlin, &format!("{}\n{}", line("one"), line("two")))
     };
     let (_, summary) = up(&purlin, &with("before"), UpOptions::default()).await.expect("a run");
-    assert_eq!((summary.is_success(), place.things()), (true, 2), "{summary:?}");
+    assert_eq!((summary.is_success(), project.things()), (true, 2), "{summary:?}");
 
     let key = |name: &str| Key::parse(&format!("thing.default#shared.{name}")).expect("a key");
     let rejected = async |may_lose: &[Key]| {
@@ -63,28 +63,28 @@ async fn only_the_named_resources_may_lose_their_data() {
     assert_eq!(rejected(&[]).await, [key("one"), key("two")]);
     assert_eq!(rejected(&[key("two")]).await, [key("one")]);
     assert_eq!(rejected(&[key("three")]).await, [key("one"), key("two")]);
-    assert_eq!(place.things(), 2);
+    assert_eq!(project.things(), 2);
 
     let options = UpOptions { may_lose: vec![key("one"), key("two")], ..UpOptions::default() };
     let (_, summary) = up(&purlin, &with("after"), options).await.expect("a run");
-    assert_eq!((summary.done.replace, summary.is_success(), place.things()), (2, true, 2), "{summary:?}");
+    assert_eq!((summary.done.replace, summary.is_success(), project.things()), (2, true, 2), "{summary:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancelled_run_finishes_its_calls_and_the_next_one_continues() {
-    let place = Place::new();
-    let purlin = place.purlin();
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
     let lines: Vec<String> = (0..4)
         .map(|n| format!("t{n}: {{type: thing, params: {{value: v, fixed: f, data: false}}}}"))
         .collect();
-    let documents = || place.documents(&purlin, &lines.join("\n"));
+    let documents = || project.documents(&purlin, &lines.join("\n"));
 
     // A run that is cancelled before it begins does nothing.
     let cancel = CancelToken::default();
     cancel.request();
     let options = UpOptions { cancel, ..UpOptions::default() };
     let (events, summary) = up(&purlin, &documents(), options).await.expect("a run");
-    assert_eq!((done(&events), summary.cancelled, place.things()), (vec![], true, 0), "{summary:?}");
+    assert_eq!((done(&events), summary.cancelled, project.things()), (vec![], true, 0), "{summary:?}");
 
     // One that is cancelled in the middle finishes the call in flight.
     let cancel = CancelToken::default();
@@ -107,14 +107,14 @@ async fn a_cancelled_run_finishes_its_calls_and_the_next_one_continues() {
     drop(run);
     let summary = summary.expect("a summary");
     assert!(summary.cancelled && summary.unknown.is_empty() && !summary.is_success(), "{summary:?}");
-    let made = place.things();
+    let made = project.things();
     assert!((1..4).contains(&made), "{summary:?}");
     let skipped = summary.skipped.iter().filter(|(key, _)| key.type_name() == "thing").count();
     assert_eq!((done(&events).len(), skipped), (made, 4 - made), "{summary:?}");
 
     let (events, summary) = up(&purlin, &documents(), UpOptions::default()).await.expect("a run");
     assert_eq!((done(&events).len(), summary.is_success()), (4 - made, true), "{events:?}");
-    assert_eq!(place.things(), 4);
+    assert_eq!(project.things(), 4);
 }
 
 /// A consent that gives this answer, and the number of changes of each plan about which it was
@@ -134,21 +134,21 @@ fn answering(answer: Answer) -> (UpOptions, Arc<Mutex<Vec<usize>>>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_happens_without_consent() {
-    let place = Place::new();
-    let purlin = place.purlin();
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
     let documents = |fixed: &str| {
         let line = format!("one: {{type: thing, params: {{value: v, fixed: {fixed}, data: true}}}}");
-        place.documents(&purlin, &line)
+        project.documents(&purlin, &line)
     };
     let (no, counts) = answering(Answer::No);
     let (events, summary) = up(&purlin, &documents("before"), no).await.expect("a run");
-    assert_eq!((done(&events), summary.cancelled, place.things()), (vec![], true, 0), "{summary:?}");
+    assert_eq!((done(&events), summary.cancelled, project.things()), (vec![], true, 0), "{summary:?}");
     // The implicit `base-env` is the other change.
     assert_eq!(*counts.lock().expect("a list"), [2]);
 
     let (yes, counts) = answering(Answer::Yes);
     let (_, summary) = up(&purlin, &documents("before"), yes.clone()).await.expect("a run");
-    assert_eq!((summary.is_success(), place.things()), (true, 1), "{summary:?}");
+    assert_eq!((summary.is_success(), project.things()), (true, 1), "{summary:?}");
     // A plan without changes needs no answer.
     let (_, summary) = up(&purlin, &documents("before"), yes.clone()).await.expect("a run");
     assert_eq!((summary.is_success(), summary.calls), (true, 0), "{summary:?}");
@@ -160,5 +160,5 @@ async fn nothing_happens_without_consent() {
     let key = Key::parse("thing.default#shared.one").expect("a key");
     let (lose, _) = answering(Answer::YesAndLose(vec![key]));
     let (_, summary) = up(&purlin, &documents("after"), lose).await.expect("a run");
-    assert_eq!((summary.done.replace, summary.is_success(), place.things()), (1, true, 1), "{summary:?}");
+    assert_eq!((summary.done.replace, summary.is_success(), project.things()), (1, true, 1), "{summary:?}");
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::scan::{self, End, Fault};
+use super::scan::{self, End, ScanError};
 use super::{Position, newest};
 use crate::Error;
 use crate::disk::head;
@@ -68,7 +68,7 @@ impl Reading {
                 self.end = end;
                 Ok(true)
             }
-            Err(Fault::Io(source)) if source.kind() != ErrorKind::UnexpectedEof => {
+            Err(ScanError::Io(source)) if source.kind() != ErrorKind::UnexpectedEof => {
                 Err(Error::io("read", &self.path)(source))
             }
             Err(_) => Ok(false),

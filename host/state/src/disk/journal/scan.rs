@@ -39,19 +39,19 @@ const MOST_BEHIND: u64 = LONGEST as u64 + (2 << 20);
 
 /// Why a journal cannot be read.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum ScanError {
     Io(std::io::Error),
     Newer(u32),
     Damaged { at: u64, detail: &'static str },
 }
 
-impl From<std::io::Error> for Fault {
+impl From<std::io::Error> for ScanError {
     fn from(error: std::io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl Fault {
+impl ScanError {
     /// The error for users.
     pub(super) fn into_error(self, folder: &Path, path: &Path) -> Error {
         match self {
@@ -72,17 +72,17 @@ impl Fault {
 }
 
 /// Reads the journal in a file into an empty table.
-pub(super) fn scan(file: &File, table: &mut Table) -> Result<End, Fault> {
+pub(super) fn scan(file: &File, table: &mut Table) -> Result<End, ScanError> {
     let end = begin(file)?;
     go_on(file, end, table)
 }
 
 /// Reads the header of a journal.
-fn begin(file: &File) -> Result<End, Fault> {
+fn begin(file: &File) -> Result<End, ScanError> {
     let size = file.metadata()?.len();
     let mut reader = file;
     reader.seek(SeekFrom::Start(0))?;
-    let damaged = |at, detail| Err(Fault::Damaged { at, detail });
+    let damaged = |at, detail| Err(ScanError::Damaged { at, detail });
     let mut bytes = [0; HEADER];
     if size < HEADER as u64 {
         return damaged(0, "the header is cut short");
@@ -90,13 +90,13 @@ fn begin(file: &File) -> Result<End, Fault> {
     reader.read_exact(&mut bytes)?;
     let Some((header, check)) = Header::parse(&bytes) else { return damaged(0, "the header is damaged") };
     if header.format > FORMAT {
-        return Err(Fault::Newer(header.format));
+        return Err(ScanError::Newer(header.format));
     }
     Ok(End { header, number: 0, check, length: HEADER as u64, torn: false, closed: false, base: 0 })
 }
 
 /// Continues reading after an earlier end of a journal, into the table with everything before.
-pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End, Fault> {
+pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End, ScanError> {
     let mut looked_again = None;
     loop {
         let behind = read_on(file, &mut end, table)?;
@@ -107,15 +107,15 @@ pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End,
         // Another process may have been writing the frame when it was read. Since a complete frame
         // follows, it must be complete by now. A damaged frame stays damaged.
         if looked_again.replace(end.number) == Some(end.number) {
-            return Err(Fault::Damaged { at: end.length, detail: "a frame is damaged" });
+            return Err(ScanError::Damaged { at: end.length, detail: "a frame is damaged" });
         }
     }
 }
 
 /// Reads up to the first incomplete frame. Returns the bytes found in its place.
-fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fault> {
+fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, ScanError> {
     let size = file.metadata()?.len();
-    let damaged = |at, detail| Err(Fault::Damaged { at, detail });
+    let damaged = |at, detail| Err(ScanError::Damaged { at, detail });
     if size < end.length {
         return damaged(end.length, "the frames before it are missing");
     }
@@ -127,7 +127,7 @@ fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fau
             return damaged(end.length, "a frame is missing");
         }
         take(head.kind, &mut payload, end.base != 0, table)
-            .map_err(|detail| Fault::Damaged { at: end.length, detail })?;
+            .map_err(|detail| ScanError::Damaged { at: end.length, detail })?;
         end.number = head.number;
         end.closed = head.kind == FrameKind::Closed;
         end.check = head.check;
@@ -171,7 +171,7 @@ fn behind_zeros(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
 }
 
 /// The next frame, if it is complete.
-fn next(reader: &mut impl Read, left: u64, payload: &mut Vec<u8>) -> Result<Option<Head>, Fault> {
+fn next(reader: &mut impl Read, left: u64, payload: &mut Vec<u8>) -> Result<Option<Head>, ScanError> {
     let mut bytes = [0; FRAME];
     if left < FRAME as u64 {
         return Ok(None);

@@ -23,7 +23,7 @@ use crate::store::SimStore;
 use crate::world::{Planned, World};
 
 /// An environment, and the process that runs a command in it.
-pub(crate) struct Place {
+pub(crate) struct SimEnvironment {
     pub(crate) environment: Environment,
     pub(crate) sim: Shared,
     pub(crate) store: SimStore,
@@ -75,14 +75,15 @@ impl Ended {
     }
 }
 
-pub(crate) type Fault = String;
+/// How a promise was broken.
+pub(crate) type BrokenPromise = String;
 
 /// The environment of a number.
 pub(crate) fn environment(number: usize) -> Environment {
     Environment { org: "acme".into(), app: "shop".into(), env: NAMES[number % NAMES.len()].into() }
 }
 
-impl Place {
+impl SimEnvironment {
     pub(crate) fn new(
         number: usize,
         (sim, store): (Shared, SimStore),
@@ -155,7 +156,7 @@ impl Place {
         self.graph.clone_from(&other.graph);
     }
 
-    fn graph(&mut self) -> Result<Arc<Graph>, Fault> {
+    fn graph(&mut self) -> Result<Arc<Graph>, BrokenPromise> {
         if let Some((of, graph)) = &self.graph
             && *of == self.documents
         {
@@ -182,16 +183,16 @@ impl Place {
     }
 
     /// The durable state, which must always be intact.
-    pub(crate) fn snapshot(&self) -> Result<Snapshot, Fault> {
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, BrokenPromise> {
         self.store.durable().map_err(|error| format!("the state cannot be read: {error}"))
     }
 
-    pub(crate) fn base(&self) -> Result<Base, Fault> {
+    pub(crate) fn base(&self) -> Result<Base, BrokenPromise> {
         Base::new(self.snapshot()?).map_err(|error| format!("the state is damaged: {error}"))
     }
 
     /// Runs one step in a separate process.
-    pub(crate) async fn process(&mut self, step: &Step) -> Result<Ended, Fault> {
+    pub(crate) async fn process(&mut self, step: &Step) -> Result<Ended, BrokenPromise> {
         self.runs += 1;
         for edit in &step.edits {
             self.documents.edit(edit);
@@ -251,7 +252,7 @@ impl Place {
     }
 
     /// Takes the lease, and waits until the calls of a previous holder that did not release it have ended.
-    async fn take_lease(&self, host: u8) -> Result<(), Fault> {
+    async fn take_lease(&self, host: u8) -> Result<(), BrokenPromise> {
         let lapsed = self.store.take(host).map_err(|error| error.to_string())?;
         self.sim.point().await;
         if let Some(lapsed) = lapsed {
@@ -293,7 +294,7 @@ impl Place {
         }
     }
 
-    async fn command(&mut self, step: &Step, token: &CancelToken) -> Result<Ended, Fault> {
+    async fn command(&mut self, step: &Step, token: &CancelToken) -> Result<Ended, BrokenPromise> {
         let mut ended = Ended::default();
         if step.command == Command::Resolve {
             self.resolve()?;
@@ -369,7 +370,11 @@ impl Place {
         self.documents.resources.iter().find_map(old).unwrap_or(key)
     }
 
-    async fn plan(&mut self, command: &Command, base: Base) -> Result<Result<Plan, Vec<String>>, Fault> {
+    async fn plan(
+        &mut self,
+        command: &Command,
+        base: Base,
+    ) -> Result<Result<Plan, Vec<String>>, BrokenPromise> {
         let context = self.context();
         let plan = match command {
             Command::Up { full, keep_removed, scope, replace } => {
@@ -435,7 +440,7 @@ impl Place {
         step: &Step,
         token: &CancelToken,
         finds_out: bool,
-    ) -> Result<Summary, Fault> {
+    ) -> Result<Summary, BrokenPromise> {
         self.runs += 1;
         let pending = self.snapshot()?.pending;
         let pending = pending.iter().map(|intent| intent.id().urn.as_str().to_owned()).collect();

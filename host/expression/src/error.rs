@@ -1,10 +1,10 @@
-//! A fault in a part of a text, before the text's place in a document is known.
+//! An error in a part of a text, before the text's place in a document is known.
 
 use purlin_model::{Diagnostic, Location};
 
-/// A fault, and the bytes of the text that it refers to.
+/// An error, and the bytes of the text that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ExpressionError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     /// Byte offset in the whole text.
@@ -19,7 +19,7 @@ pub(crate) fn unclosed(quote: char) -> String {
     format!("the quote {quote} is not closed")
 }
 
-impl Fault {
+impl ExpressionError {
     pub(crate) fn new(
         code: &'static str,
         message: impl Into<String>,

@@ -49,11 +49,11 @@ spec:
   criteria: [{}]
 ";
 
-pub(crate) struct Place {
+pub(crate) struct ProjectFolder {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl ProjectFolder {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("data")).expect("a folder");

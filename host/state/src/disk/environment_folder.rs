@@ -21,7 +21,7 @@ pub(super) const HESITATION: Duration = Duration::from_millis(50);
 
 /// The folder of an environment.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct EnvironmentFolder {
     pub(crate) environment: Environment,
     pub(crate) folder: PathBuf,
 }
@@ -34,7 +34,7 @@ struct Name {
     env: String,
 }
 
-impl Place {
+impl EnvironmentFolder {
     /// The place of an environment in the folder of all environments.
     pub(crate) fn in_folder(folder: &Path, environment: &Environment) -> Self {
         let readable = [&*environment.app, &*environment.env].join(".");
@@ -85,7 +85,7 @@ impl Place {
 
 /// An environment's folder that this process has locked until this is dropped or the process ends.
 pub(crate) struct Claimed {
-    pub(crate) place: Place,
+    pub(crate) place: EnvironmentFolder,
     root: Root,
     lock: File,
     fence: u64,
@@ -199,7 +199,7 @@ impl Drop for Claimed {
 
 /// The error with the holder of an environment. A holder may have the lock so briefly that its name
 /// is not written yet.
-fn locked(place: &Place) -> Error {
+fn locked(place: &EnvironmentFolder) -> Error {
     let mut holder = root::holder_in(&place.folder);
     if holder.is_none() {
         sleep(HESITATION);

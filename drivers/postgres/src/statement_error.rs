@@ -8,7 +8,7 @@ use purlin_sdk_net::Error as NetError;
 
 /// Why a statement failed.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum StatementError {
     /// The connection.
     Net(NetError),
     /// The server rejected it.
@@ -28,7 +28,7 @@ pub(crate) struct SqlError {
     pub(crate) hint: Option<String>,
 }
 
-impl Fault {
+impl StatementError {
     /// Whether the outcome of the statement is unknown.
     pub(crate) fn is_uncertain(&self) -> bool {
         !matches!(self, Self::Sql(_))
@@ -79,7 +79,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for StatementError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Net(error) => error.fmt(f),
@@ -99,7 +99,7 @@ impl fmt::Display for SqlError {
     }
 }
 
-impl From<NetError> for Fault {
+impl From<NetError> for StatementError {
     fn from(error: NetError) -> Self {
         Self::Net(error)
     }
