@@ -1,7 +1,7 @@
 //! The reason why a command failed, for people and programs.
 //!
-//! There are two kinds: faults in documents, which are shown with their lines, and everything else,
-//! which is shown as `error:` and `hint:` lines.
+//! Faults in documents and failures of drivers are shown with their lines in the documents, and
+//! everything else as `error:` and `hint:` lines.
 
 use std::error::Error as StdError;
 use std::process::ExitCode;
@@ -9,19 +9,18 @@ use std::sync::Arc;
 
 use purlin_host::internal::documents::SourceMap;
 use purlin_host::internal::model::{Diagnostic, Key};
-use purlin_host::internal::{engine, state, with_causes};
+use purlin_host::internal::{engine, with_causes};
 use serde::Serialize;
 
 use crate::commands::Output;
+use crate::hints;
 use crate::naming;
+use crate::progress;
 use crate::render;
-use crate::report::FORMAT;
 use crate::report::missing_grants::MissingGrants;
+use crate::report::{self, FORMAT};
 use crate::text;
 use crate::ui::Ui;
-
-/// The hint for a saved plan that cannot be applied.
-pub(crate) const NEW_PLAN: &str = "`purlin plan --out FILE` makes a new one; nothing was changed";
 
 /// The exit status of the program (SPEC §11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +47,14 @@ pub(crate) enum Failure {
     /// The documents are invalid. `lacking` are the grants that drivers lack for what these documents
     /// make them access.
     Documents { faults: Vec<Diagnostic>, sources: SourceMap, lacking: Vec<(Arc<str>, engine::Lacking)> },
+    /// A driver failed while a plan was made. `message` is the failure in one line, and `faults` explain
+    /// it like a failure in a run.
+    Unplanned {
+        message: String,
+        faults: Vec<Diagnostic>,
+        sources: SourceMap,
+        lacking: Vec<(Arc<str>, engine::Lacking)>,
+    },
     /// Any other error.
     Plain { status: Status, message: String, hints: Vec<String> },
 }
@@ -95,10 +102,19 @@ impl Failure {
                 Self::Documents { faults, sources: sources.clone(), lacking }
             }
             purlin_host::Error::Engine(engine::Error::Names(names)) => naming::failure(&names),
+            purlin_host::Error::Engine(engine::Error::Driver { ref key, ref cause }) => {
+                let faults = cause.diagnostics().into_iter();
+                Self::Unplanned {
+                    message: error.message(),
+                    faults: faults.map(|fault| progress::for_keys(fault, &[key])).collect(),
+                    sources: sources.clone(),
+                    lacking: lacking(cause),
+                }
+            }
             error => Self::Plain {
                 status: if error.is_input() { Status::Input } else { Status::Failed },
                 message: message(&error),
-                hints: hints(&error),
+                hints: hints::of(&error),
             },
         }
     }
@@ -115,6 +131,7 @@ impl Failure {
     pub(crate) fn status(&self) -> Status {
         match self {
             Self::Documents { .. } => Status::Input,
+            Self::Unplanned { .. } => Status::Failed,
             Self::Plain { status, .. } => *status,
         }
     }
@@ -123,11 +140,11 @@ impl Failure {
     pub(crate) fn tell(&self, ui: &Ui, output: Output) {
         match self {
             Self::Documents { faults, sources, lacking } => {
-                ui.raw(&render::diagnostics::render(faults, sources, ui.error_columns()));
-                ui.error(&summary(faults));
-                let mut all = MissingGrants::default();
-                lacking.iter().for_each(|(driver, lacking)| all.add(driver, lacking));
-                all.hint(ui);
+                explain(faults, sources, &summary(faults), lacking, ui);
+            }
+            Self::Unplanned { faults, sources, lacking, .. } => {
+                let summary = format!("{}; no plan was made", text::count(faults.len(), "error"));
+                explain(faults, sources, &summary, lacking, ui);
             }
             Self::Plain { message, hints, .. } => {
                 ui.error(message);
@@ -145,6 +162,9 @@ impl Failure {
         match self {
             Self::Documents { faults, .. } => {
                 ErrorReport { message: summary(faults), hints: &[], diagnostics: faults }
+            }
+            Self::Unplanned { message, faults, .. } => {
+                ErrorReport { message: message.clone(), hints: &[], diagnostics: faults }
             }
             Self::Plain { message, hints, .. } => {
                 ErrorReport { message: message.clone(), hints, diagnostics: &[] }
@@ -168,73 +188,32 @@ fn message(error: &purlin_host::Error) -> String {
             };
             format!("{what}{}", keys_as_lines(keys))
         }
+        // Within an environment, a key is as precise as a URN, and shorter.
+        purlin_host::Error::Engine(error) => text::line(&error.message_with(report::state::key)).into_owned(),
         error => error.message(),
     }
 }
 
-/// What helps against an error, with the commands and options of the command line.
-fn hints(error: &purlin_host::Error) -> Vec<String> {
-    let hints: &[&str] = match error {
-        purlin_host::Error::DeploymentExists { .. } => &["every deployment needs an id of its own"],
-        purlin_host::Error::Stale | purlin_host::Error::Deviates(_) => &[NEW_PLAN],
-        purlin_host::Error::NoCases(error) => {
-            let example = &error.example;
-            return vec![format!("add valid inputs to check.yaml, next to the component:\n{example}")];
-        }
-        purlin_host::Error::StateGone { .. } => &[
-            "restore its folder, and start again; if it is lost, `purlin import` adopts the existing resources",
-        ],
-        purlin_host::Error::Engine(engine::Error::DataLoss(_)) => &[
-            "nothing was changed; `--yes --allow-data-loss` also deletes the data",
-            "`lifecycle: {KEY: {allow_data_loss: true}}` in a Deployment allows it for one resource",
-        ],
-        purlin_host::Error::Engine(engine::Error::Integrity(_)) => &[
-            "the state was changed by something other than purlin, or its disk is failing; restore it from a backup",
-        ],
-        purlin_host::Error::State(state::Error::KeyExposed { path, .. }) => {
-            let file = text::shell_word(&path.display().to_string());
-            return vec![format!("run `chmod 600 {file}`; nothing was changed")];
-        }
-        purlin_host::Error::State(error) => hints_on_state(error),
-        purlin_host::Error::Sandbox(_) | purlin_host::Error::Clock(_) | purlin_host::Error::Random(_) => {
-            &["`purlin doctor` checks what Purlin needs from this machine"]
-        }
-        _ => &[],
-    };
-    hints.iter().map(|&hint| hint.to_owned()).collect()
+/// Shows faults with their places, a summary, and how to grant what is missing.
+fn explain(
+    faults: &[Diagnostic],
+    sources: &SourceMap,
+    summary: &str,
+    lacking: &[(Arc<str>, engine::Lacking)],
+    ui: &Ui,
+) {
+    ui.raw(&render::diagnostics::render(faults, sources, ui.error_columns()));
+    ui.error(summary);
+    let mut all = MissingGrants::default();
+    lacking.iter().for_each(|(driver, lacking)| all.add(driver, lacking));
+    all.hint(ui);
 }
 
-fn hints_on_state(error: &state::Error) -> &'static [&'static str] {
-    match error {
-        state::Error::Locked { .. } => {
-            &["only one deployment at a time may change an environment; nothing was changed by this one, \
-             and `--lock-timeout 5m` waits for the other one"]
-        }
-        state::Error::Busy { .. } => {
-            &["only one process at a time may change the whole state; nothing was changed by this one"]
-        }
-        state::Error::Reserved { .. } => {
-            &["this deployment can use the installation afterwards; nothing was changed by this one"]
-        }
-        state::Error::Io { .. } => &["`--state DIR` names another folder for the state"],
-        state::Error::Newer { .. } => &["nothing was changed"],
-        state::Error::Unreachable { .. } => {
-            &["nothing that was recorded is lost; run the same command again when the database responds"]
-        }
-        state::Error::KeyMissing { .. } => {
-            &["restore the key from its backup, or set `key` in purlin.yaml to the right one; \
-             nothing was changed"]
-        }
-        state::Error::NoKey { .. } => &["`purlin state key new FILE` creates a key; nothing was changed"],
-        state::Error::WrongKey { .. } => {
-            &["put the right key there, or set `key` in purlin.yaml to it; nothing was changed"]
-        }
-        state::Error::KeyInvalid { .. } => {
-            &["restore it from its copy; a key is one line that begins with `AGE-SECRET-KEY-1`; \
-             nothing was changed"]
-        }
-        _ => &[],
-    }
+/// The grants that a driver lacked, by its name.
+fn lacking(cause: &engine::Cause) -> Vec<(Arc<str>, engine::Lacking)> {
+    let engine::Cause::Call(failed) = cause else { return Vec::new() };
+    let lacking = failed.lacking.iter();
+    lacking.map(|lacking| (Arc::clone(&failed.driver), engine::Lacking::clone(lacking))).collect()
 }
 
 /// The keys, each on a line of its own; if there are very many, only the first ones.

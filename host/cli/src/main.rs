@@ -13,6 +13,7 @@ mod consent;
 mod errors;
 mod failure;
 mod files;
+mod hints;
 mod input;
 mod interrupts;
 mod json;

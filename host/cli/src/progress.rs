@@ -238,7 +238,7 @@ pub(crate) struct RunContext<'a> {
 }
 
 /// Adds to a fault the resources that it affects.
-fn for_keys(mut fault: Diagnostic, keys: &[&Key]) -> Diagnostic {
+pub(crate) fn for_keys(mut fault: Diagnostic, keys: &[&Key]) -> Diagnostic {
     const LISTED: usize = 5;
     let mut named: Vec<String> = keys.iter().take(LISTED).map(|key| format!("`{key}`")).collect();
     if keys.len() > LISTED {

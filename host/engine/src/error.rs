@@ -1,5 +1,7 @@
 //! The errors of planning and applying.
 
+use std::fmt::Display;
+
 use purlin_model::{Diagnostic, Reason};
 use purlin_sandbox::CallError;
 
@@ -37,16 +39,16 @@ pub enum Error {
     #[error("the plan loses data, which was not allowed: {}", names(.0))]
     DataLoss(Vec<purlin_model::Key>),
     /// Nothing is recorded under this name.
-    #[error("`{0}` is not recorded")]
+    #[error("{}", unknown(.0))]
     Unknown(purlin_model::Urn),
     /// Something is already recorded under this name.
-    #[error("`{0}` is already recorded")]
+    #[error("{}", taken(.0))]
     Taken(purlin_model::Urn),
     /// No call on the resource is pending.
     #[error("{}", nothing_to_settle(.0))]
     NotPending(purlin_model::Urn),
     /// The id that the user gives for the resource belongs to another record.
-    #[error("`{urn}` cannot be recorded as `{id}`: `{by}` has that id already")]
+    #[error("{}", id_taken(urn, id, by))]
     Held {
         /// The resource.
         urn: purlin_model::Urn,
@@ -56,7 +58,7 @@ pub enum Error {
         by: purlin_state::RecordId,
     },
     /// Other resources depend on it.
-    #[error("`{urn}` cannot be forgotten: {} on it", depend(.dependents))]
+    #[error("{}", in_use(urn, dependents))]
     InUse {
         /// The resource.
         urn: purlin_model::Urn,
@@ -90,29 +92,63 @@ impl Error {
             | Self::Names(_)
             | Self::Unknown(_)
             | Self::Taken(_)
+            | Self::NotPending(_)
+            | Self::Held { .. }
             | Self::InUse { .. }
             | Self::DataLoss(_) => true,
             Self::State(error) => error.is_input(),
             _ => false,
         }
     }
+
+    /// The message, with another name for each recorded resource. [`Display`] has their URNs, since a
+    /// caller may have several environments.
+    pub fn message_with(&self, name: impl Fn(&purlin_model::Urn) -> String) -> String {
+        match self {
+            Self::Unknown(urn) => unknown(name(urn)),
+            Self::Taken(urn) => taken(name(urn)),
+            Self::NotPending(urn) => nothing_to_settle(name(urn)),
+            Self::Held { urn, id, by } => {
+                let copy = if by.superseded.is_some() { "an old copy of " } else { "" };
+                id_taken_by(name(urn), id, format!("{copy}`{}`", name(&by.urn)))
+            }
+            Self::InUse { urn, dependents } => {
+                let dependents: Vec<String> = dependents.iter().map(&name).collect();
+                in_use(name(urn), &dependents)
+            }
+            other => other.to_string(),
+        }
+    }
 }
 
-/// The message of [`Error::NotPending`], with any name for the resource.
-pub fn nothing_to_settle(name: impl std::fmt::Display) -> String {
+fn unknown(name: impl Display) -> String {
+    format!("`{name}` is not recorded")
+}
+
+fn taken(name: impl Display) -> String {
+    format!("`{name}` is already recorded")
+}
+
+fn nothing_to_settle(name: impl Display) -> String {
     format!("no call on `{name}` has an unknown outcome, so there is nothing to settle")
 }
 
-fn depend(dependents: &[purlin_model::Urn]) -> String {
-    let names: Vec<String> = dependents
-        .iter()
-        .map(|urn| urn.key().map_or_else(|| format!("`{urn}`"), |key| format!("`{key}`")))
-        .collect();
-    format!("{} depend{}", names.join(", "), if names.len() == 1 { "s" } else { "" })
+fn id_taken(name: impl Display, id: &purlin_model::Label, by: &purlin_state::RecordId) -> String {
+    id_taken_by(name, id, format!("`{by}`"))
+}
+
+fn id_taken_by(name: impl Display, id: &purlin_model::Label, by: impl Display) -> String {
+    format!("`{name}` cannot be recorded as `{id}`: {by} has that id already")
+}
+
+fn in_use(name: impl Display, dependents: &[impl Display]) -> String {
+    let names: Vec<String> = dependents.iter().map(|dependent| format!("`{dependent}`")).collect();
+    let depend = if names.len() == 1 { "depends" } else { "depend" };
+    format!("`{name}` cannot be forgotten: {} {depend} on it", names.join(", "))
 }
 
 /// The message of [`Cause::Held`], with any name for the other resource.
-pub(crate) fn held(driver: &str, id: &purlin_model::Label, other: impl std::fmt::Display) -> String {
+pub(crate) fn held(driver: &str, id: &purlin_model::Label, other: impl Display) -> String {
     format!("the driver `{driver}` returned the id `{id}`, which `{other}` has already")
 }
 

@@ -52,7 +52,7 @@ pub use compare::{Difference, compare};
 pub use current::CurrentInputs;
 pub use driver::{About, Call, Driver, Drivers, Look, Needed, Progress};
 pub use edits::{forget, protect, repair_contradictions, settle, share, taint};
-pub use error::{Cause, Error, nothing_to_settle};
+pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};
 pub use foresight::{ByManifest, RecordedSecrets};

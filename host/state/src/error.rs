@@ -109,6 +109,14 @@ pub enum Error {
         /// Its mode.
         mode: u32,
     },
+    /// The key file cannot be read.
+    #[error("cannot read the key file `{}`", path.display())]
+    KeyUnreadable {
+        /// The file.
+        path: PathBuf,
+        /// The error from the system.
+        source: io::Error,
+    },
     /// The given key is not a key.
     #[error("{origin} contains no age identity (`AGE-SECRET-KEY-1…`)")]
     KeyInvalid {

@@ -8,7 +8,8 @@ use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
-use crate::failure::{Failure, NEW_PLAN, Status};
+use crate::failure::{Failure, Status};
+use crate::hints::NEW_PLAN;
 use crate::{input, text};
 
 /// Apply a plan that `purlin plan --out` wrote.

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::failure::{Failure, Status};
+use crate::hints;
 use crate::input;
 use crate::report::FORMAT;
 use crate::style::{DELETE, GOOD, UPDATE, paint};
@@ -209,6 +210,9 @@ async fn database(purlin: &Purlin) -> Result<Vec<Check>, purlin_host::Error> {
     Ok(checks)
 }
 
+/// The advice for errors of the state that need no other correction.
+const REPAIR: &str = "`purlin state repair --check` shows the damage";
+
 async fn state(purlin: &Purlin) -> Vec<Check> {
     let folder = purlin.state_folder();
     let shown = text::line(&purlin.state_place()).into_owned();
@@ -224,7 +228,7 @@ async fn state(purlin: &Purlin) -> Vec<Check> {
             ));
             match database(purlin).await {
                 Ok(found) => checks.extend(found),
-                Err(error) => checks.push(bad("database", Verdict::Fail, error.message(), advice(&error))),
+                Err(error) => checks.push(bad("database", Verdict::Fail, error.message(), &advice(&error))),
             }
             for environment in environments {
                 checks.push(match purlin.records(&environment).await {
@@ -235,42 +239,33 @@ async fn state(purlin: &Purlin) -> Vec<Check> {
                         "state",
                         Verdict::Fail,
                         format!("{environment}: {}", error.message()),
-                        advice(&error),
+                        &advice(&error),
                     ),
                 });
             }
         }
-        Err(error) => checks.push(bad("state", Verdict::Fail, error.message(), advice(&error))),
+        Err(error) => checks.push(bad("state", Verdict::Fail, error.message(), &advice(&error))),
     }
     checks.extend(permissions(folder));
     checks
 }
 
-fn advice(error: &purlin_host::Error) -> &'static str {
-    match error {
-        purlin_host::Error::State(state::Error::Busy { .. } | state::Error::Locked { .. }) => {
-            "wait until it is done, then run this command again"
-        }
-        purlin_host::Error::State(state::Error::KeyMissing { .. } | state::Error::WrongKey { .. }) => {
-            "restore the key from its backup, or set `key` in purlin.yaml to the right one"
-        }
-        purlin_host::Error::State(state::Error::NoKey { .. }) => "`purlin state key new FILE` creates a key",
-        purlin_host::Error::State(state::Error::KeyExposed { .. }) => "run `chmod 600 FILE`",
-        purlin_host::Error::State(state::Error::KeyInvalid { .. }) => {
-            "restore the key; it is one line that begins with `AGE-SECRET-KEY-1`"
-        }
-        purlin_host::Error::State(state::Error::Newer { .. }) => "use the newer purlin that wrote it",
-        purlin_host::Error::State(state::Error::Unprepared { .. }) => "run `purlin state init`",
-        purlin_host::Error::State(state::Error::Address { .. }) => "correct `state` in purlin.yaml",
-        purlin_host::Error::State(state::Error::Unreachable { .. }) => {
-            "start the database, or correct its address"
-        }
-        purlin_host::Error::State(state::Error::Login { .. }) => {
-            "correct the user in `state.postgres.url`, or the password in its secret store"
-        }
-        purlin_host::Error::State(state::Error::Database { .. }) => "grant the user the missing rights",
-        _ => "`purlin state repair --check` shows the damage",
-    }
+/// How to correct an error. Unlike another command, this one changes nothing, so it can always be
+/// repeated.
+fn advice(error: &purlin_host::Error) -> String {
+    let purlin_host::Error::State(error) = error else { return REPAIR.to_owned() };
+    hints::on_state(error).unwrap_or_else(|| {
+        let advice = match error {
+            state::Error::Busy { .. } | state::Error::Locked { .. } => {
+                "wait until it is done, then run this command again"
+            }
+            state::Error::Newer { .. } => "use the newer purlin that wrote it",
+            state::Error::Unprepared { .. } => "run `purlin state init`",
+            state::Error::Database { .. } => "grant the user the missing rights",
+            _ => REPAIR,
+        };
+        advice.to_owned()
+    })
 }
 
 /// Warns if other users can write to the folder of the state.
@@ -283,7 +278,7 @@ fn permissions(folder: &Path) -> Option<Check> {
             "state",
             Verdict::Warn,
             format!("other users can write to `{}` (mode {mode:04o})", folder.display()),
-            "`chmod go-w` it",
+            &format!("run `chmod go-w {}`", text::shell_word(&folder.display().to_string())),
         )
     })
 }

@@ -404,6 +404,34 @@ fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
     assert_eq!(block(&ran.err), block(&planned.err), "{}\n{}", ran.err, planned.err);
 }
 
+#[test]
+fn a_driver_that_fails_in_a_plan_is_explained_like_one_that_fails_in_a_run() {
+    let address = reserved();
+    let project = granted(&format!("http://{address}"));
+    project.edit(
+        "bucket.yaml",
+        "create: {path: /api/x}",
+        "name: files\n      id: {name: true}\n      create: {path: '/things/{name}', body: {size: 1}}",
+    );
+    project.edit("deploy.yaml", "spec:\n", "spec:\n  lifecycle: {bucket#shared.files: {observe: files}}\n");
+    let ran = project.run(&["plan"]).status(1);
+    let message = golden(&ran.err, address.port());
+    for part in [
+        "error[connection-refused]: cannot connect to 127.0.0.1:PORT (connection refused)",
+        "--> bucket.yaml:10:",
+        "for `bucket.default#shared.files`",
+        "is the server running, and is `base_url` right?",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert!(message.ends_with("\nerror: 1 error; no plan was made\n"), "{message}");
+    let error = project.run(&["plan", "--format", "json"]).status(1).json()["error"].clone();
+    let text = error["message"].as_str().expect("a message");
+    assert!(text.starts_with("bucket.default#shared.files: "), "{error}");
+    assert_eq!(error["diagnostics"][0]["code"], "connection-refused", "{error}");
+    assert_eq!(error["diagnostics"][0]["file"], "bucket.yaml", "{error}");
+}
+
 /// A service with one thing. It answers requests to create it only if `creates` is set.
 fn things(address: SocketAddr, creates: bool) -> (std::sync::mpsc::Receiver<()>, Closed) {
     let listener = TcpListener::bind(address).expect("the port is reserved");

@@ -459,6 +459,45 @@ fn a_key_that_is_not_there_or_not_private_is_an_input_error() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn the_doctor_gives_the_same_hints_about_keys_as_other_commands() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = shop();
+    project.run(&["up", "--yes"]).status(0);
+    let key = project.path().join(".purlin/key");
+    let identity = std::fs::read_to_string(&key).expect("a key");
+    let other = Project::empty();
+    other.run(&["state", "key", "new", "other.key"]).status(0);
+    let wrong = std::fs::read_to_string(other.path().join("other.key")).expect("a key");
+    let same = |status: i32, expected: &str| {
+        let failed = project.run(&["plan"]).status(status).err;
+        let hint = failed.lines().find_map(|line| line.strip_prefix("hint: "));
+        let hint = hint.and_then(|hint| hint.strip_suffix("; nothing was changed"));
+        let hint = hint.unwrap_or_else(|| panic!("{failed}"));
+        assert!(hint.starts_with(expected), "{failed}");
+        let doctor = project.run(&["doctor"]).status(1).out;
+        assert!(doctor.contains(&format!("   {hint}\n")), "{failed}\n{doctor}");
+    };
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).expect("set");
+    same(2, "run `chmod 600 ");
+    private(&key);
+    std::fs::write(&key, wrong).expect("written");
+    same(2, "put the right key there, or set `key` in purlin.yaml to it");
+    std::fs::write(&key, "garbage").expect("written");
+    same(2, "restore the key from its backup; a key is one line that begins with `AGE-SECRET-KEY-1`");
+    std::fs::remove_file(&key).expect("removed");
+    same(2, "restore the key from its backup, or set `key` in purlin.yaml to the right one");
+    // A folder cannot be read, even by root.
+    std::fs::create_dir(&key).expect("made");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o700)).expect("set");
+    same(1, "allow this user to read it, or set `key` in purlin.yaml to another file");
+    std::fs::remove_dir(&key).expect("removed");
+    std::fs::write(&key, identity).expect("written");
+    private(&key);
+    project.run(&["doctor"]).status(0);
+}
+
 #[test]
 fn an_error_without_a_place_mentions_no_documents() {
     let project = shop();

@@ -125,10 +125,10 @@ fn a_user_settles_undecidable_calls() {
     // An undecided call affects only its resource, even when everything is deleted.
     world.run(&["up", "--yes"]).status(1);
     let refused = world.run(&["state", "settle", "thing#shared.a", "--not-made"]).status(2);
-    assert!(
-        refused.err.contains("no call on `thing.default#shared.a` has an unknown outcome"),
-        "{}",
-        refused.err
+    assert_eq!(
+        refused.err,
+        "error: no call on `thing.default#shared.a` has an unknown outcome, so there is nothing to settle\n\
+         hint: `purlin status` shows which resources were interrupted\n"
     );
     world.run(&["state", "settle", NOTE]).status(2);
     let copy = world.copy();
@@ -156,7 +156,7 @@ fn the_id_of_the_one_that_is_replaced_settles_nothing() {
         before.interrupted(&["up", "--yes", "--parallelism", "1"], "after create", |world| notes(world) == 2);
     world.run(&["up", "--yes"]).status(1);
     let refused = world.run(&["state", "settle", NOTE, "--made", &old]).status(2);
-    let why = format!("`{NOTE}` cannot be `{old}`: `{NOTE}` is recorded with that id already");
+    let why = format!("`{NOTE}` cannot be recorded as `{old}`: `{NOTE}` has that id already\n");
     assert!(refused.err.contains(&why), "{}", refused.err);
     let notes_of = std::fs::read_dir(world.path().join("data/blind")).expect("read");
     let mut ids = notes_of.map(|note| note.expect("an entry").file_name().to_string_lossy().into_owned());

@@ -97,11 +97,12 @@ impl fmt::Debug for Key {
 
 /// Reads a key file, which other users must not be able to read.
 pub(super) fn read_file(path: &Path) -> Result<Key, Error> {
-    let mut file = purlin_files::open(path).map_err(Error::io("read the key file", path))?;
+    let unreadable = |source| Error::KeyUnreadable { path: path.into(), source };
+    let mut file = purlin_files::open(path).map_err(unreadable)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let metadata = file.metadata().map_err(Error::io("read the key file", path))?;
+        let metadata = file.metadata().map_err(unreadable)?;
         let mode = metadata.permissions().mode() & 0o7777;
         if mode & 0o077 != 0 {
             return Err(Error::KeyExposed { path: path.into(), mode });
@@ -110,9 +111,7 @@ pub(super) fn read_file(path: &Path) -> Result<Key, Error> {
     let mut text = Zeroizing::new(String::with_capacity(1024));
     let read = file.by_ref().take(1 << 16).read_to_string(&mut text);
     match read {
-        Err(error) if error.kind() != std::io::ErrorKind::InvalidData => {
-            Err(Error::io("read the key file", path)(error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::InvalidData => Err(unreadable(error)),
         _ => Key::parse(&text)
             .ok_or_else(|| Error::KeyInvalid { origin: format!("the key file `{}`", path.display()) }),
     }

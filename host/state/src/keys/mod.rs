@@ -284,7 +284,9 @@ fn find(provider: &KeyProvider, expected: Option<&str>) -> Result<Option<Key>, E
 /// The error for a key file that is not there. `expected` is the key that secrets are encrypted for.
 fn missing(path: &Path, expected: Option<&str>) -> Error {
     match (path.metadata(), expected) {
-        (Err(error), _) if error.kind() != ErrorKind::NotFound => Error::io("read the key file", path)(error),
+        (Err(source), _) if source.kind() != ErrorKind::NotFound => {
+            Error::KeyUnreadable { path: path.to_owned(), source }
+        }
         (_, Some(recipient)) => Error::KeyMissing { path: path.to_owned(), recipient: recipient.to_owned() },
         (_, None) => Error::NoKey { path: path.to_owned() },
     }

@@ -8,7 +8,6 @@ use purlin_host::internal::state::{self, Environment};
 use purlin_host::{Copied, CopyOptions, Purlin};
 use serde::Serialize;
 
-use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
@@ -93,7 +92,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if !from.has_state() {
         return Err(Failure::input(format!("there is no state in `{}`", text::path(&args.from))));
     }
-    let all = from.environments().await.map_err(subject::failure)?;
+    let all = from.environments().await.map_err(Failure::without_sources)?;
     let chosen: Vec<Environment> = all
         .iter()
         .filter(|one| args.environments.is_empty() || args.environments.iter().any(|env| **env == *one.env))
@@ -113,7 +112,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     for environment in &chosen {
         let copied = from.copy_environment(environment, &to, options).await;
         let copied = match copied {
-            Err(error) if !is_of_one(&error) => return Err(subject::failure(error)),
+            Err(error) if !is_of_one(&error) => return Err(Failure::without_sources(error)),
             copied => copied,
         };
         let entry = entry(environment, copied);
@@ -123,7 +122,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         entries.push(entry);
     }
     let (from_place, to_place) = (from.state_place(), to.state_place());
-    from.close().await.map_err(subject::failure)?;
+    from.close().await.map_err(Failure::without_sources)?;
     super::super::deploy::close(to, app).await?;
     let failed = entries.iter().filter(|entry| entry.error.is_some()).count();
     match args.format.format {

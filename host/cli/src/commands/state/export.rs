@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
@@ -55,9 +54,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             Failure::input(format!("`{}` is not an age public key", text::line(given)))
                 .hint("a public key begins with `age1`; `purlin state key show` prints one")
         }
-        error => subject::failure(error),
+        error => Failure::without_sources(error),
     })?;
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     match args.format.format {
         Format::Json => app.ui.json(&Transfer::new(&args.exported, &environment, resources)),
         Format::Text => {

@@ -57,7 +57,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         subject::find(&args.resource, &args.place, app).await?;
     let name = text::line(&key(&urn)).into_owned();
     let left = Left::all(&urn, &snapshot);
-    let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
+    let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
     if !args.yes
         && !app.ui.confirm(&format!("Forget `{name}` in {environment}? The resource itself is not deleted."))
     {
@@ -68,9 +68,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         true => dependents(&urn, &snapshot),
         false => Vec::new(),
     };
-    session.forget(&urn, args.force).await.map_err(subject::failure)?;
+    session.forget(&urn, args.force).await.map_err(Failure::without_sources)?;
     drop(session);
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     if json {
         let dependents = Some(dependents).filter(|dependents| !dependents.is_empty());
         app.ui.json(&Edited { left: Some(left), dependents, ..Edited::new("forget", &urn, true) });

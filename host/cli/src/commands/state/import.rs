@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use purlin_host::internal::state;
 
-use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
@@ -100,6 +99,6 @@ fn failure(error: purlin_host::Error) -> Failure {
         purlin_host::Error::State(state::Error::Damaged { name, detail }) => {
             Failure::input(format!("`{}` cannot be read: {detail}", text::line(&name)))
         }
-        error => subject::failure(error),
+        error => Failure::without_sources(error),
     }
 }

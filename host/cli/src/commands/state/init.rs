@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
@@ -39,7 +38,7 @@ struct InitReport {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
-    let prepared = purlin.prepare_state().await.map_err(subject::failure)?;
+    let prepared = purlin.prepare_state().await.map_err(Failure::without_sources)?;
     let place = purlin.state_place();
     match (args.format.format, prepared) {
         (Format::Json, changed) => {

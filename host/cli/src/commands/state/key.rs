@@ -6,7 +6,6 @@ use purlin_host::internal::model::KeySource;
 use purlin_host::internal::state::{self, KeyProvider};
 use serde::Serialize;
 
-use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
@@ -125,9 +124,9 @@ async fn show(args: &ShowArgs, app: &App) -> Result<Status, Failure> {
     let mut recipient = None;
     // Showing the key must not create a state.
     if purlin.has_state() {
-        recipient = purlin.recipient().await.map_err(subject::failure)?;
+        recipient = purlin.recipient().await.map_err(Failure::without_sources)?;
     }
-    purlin.close().await.map_err(subject::failure)?;
+    purlin.close().await.map_err(Failure::without_sources)?;
     tell(args.format.format, None, recipient, app);
     Ok(Status::Done)
 }
@@ -174,9 +173,9 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
         purlin_host::Error::State(error @ state::Error::KeyInvalid { .. }) => {
             Failure::input(error.to_string()).hint("`purlin state key new FILE` creates one")
         }
-        error => subject::failure(error),
+        error => Failure::without_sources(error),
     })?;
-    purlin.close().await.map_err(subject::failure)?;
+    purlin.close().await.map_err(Failure::without_sources)?;
     tell(args.format.format, None, Some(recipient), app);
     if args.format.format == Format::Text {
         app.ui.say("The state is encrypted with the new key.");
@@ -199,8 +198,7 @@ fn read(path: &Path) -> Result<String, Failure> {
         let mode = path.metadata().map(|metadata| metadata.permissions().mode() & 0o777).unwrap_or_default();
         if mode & 0o077 != 0 {
             let exposed = state::Error::KeyExposed { path: PathBuf::from(&name), mode };
-            return Err(Failure::input(exposed.to_string())
-                .hint(format!("run `chmod 600 {}`", text::shell_word(&name))));
+            return Err(Failure::without_sources(exposed.into()));
         }
     }
     std::fs::read_to_string(path)

@@ -8,8 +8,6 @@ use crate::report::FORMAT;
 use crate::report::state::{Held, Holder};
 use crate::surroundings;
 
-use super::subject;
-
 /// Close an environment to deployments until `purlin state unlock`.
 ///
 /// Purlin rejects `up` and similar commands, with the user and the reason. Read-only commands and the
@@ -42,7 +40,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
-    let mut held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+    let mut held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
     let own = surroundings::holder("state lock");
     let is_own = |holder: &purlin_host::internal::state::Holder| {
         (&holder.user, &holder.host, holder.command.as_str()) == (&own.user, &own.host, args.reason.trim())
@@ -54,10 +52,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     // An interrupted command can be repeated.
     let changed = held.is_none();
     if changed {
-        place.purlin.hold(&environment, Some(args.reason.trim())).await.map_err(subject::failure)?;
-        held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+        place.purlin.hold(&environment, Some(args.reason.trim())).await.map_err(Failure::without_sources)?;
+        held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
     }
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     match args.format.format {
         Format::Text => {
             app.ui.say(&match changed {

@@ -38,10 +38,10 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let Subject { place, urn, environment, snapshot } =
         subject::find(&args.resource, &args.place, app).await?;
-    let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
-    let changed = session.protect(&urn, !args.off).await.map_err(subject::failure)? > 0;
+    let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
+    let changed = session.protect(&urn, !args.off).await.map_err(Failure::without_sources)? > 0;
     drop(session);
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     if args.format.format == Format::Json {
         let edit = if args.off { "unprotect" } else { "protect" };
         app.ui.json(&Edited::new(edit, &urn, changed));

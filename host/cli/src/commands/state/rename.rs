@@ -49,10 +49,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let mut changed = 0;
     if new != old {
-        let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
-        changed = session.rename(&old, &new).await.map_err(subject::failure)?;
+        let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
+        changed = session.rename(&old, &new).await.map_err(Failure::without_sources)?;
     }
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     let mut dependents: Vec<String> = snapshot
         .records
         .iter()

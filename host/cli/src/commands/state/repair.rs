@@ -5,7 +5,6 @@ use purlin_host::internal::model::Workspace;
 use purlin_host::internal::state;
 use serde::Serialize;
 
-use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
@@ -61,14 +60,14 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::input(format!("there is no state in `{place}`"))
             .hint("`--state DIR` names another folder"));
     }
-    let found = purlin.verify_state(!args.check).await.map_err(subject::failure)?;
+    let found = purlin.verify_state(!args.check).await.map_err(Failure::without_sources)?;
     let mut contradictions = Vec::new();
     // Opening a state of an earlier version converts it, but a check must not write anything.
     let mut left = !args.check || found.findings.is_empty() && found.older.is_none();
     if left {
         (contradictions, left) = contradicting(&purlin, !args.check).await;
     }
-    purlin.close().await.map_err(subject::failure)?;
+    purlin.close().await.map_err(Failure::without_sources)?;
     let report = report(found, contradictions, !args.check && !left);
     match args.format.format {
         Format::Json => app.ui.json(&report),

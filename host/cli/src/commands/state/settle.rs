@@ -1,6 +1,5 @@
 //! `purlin state settle`
 
-use purlin_host::internal::engine;
 use purlin_host::internal::state::{Operation, RecordId};
 
 use super::subject::{self, Subject};
@@ -54,25 +53,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = text::line(&key(&urn)).into_owned();
     let current = RecordId::current(urn.clone());
     let intent = snapshot.pending.iter().find(|intent| intent.id() == current);
-    let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
-    session.settle(&urn, exists_as).await.map_err(|error| match &error {
-        purlin_host::Error::Engine(engine::Error::NotPending(_)) => {
-            Failure::input(engine::nothing_to_settle(&name))
-                .hint("`purlin status` shows which resources were interrupted")
-        }
-        purlin_host::Error::Engine(engine::Error::Held { id, by, .. }) => {
-            let copy = if by.superseded.is_some() { "an old copy of " } else { "" };
-            let (id, by) = (id.to_string(), key(&by.urn));
-            let (id, by) = (text::line(&id), text::line(&by));
-            Failure::input(format!(
-                "`{name}` cannot be `{id}`: {copy}`{by}` is recorded with that id already"
-            ))
-            .hint("write the id of the object that the interrupted call created, or `--not-made` if it created none")
-        }
-        _ => subject::failure(error),
-    })?;
+    let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
+    session.settle(&urn, exists_as).await.map_err(Failure::without_sources)?;
     drop(session);
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     if args.format.format == Format::Json {
         app.ui.json(&Edited::new("settle", &urn, true));
         return Ok(Status::Done);

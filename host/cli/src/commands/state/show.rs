@@ -56,6 +56,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.data(&text::block(&render::value::yaml(&json)?));
         }
     }
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     Ok(Status::Done)
 }

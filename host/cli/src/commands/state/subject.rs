@@ -34,32 +34,6 @@ impl Subject {
     }
 }
 
-/// An error of the host about resources of the state.
-pub(super) fn failure(error: purlin_host::Error) -> Failure {
-    // Within an environment, a key is as precise as a URN, and shorter.
-    match &error {
-        purlin_host::Error::Engine(engine::Error::Unknown(urn)) => {
-            Failure::input(format!("`{}` is not recorded", report::state::key(urn)))
-        }
-        purlin_host::Error::Engine(engine::Error::Taken(urn)) => {
-            Failure::input(format!("`{}` is already recorded", report::state::key(urn)))
-                .hint("`purlin state forget` removes that record without deleting the resource")
-        }
-        purlin_host::Error::Engine(engine::Error::InUse { urn, dependents }) => {
-            let names: Vec<String> =
-                dependents.iter().map(|urn| format!("`{}`", report::state::key(urn))).collect();
-            let depend = if names.len() == 1 { "depends" } else { "depend" };
-            Failure::input(format!(
-                "`{}` cannot be forgotten: {} {depend} on it",
-                report::state::key(urn),
-                names.join(", ")
-            ))
-            .hint("forget what depends on it first, or add `--force`")
-        }
-        _ => Failure::without_sources(error),
-    }
-}
-
 /// The failure for a name without a record.
 pub(super) fn unrecorded(name: &str) -> Failure {
     Failure::input(format!("nothing is recorded as `{name}`"))
@@ -70,7 +44,7 @@ pub(super) async fn find(name: &str, place: &PlaceArgs, app: &App) -> Result<Sub
     let place = input::place(&place.documents(), app).await?;
     let given = if name.starts_with("urn:") { Some(urn(name, &place.context)?) } else { None };
     let environment = given.as_ref().and_then(Environment::of_urn).unwrap_or_else(|| place.environment());
-    let snapshot = place.purlin.snapshot(&environment).await.map_err(failure)?;
+    let snapshot = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?;
     let records = snapshot.records.iter().map(|record| record.urn.clone());
     let known: BTreeSet<Urn> = records.chain(snapshot.pending.iter().map(|intent| intent.id().urn)).collect();
     let urn = match given {

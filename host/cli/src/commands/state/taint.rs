@@ -40,10 +40,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if current.is_some_and(|record| record.external) && !args.off {
         return Err(Failure::input(format!("`{name}` is only observed, so it cannot be replaced")));
     }
-    let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
-    let changed = session.taint(&urn, !args.off).await.map_err(subject::failure)? > 0;
+    let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
+    let changed = session.taint(&urn, !args.off).await.map_err(Failure::without_sources)? > 0;
     drop(session);
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     if args.format.format == Format::Json {
         let edit = if args.off { "untaint" } else { "taint" };
         app.ui.json(&Edited::new(edit, &urn, changed));

@@ -7,8 +7,6 @@ use crate::input;
 use crate::report::FORMAT;
 use crate::report::state::Held;
 
-use super::subject;
-
 /// Open an environment to deployments again.
 ///
 /// Removes the lock set by `purlin state lock`, regardless of its owner. The lock of a running deployment
@@ -32,11 +30,11 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
-    let held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+    let held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
     if held.is_some() {
-        place.purlin.hold(&environment, None).await.map_err(subject::failure)?;
+        place.purlin.hold(&environment, None).await.map_err(Failure::without_sources)?;
     }
-    place.purlin.close().await.map_err(subject::failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     match (args.format.format, &held) {
         (Format::Text, Some(holder)) => {
             app.ui.say(&format!("{environment} is open again; it was closed by {holder}."));
