@@ -1,7 +1,7 @@
 //! A folder for the temporary files of tests that is in memory. Tests create and delete hundreds of thousands of
 //! small files, for which a disk takes a fifth of their processor time.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// A file system that Linux keeps in memory.
@@ -12,7 +12,11 @@ const ROOM: u64 = 8 << 30;
 const NAME: &str = "purlin-tests-";
 
 /// The folder. Dropping it removes it, with the files of tests that were killed.
-pub(super) struct Folder(PathBuf);
+pub(super) struct Folder {
+    path: PathBuf,
+    /// The open folder, locked: other runs leave it alone, even those that do not see this process.
+    _lock: File,
+}
 
 impl Folder {
     /// Creates it, unless `TMPDIR` names another one, or there is too little memory. It removes the folders of
@@ -25,20 +29,22 @@ impl Folder {
         (room()? >= ROOM).then_some(())?;
         let path = Path::new(SYSTEM).join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&path).ok()?;
-        let folder = Self(path);
-        open_up(&folder.0).ok()?;
+        let lock = File::open(&path).ok()?;
+        lock.try_lock().ok()?;
+        let folder = Self { path, _lock: lock };
+        open_up(&folder.path).ok()?;
         Some(folder)
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("    {} cannot be removed: {error}", self.0.display());
+        if let Err(error) = fs::remove_dir_all(&self.path) {
+            eprintln!("    {} cannot be removed: {error}", self.path.display());
         }
     }
 }
@@ -73,10 +79,9 @@ fn room() -> Option<u64> {
 
 fn remove_abandoned() {
     for entry in fs::read_dir(SYSTEM).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(NAME));
-        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
-            // One of another user stays.
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME));
+        // One of another user cannot be opened, or stays.
+        if is_ours && File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
