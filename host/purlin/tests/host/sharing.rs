@@ -8,18 +8,21 @@ mod rng;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use purlin_host::internal::documents::{self, Input};
 use purlin_host::internal::engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions};
 use purlin_host::internal::model::{Context, ContextDefaults, Urn};
 use purlin_host::internal::sandbox::InProcess;
 use purlin_host::internal::state::{
-    EmbeddedStore, Environment, Holder, KeyProvider, Listing, MemoryStore, OpenOptions, Operation, Record,
-    Snapshot, Status, Store,
+    EmbeddedStore, Environment, Holder, KeyProvider, Listing, MemoryStore, OpenOptions, Operation, Probe,
+    Record, Snapshot, Status, Store,
 };
 use purlin_host::{Documents, Error, Purlin, Session};
 use rng::Rng;
@@ -92,11 +95,19 @@ enum Command {
     Share { group: Option<&'static str> },
 }
 
+/// When a process is killed.
+#[derive(Clone, Copy, Debug)]
+enum Kill {
+    /// After this number of events.
+    AfterEvents(usize),
+    /// At this place of a call of a driver with effects: places are before and after each of them.
+    AtCall(usize),
+}
+
 #[derive(Clone, Debug)]
 struct Deed {
     command: Command,
-    /// The process is killed after this number of events.
-    killed_after: Option<usize>,
+    killed: Option<Kill>,
     /// What another process does between the plan and the run.
     meanwhile: Option<Command>,
 }
@@ -108,6 +119,8 @@ struct World {
     folder: Arc<tempfile::TempDir>,
     is_on_disk: bool,
     patience: Duration,
+    /// The places of calls until the process is killed at one; 0 if it is not.
+    places_left: Arc<AtomicUsize>,
 }
 
 fn context(app: usize) -> ContextDefaults {
@@ -131,8 +144,23 @@ fn on_disk(folder: &Path) -> Arc<dyn Store> {
     Arc::new(EmbeddedStore::open(&folder.join("state"), options).expect("opens"))
 }
 
-fn purlin(store: &Arc<dyn Store>, folder: &Path, patience: Duration) -> Purlin {
+/// The payload of the panic that ends a process at a place.
+struct Killed;
+
+/// Kills the process at the last of a number of places.
+fn killer(places_left: &Arc<AtomicUsize>) -> Probe {
+    let left = Arc::clone(places_left);
+    Probe::new(move |place| {
+        let is_call = place.starts_with("before ") || place.starts_with("after ");
+        if is_call && left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) == Ok(1) {
+            std::panic::resume_unwind(Box::new(Killed));
+        }
+    })
+}
+
+fn purlin(store: &Arc<dyn Store>, folder: &Path, patience: Duration, probe: Probe) -> Purlin {
     Purlin::builder()
+        .probe(probe)
         .wait_for_others(patience)
         .store(Arc::clone(store))
         .state_folder(folder.join("state"))
@@ -148,8 +176,9 @@ impl World {
             true => on_disk(folder.path()),
             false => Arc::new(MemoryStore::new()),
         };
-        let purlin = purlin(&store, folder.path(), patience);
-        Self { purlin, store, runs: 0, folder, is_on_disk, patience }
+        let places_left = Arc::default();
+        let purlin = purlin(&store, folder.path(), patience, killer(&places_left));
+        Self { purlin, store, runs: 0, folder, is_on_disk, patience, places_left }
     }
 
     /// Another process with the same state.
@@ -158,8 +187,10 @@ impl World {
             true => on_disk(self.folder.path()),
             false => Arc::clone(&self.store),
         };
-        let purlin = purlin(&store, self.folder.path(), self.patience);
-        Self { purlin, store, runs: self.runs + 500_000, folder: Arc::clone(&self.folder), ..*self }
+        let places_left = Arc::default();
+        let purlin = purlin(&store, self.folder.path(), self.patience, killer(&places_left));
+        let folder = Arc::clone(&self.folder);
+        Self { purlin, store, runs: self.runs + 500_000, folder, places_left, ..*self }
     }
 
     fn id(&mut self) -> String {
@@ -191,7 +222,7 @@ impl World {
         Ok(documents)
     }
 
-    /// Executes a command like a process, which may be killed after some events.
+    /// Executes a command like a process, which may be killed.
     async fn run(&mut self, deed: &Deed) -> Result<bool, Error> {
         let (app, requirements, hand_over) = match &deed.command {
             Command::Up { app, requirements, hand_over } => (*app, Some(requirements.clone()), *hand_over),
@@ -216,26 +247,34 @@ impl World {
         plan.allow_losses(&losses);
         if let Some(command) = meanwhile {
             let mut other = self.another();
-            let deed = Deed { command, killed_after: None, meanwhile: None };
+            let deed = Deed { command, killed: None, meanwhile: None };
             // Its errors are checked where it runs alone.
             drop(Box::pin(other.run(&deed)).await);
         }
         let mut run = session.deploy(plan, documents.as_ref(), CancelToken::default()).await?;
         let (mut events, mut is_success) = (0, false);
-        while let Some(event) = run.next().await {
+        if let Some(Kill::AtCall(place)) = deed.killed {
+            self.places_left.store(place, Relaxed);
+        }
+        loop {
+            let event = match AssertUnwindSafe(run.next()).catch_unwind().await {
+                Ok(Some(event)) => event,
+                Ok(None) => break,
+                Err(panic) if panic.is::<Killed>() => return Ok(false),
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
             if let Event::Summary(summary) = event {
                 is_success = summary.is_success();
             }
             events += 1;
-            if deed.killed_after.is_some_and(|after| events >= after) {
-                drop(run);
-                drop(session);
+            if matches!(deed.killed, Some(Kill::AfterEvents(most)) if events >= most) {
                 return Ok(false);
             }
         }
         drop(run);
+        self.places_left.store(0, Relaxed);
         let (prefix, number) = (format!("{id}-collect"), std::sync::atomic::AtomicU32::new(0));
-        let next = || format!("{prefix}-{}", number.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        let next = || format!("{prefix}-{}", number.fetch_add(1, Relaxed));
         session.collect(&next, &CancelToken::default()).await?;
         session.release().await?;
         self.runs += 1;
@@ -404,7 +443,7 @@ fn command(rng: &mut Rng) -> Command {
 fn deed(rng: &mut Rng) -> Deed {
     Deed {
         command: command(rng),
-        killed_after: rng.chance(25).then(|| rng.below(11) as usize + 1),
+        killed: rng.chance(25).then(|| Kill::AfterEvents(rng.below(11) as usize + 1)),
         meanwhile: rng.chance(30).then(|| command(rng)),
     }
 }
@@ -452,7 +491,7 @@ async fn live(seed: u64) -> Result<(), Broken> {
     for round in 0..3 {
         for app in 0..APPS.len() {
             let command = Command::Destroy { app, hand_over: true };
-            let result = world.run(&Deed { command, killed_after: None, meanwhile: None }).await;
+            let result = world.run(&Deed { command, killed: None, meanwhile: None }).await;
             let at = |what: String| Broken(format!("seed {seed}, end {round}, app {app}: {what}"));
             match result {
                 Ok(_) => {}
@@ -517,18 +556,18 @@ async fn begin_together(seed: u64) -> Result<(), Broken> {
     let mut killed = 0;
     let mut all = Vec::new();
     for (app, (_, namespace)) in APPS.iter().enumerate() {
-        let killed_after = rng.chance(20).then(|| rng.below(11) as usize + 1);
-        killed += usize::from(killed_after.is_some() && *namespace == "dev");
+        let kill = rng.chance(20).then(|| Kill::AfterEvents(rng.below(11) as usize + 1));
+        killed += usize::from(kill.is_some() && *namespace == "dev");
         let mut one = world.another();
         all.push(async move {
-            let (mut killed_after, mut rejected) = (killed_after, 0);
+            let (mut kill, mut rejected) = (kill, 0);
             loop {
                 let command = Command::Up { app, requirements: vec![requirement], hand_over: false };
-                let deed = Deed { command, killed_after, meanwhile: None };
+                let deed = Deed { command, killed: kill, meanwhile: None };
                 match one.run(&deed).await {
                     Ok(true) => return Ok(()),
-                    Ok(false) if killed_after.is_none() => return Err("it failed".to_owned()),
-                    Ok(false) => killed_after = None,
+                    Ok(false) if kill.is_none() => return Err("it failed".to_owned()),
+                    Ok(false) => kill = None,
                     // Others end at some time, so a command that is repeated succeeds.
                     Err(error) if is_refusal(&error) && rejected < MOST_REJECTIONS => {
                         // How often another one is still at work depends on the speed of the machine.
@@ -573,33 +612,32 @@ async fn concurrent_first_deployments_share_one_installation() {
 /// one created, and creates the rest. The killed one then succeeds when it is repeated as it was:
 /// it continues with its own installations instead of deleting them.
 ///
-/// One thread executes the deployment and reads its events, so a deployment on disk is killed while
-/// it waits for its intent to be written: never after a call that the events do not show yet.
+/// Killed before a call, the deployment has written its intent, whatever the speed of the disk.
 #[tokio::test]
 async fn killed_deployments_continue_with_what_others_use_by_then() {
     let up = |app| Command::Up { app, requirements: vec![7], hand_over: false };
     let mut continued = 0;
-    for killed_after in 1.. {
+    for kill in (1..).map(Kill::AtCall) {
         let mut world = World::new(true, Duration::ZERO);
-        let deed = Deed { command: up(0), killed_after: Some(killed_after), meanwhile: None };
+        let deed = Deed { command: up(0), killed: Some(kill), meanwhile: None };
         if world.run(&deed).await.expect("a run") {
             break;
         }
         for app in [1, 0] {
-            let deed = Deed { command: up(app), killed_after: None, meanwhile: None };
+            let deed = Deed { command: up(app), killed: None, meanwhile: None };
             let result = world.run(&deed).await;
-            assert!(matches!(result, Ok(true)), "killed after {killed_after}, app {app}: {result:?}");
-            assert_eq!(world.wrong().await, None, "killed after {killed_after}, app {app}");
+            assert!(matches!(result, Ok(true)), "{kill:?}, app {app}: {result:?}");
+            assert_eq!(world.wrong().await, None, "{kill:?}, app {app}");
         }
         let webs = installed(&world, "acme/web", "dev").await;
         let stores = installed(&world, "acme/store", "dev").await;
         continued += usize::from(webs == 2 && stores == 1);
         for app in [0, 1] {
             let command = Command::Destroy { app, hand_over: true };
-            let result = world.run(&Deed { command, killed_after: None, meanwhile: None }).await;
-            assert!(matches!(result, Ok(true)), "killed after {killed_after}, destroy {app}: {result:?}");
+            let result = world.run(&Deed { command, killed: None, meanwhile: None }).await;
+            assert!(matches!(result, Ok(true)), "{kill:?}, destroy {app}: {result:?}");
         }
-        assert_eq!(world.left().await, [] as [Urn; 0], "killed after {killed_after}");
+        assert_eq!(world.left().await, [] as [Urn; 0], "{kill:?}");
     }
     assert!(continued > 0, "no run was killed between `acme/store` and `acme/web`");
 }
