@@ -17,10 +17,22 @@ use wasmtime::Engine;
 /// Names this format's files; a new format gets a new name.
 const FORMAT: &str = "3";
 
+/// Components whose lengths differ by less than one part in this many may have the same runtime.
+const ALIKE: usize = 8;
+
 #[derive(Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
     engine: String,
+}
+
+/// The compiled functions of a component.
+struct Entry {
+    /// A hash of the path of the component.
+    name: String,
+    /// The length of the component in bytes.
+    length: usize,
+    path: PathBuf,
 }
 
 impl Cache {
@@ -53,19 +65,46 @@ impl Cache {
         self.put(&self.file(digest), bytes);
     }
 
-    /// The compiled functions of the component that a file held last; empty if there are none.
-    pub(crate) fn functions(&self, of: &Path) -> Vec<u8> {
-        purlin_files::read_own(&self.file_of_functions(of), u64::MAX).unwrap_or_default()
+    /// The compiled functions of the component that a file held last. For a file that is new, those of
+    /// another component of about the same length, which is likely to have the same runtime of a language.
+    /// Empty if there are none.
+    pub(crate) fn functions(&self, of: &Path, length: usize) -> Vec<u8> {
+        let own = self.name_of_functions(of);
+        let entries: Vec<_> = self.entries_of_functions().collect();
+        let best = entries.iter().find(|entry| entry.name == own).or_else(|| {
+            let alike = entries.iter().filter(|entry| entry.length.abs_diff(length) <= length / ALIKE);
+            alike.min_by_key(|entry| entry.length.abs_diff(length))
+        });
+        best.and_then(|entry| purlin_files::read_own(&entry.path, u64::MAX).ok()).unwrap_or_default()
     }
 
-    pub(crate) fn write_functions(&self, of: &Path, bytes: &[u8]) {
-        self.put(&self.file_of_functions(of), bytes);
+    /// Keeps the functions of the component of this length that a file holds now.
+    pub(crate) fn write_functions(&self, of: &Path, length: usize, bytes: &[u8]) {
+        let own = self.name_of_functions(of);
+        let path = self.folder.join(format!("{own}-{length}{}", self.end_of_functions()));
+        self.put(&path, bytes);
+        for old in self.entries_of_functions().filter(|entry| entry.name == own && entry.path != path) {
+            // Another process may have removed it.
+            let _ = fs::remove_file(old.path);
+        }
     }
 
-    fn file_of_functions(&self, of: &Path) -> PathBuf {
+    fn entries_of_functions(&self) -> impl Iterator<Item = Entry> {
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        files.filter_map(|file| {
+            let name = file.file_name().into_string().ok()?;
+            let (name, length) = name.strip_suffix(&self.end_of_functions())?.split_once('-')?;
+            Some(Entry { name: name.to_owned(), length: length.parse().ok()?, path: file.path() })
+        })
+    }
+
+    fn name_of_functions(&self, of: &Path) -> String {
         let of = of.canonicalize().unwrap_or_else(|_| of.to_owned());
-        let name = hex(&Sha256::digest(of.as_os_str().as_encoded_bytes()));
-        self.folder.join(format!("{name}-{}.{FORMAT}.functions", self.engine))
+        hex(&Sha256::digest(of.as_os_str().as_encoded_bytes()))
+    }
+
+    fn end_of_functions(&self) -> String {
+        format!("-{}.{FORMAT}.functions", self.engine)
     }
 
     fn put(&self, path: &Path, bytes: &[u8]) {
@@ -135,6 +174,26 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_file_gets_the_functions_of_a_similar_component() {
+        let folder = tempfile::tempdir().expect("folder");
+        let engine = crate::engine::portable().expect("engine");
+        let cache = Cache::open(&folder.path().join("cache"), &engine).expect("made");
+        let [python, js, new] = ["python", "js", "new"].map(Path::new);
+        assert!(cache.functions(python, 2000).is_empty());
+        cache.write_functions(python, 2000, b"python");
+        cache.write_functions(js, 1000, b"js");
+        assert_eq!(cache.functions(new, 2100), b"python");
+        assert_eq!(cache.functions(new, 950), b"js");
+        assert!(cache.functions(new, 1500).is_empty());
+
+        // Its own ones, whatever became of its length, and one entry for each file.
+        assert_eq!(cache.functions(python, 1000), b"python");
+        cache.write_functions(python, 1001, b"other");
+        assert_eq!(cache.functions(python, 2000), b"other");
+        assert_eq!(cache.entries_of_functions().count(), 2);
+    }
 
     #[cfg(unix)]
     #[test]

@@ -1,6 +1,7 @@
-//! Compiled functions of a component, kept so that the next component from the same file compiles
-//! only the changed ones. An edit of a driver in JavaScript or Python changes data and hardly any
-//! code: nearly all of it is the language's runtime, which stays the same.
+//! Compiled functions of a component, kept so that the next component from the same file, or another
+//! one in the same language, compiles only the changed ones. An edit of a driver in JavaScript or
+//! Python changes data and hardly any code: nearly all of it is the language's runtime, which stays
+//! the same.
 //!
 //! The compiler names a function by a hash of everything that determines its machine code: its
 //! intermediate code, the processor, the settings and the compiler's version. A few functions get a

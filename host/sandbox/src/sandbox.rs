@@ -27,8 +27,8 @@ use crate::{component, engine, manifest};
 /// Components larger than this are rejected unread.
 const LARGEST_COMPONENT: u64 = 512 << 20;
 
-/// The size from which the functions of a component in a file are kept, so that its next version is
-/// compiled faster. Smaller ones are compiled in a moment.
+/// The size from which the functions of a component in a file are kept, so that its next version, and
+/// another one with the same runtime, is compiled faster. Smaller ones are compiled in a moment.
 const LARGE: usize = 2 << 20;
 
 /// The settings of a sandbox.
@@ -277,7 +277,7 @@ impl Sandbox {
             return Ok(Compiled { digest, component, known });
         }
         let functions = self.0.cache.as_ref().zip(file.filter(|_| bytes.len() >= LARGE));
-        let kept = functions.map(|(cache, file)| cache.functions(file));
+        let kept = functions.map(|(cache, file)| cache.functions(file, bytes.len()));
         let start = Instant::now();
         let compiled = std::thread::scope(|scope| {
             let (done, waiting) = std::sync::mpsc::channel::<()>();
@@ -298,8 +298,8 @@ impl Sandbox {
             drop(done);
             compiled
         })?;
-        if let (Some((cache, file)), Some(bytes)) = (functions, &compiled.functions) {
-            cache.write_functions(file, bytes);
+        if let (Some((cache, file)), Some(functions)) = (functions, &compiled.functions) {
+            cache.write_functions(file, bytes.len(), functions);
         }
         let code = compiled.code;
         let component = self.deserialize(&code).map_err(|error| LoadError::invalid(&error))?;
