@@ -10,6 +10,7 @@ pub mod certificates;
 pub mod cut;
 pub mod example;
 pub mod interrupt;
+pub mod kit;
 pub mod kubernetes;
 pub mod moto;
 pub mod platform;

@@ -1,14 +1,14 @@
 //! A PostgreSQL server on loopback, with SCRAM and, if requested, TLS only.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
 use crate::certificates::Authority;
 use crate::server::{Server, free_port, guarded, hand_over, listens};
-use crate::tools::need;
+use crate::tools::{need, root};
 
 /// The password of the superuser `postgres`.
 pub const PASSWORD: &str = "the-admin's-secret-0815";
@@ -89,30 +89,10 @@ impl Postgres {
         let (initdb, program, psql) = (need("initdb")?, need("postgres")?, need("psql")?);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().join("data");
-        fs::create_dir(&data).expect("a folder");
-        fs::write(folder.path().join("password"), PASSWORD).expect("a file");
+        copy(&initialised(&initdb), &data);
         // The user `postgres` needs access.
         open_up(&folder);
         hand_over(folder.path(), "postgres");
-        let mut command = guarded(initdb, Some("postgres"));
-        command.args([
-            "--username",
-            "postgres",
-            "--auth",
-            "scram-sha-256",
-            "--encoding",
-            "UTF8",
-            "--locale",
-            "C",
-        ]);
-        command
-            .arg("--no-sync")
-            .arg("--pwfile")
-            .arg(folder.path().join("password"))
-            .arg("--pgdata")
-            .arg(&data);
-        let done = command.output().expect("initdb runs");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         if let Some(authority) = authority {
             authority.issue("localhost", &data.join("server.crt"), &data.join("server.key"));
             fs::write(data.join("pg_hba.conf"), "hostssl all all all scram-sha-256\n").expect("a file");
@@ -246,6 +226,44 @@ impl Postgres {
         let all = self.ask("SELECT rolname FROM pg_roles WHERE rolname !~ '^(postgres$|pg_)' ORDER BY 1");
         all.lines().map(str::to_owned).collect()
     }
+}
+
+/// The data of a server that was never started. `initdb` needs half a second of processor time, and
+/// there are many servers, so each of its versions runs once.
+fn initialised(initdb: &Path) -> PathBuf {
+    let version = Command::new(initdb).arg("--version").output().expect("initdb runs").stdout;
+    let version = String::from_utf8(version).expect("a version").trim().replace(' ', "-");
+    let kept = root().join("target/tmp/postgres");
+    let data = kept.join(version);
+    if data.exists() {
+        return data;
+    }
+    // The user `postgres` may have no access to the project, so it initialises a temporary folder.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (password, new) = (folder.path().join("password"), folder.path().join("data"));
+    fs::create_dir(&new).expect("a folder");
+    fs::write(&password, PASSWORD).expect("a file");
+    open_up(&folder);
+    hand_over(folder.path(), "postgres");
+    let mut command = guarded(initdb, Some("postgres"));
+    command.args(["--username", "postgres", "--auth", "scram-sha-256", "--encoding", "UTF8"]);
+    command.args(["--locale", "C", "--no-sync", "--pwfile"]).arg(password).arg("--pgdata").arg(&new);
+    let done = command.output().expect("initdb runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    fs::create_dir_all(&kept).expect("a folder");
+    let staging = tempfile::tempdir_in(&kept).expect("a folder").keep();
+    copy(&new, &staging.join("data"));
+    // Another test may have been faster.
+    let renamed = fs::rename(staging.join("data"), &data);
+    fs::remove_dir_all(staging).expect("ours");
+    assert!(renamed.is_ok() || data.exists(), "{renamed:?}");
+    data
+}
+
+/// Copies a folder, with its owners and permissions.
+fn copy(from: &Path, to: &Path) {
+    let done = Command::new("cp").arg("-a").arg(from).arg(to).output().expect("cp runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 /// Gives others access to a temporary folder.

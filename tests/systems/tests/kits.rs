@@ -2,72 +2,21 @@
 //! language's own tests, `driver check`, and then a life in a workspace.
 #![allow(clippy::expect_used, clippy::panic, missing_docs)]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use purlin_systems::{Workspace, tools};
-
-/// A language, and the tests of its projects.
-struct Language {
-    name: &'static str,
-    /// Required programs, besides those of the machine.
-    needs: &'static [&'static str],
-    test: &'static [&'static str],
-}
-
-/// `PATH` with our own tools in front.
-fn path() -> std::ffi::OsString {
-    let own = [tools::tools().join("python/bin")];
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).expect("a path")
-}
-
-/// A folder that the next run finds again: the cache of a language's tools.
-fn kept(name: &str) -> PathBuf {
-    let folder = tools::root().join("target/tmp/kits").join(name);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-fn environment(command: &mut Command) {
-    command.env("PATH", path());
-    command.env("CARGO_TARGET_DIR", kept("cargo"));
-    command.env("GOCACHE", kept("go")).env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
-    command.env("GOPROXY", "off").env("npm_config_cache", kept("npm"));
-}
-
-#[track_caller]
-fn run(mut command: Command, folder: &Path) -> String {
-    environment(&mut command);
-    let done = command.current_dir(folder).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let output =
-        format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{command:?} failed ({}):\n{output}", done.status);
-    output
-}
+use purlin_systems::Workspace;
+use purlin_systems::kit::{self, Language};
 
 fn begins(language: &Language) {
-    for program in language.needs {
-        if tools::need(program).is_none() {
-            return;
-        }
+    if !language.is_installed() {
+        return;
     }
     let workspace = Workspace::new();
     workspace.purlin(&["driver", "new", "kit", "--lang", language.name, "--name", "shop/memo"]);
     let folder = workspace.path("kit");
-    let purlin = |arguments: &[&str]| {
-        let mut command = workspace.command(arguments);
-        // Cold: here, code that is measured elsewhere is compiled for the first time, too.
-        command.env("XDG_CACHE_HOME", workspace.path("cache"));
-        run(command, &folder)
-    };
+    let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
 
     let built = purlin(&["driver", "build"]);
     assert!(built.contains("memo.wasm: shop/memo 0.1.0"), "{built}");
-    let [program, arguments @ ..] = language.test else { panic!("no test") };
-    let mut test = Command::new(program);
-    test.args(arguments);
-    run(test, &folder);
+    language.test(&folder);
     purlin(&["driver", "check", "memo.wasm"]);
 
     // And it works.
@@ -93,7 +42,7 @@ fn begins(language: &Language) {
 
 #[test]
 fn rust() {
-    begins(&Language { name: "rust", needs: &[], test: &["cargo", "test", "--quiet"] });
+    begins(&kit::RUST);
 }
 
 #[test]
@@ -101,50 +50,41 @@ fn rust_without_wasi() {
     let workspace = Workspace::new();
     workspace.purlin(&["driver", "new", "kit", "--lang", "rust"]);
     let target = ["driver", "build", "kit", "--target", "wasm32-unknown-unknown", "-o", "plain.wasm"];
-    run(workspace.command(&target), workspace.folder());
+    kit::run(workspace.command(&target), workspace.folder());
     let done = workspace.purlin(&["driver", "inspect", "plain.wasm"]).prints("acme/kit 0.1.0");
     assert!(!done.stdout.contains("wasi:"), "{done}");
 }
 
 #[test]
 fn c() {
-    begins(&Language { name: "c", needs: &["clang", "wasm-ld", "make"], test: &["make", "test"] });
+    begins(&kit::C);
 }
 
 #[test]
 fn go() {
-    begins(&Language { name: "go", needs: &["go"], test: &["go", "test", "./..."] });
+    begins(&kit::GO);
 }
 
 #[test]
 fn js() {
-    begins(&Language { name: "js", needs: &["node", "npm"], test: &["npm", "test", "--silent"] });
+    begins(&kit::JS);
 }
 
 #[test]
 fn python() {
-    begins(&Language {
-        name: "python",
-        needs: &["componentize-py"],
-        // As with `pip install -e ./purlin`.
-        test: &["env", "PYTHONPATH=purlin", "python3", "-m", "unittest", "--quiet"],
-    });
+    begins(&kit::PYTHON);
 }
 
 /// `driver build --dev` uses one component for many edits, and builds another one when it has to.
 #[test]
 fn python_edits() {
-    if tools::need("componentize-py").is_none() {
+    if !kit::PYTHON.is_installed() {
         return;
     }
     let workspace = Workspace::new();
     workspace.purlin(&["driver", "new", "kit", "--lang", "python", "--name", "shop/memo"]);
     let folder = workspace.path("kit");
-    let purlin = |arguments: &[&str]| {
-        let mut command = workspace.command(arguments);
-        command.env("XDG_CACHE_HOME", workspace.path("cache"));
-        run(command, &folder)
-    };
+    let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
     let edit = |file: &str, from: &str, to: &str| {
         let file = folder.join(file);
         let text = std::fs::read_to_string(&file).expect("there");
@@ -179,7 +119,7 @@ fn python_edits() {
 
     edit("version.py", "VERSION = open", "VERSION = = open");
     let mut command = workspace.command(&["driver", "build", "--dev"]);
-    environment(&mut command);
+    kit::environment(&mut command);
     let done = command.current_dir(&folder).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.code() == Some(1) && stderr.contains("SyntaxError"), "{stderr}");

@@ -2,13 +2,11 @@
 //! tested, checked, and used against an API that misbehaves.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
+use purlin_systems::kit::{self, Language};
 use purlin_systems::rest::{Misbehaviour, Service};
-use purlin_systems::{Proxy, Workspace, at_every_message, tools};
+use purlin_systems::{Proxy, Workspace, at_every_message};
 use serde_json::{Value, json};
 
 /// The projects' placeholder for the API.
@@ -18,57 +16,24 @@ const UP: &[&str] = &["up", "app.yaml", "--yes"];
 const DESTROY: &[&str] = &["destroy", "--yes"];
 const RESOURCE: &str = "project.default#modules.hello.externals.work";
 
-/// A language, and the tests of its projects.
-struct Language {
-    name: &'static str,
-    /// Required programs, besides those of the machine.
-    needs: &'static [&'static str],
-    test: &'static [&'static str],
-}
-
 /// A project that was built.
 struct Built {
     project: Workspace,
 }
 
-/// A folder that the next run finds again: the cache of a language's tools.
-fn kept(name: &str) -> PathBuf {
-    let folder = tools::root().join("target/tmp/kits").join(name);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-#[track_caller]
-fn run(mut command: Command, folder: &Path) -> String {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = [tools::tools().join("python/bin")].into_iter();
-    command.env("PATH", std::env::join_paths(own.chain(std::env::split_paths(&path))).expect("a path"));
-    command.env("CARGO_TARGET_DIR", kept("cargo"));
-    command.env("GOCACHE", kept("go")).env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
-    command.env("GOPROXY", "off").env("npm_config_cache", kept("npm"));
-    let done = command.current_dir(folder).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let output =
-        format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{command:?} failed ({}):\n{output}", done.status);
-    output
-}
-
 impl Built {
     /// Writes a project, builds it, and runs its own tests.
     fn new(language: &Language) -> Option<Self> {
-        for program in language.needs {
-            tools::need(program)?;
+        if !language.is_installed() {
+            return None;
         }
         let project = Workspace::new();
         let new = ["driver", "new", "kit", "--lang", language.name, "--template", "rest"];
         project.purlin(&[&new[..], &["--name", "shop/account"]].concat());
         let folder = project.path("kit");
-        let built = run(project.command(&["driver", "build"]), &folder);
+        let built = kit::run(project.command(&["driver", "build"]), &folder);
         assert!(built.contains("account.wasm: shop/account 0.1.0"), "{built}");
-        let [program, arguments @ ..] = language.test else { panic!("no test") };
-        let mut test = Command::new(program);
-        test.args(arguments);
-        run(test, &folder);
+        language.test(&folder);
         Some(Self { project })
     }
 
@@ -300,30 +265,25 @@ fn begins(language: &Language) {
 
 #[test]
 fn rust() {
-    begins(&Language { name: "rust", needs: &[], test: &["cargo", "test", "--quiet"] });
+    begins(&kit::RUST);
 }
 
 #[test]
 fn c() {
-    begins(&Language { name: "c", needs: &["clang", "wasm-ld", "make"], test: &["make", "test"] });
+    begins(&kit::C);
 }
 
 #[test]
 fn go() {
-    begins(&Language { name: "go", needs: &["go"], test: &["go", "test", "./..."] });
+    begins(&kit::GO);
 }
 
 #[test]
 fn js() {
-    begins(&Language { name: "js", needs: &["node", "npm"], test: &["npm", "test", "--silent"] });
+    begins(&kit::JS);
 }
 
 #[test]
 fn python() {
-    begins(&Language {
-        name: "python",
-        needs: &["componentize-py"],
-        // As with `pip install -e ./purlin`.
-        test: &["env", "PYTHONPATH=purlin", "python3", "-m", "unittest", "--quiet"],
-    });
+    begins(&kit::PYTHON);
 }
