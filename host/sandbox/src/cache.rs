@@ -82,7 +82,9 @@ impl Cache {
     pub(crate) fn write_functions(&self, of: &Path, length: usize, bytes: &[u8]) {
         let own = self.name_of_functions(of);
         let path = self.folder.join(format!("{own}-{length}{}", self.end_of_functions()));
-        self.put(&path, bytes);
+        if !self.put(&path, bytes) {
+            return;
+        }
         for old in self.entries_of_functions().filter(|entry| entry.name == own && entry.path != path) {
             // Another process may have removed it.
             let _ = fs::remove_file(old.path);
@@ -107,17 +109,19 @@ impl Cache {
         format!("-{}.{FORMAT}.functions", self.engine)
     }
 
-    fn put(&self, path: &Path, bytes: &[u8]) {
+    /// Whether the file was stored.
+    fn put(&self, path: &Path, bytes: &[u8]) -> bool {
         let stored = tempfile::NamedTempFile::new_in(&self.folder).and_then(|mut file| {
             file.write_all(bytes)?;
             file.persist(path).map_err(|error| error.error)
         });
-        if let Err(error) = stored {
+        if let Err(error) = &stored {
             tracing::warn!(
                 target: "purlin::sandbox",
-                "a compiled driver is not kept in {}: {}", self.folder.display(), purlin_files::reason(&error)
+                "a compiled driver is not kept in {}: {}", self.folder.display(), purlin_files::reason(error)
             );
         }
+        stored.is_ok()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A PostgreSQL server on loopback, with SCRAM and, if requested, TLS only.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -12,6 +13,10 @@ use crate::tools::{need, root};
 
 /// The password of the superuser `postgres`.
 pub const PASSWORD: &str = "the-admin's-secret-0815";
+
+/// The settings of `initdb`.
+const INITIAL: [&str; 9] =
+    ["--username", "postgres", "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync"];
 
 /// A pooler in front of a server that gives each transaction a different connection.
 #[derive(Debug)]
@@ -232,9 +237,11 @@ impl Postgres {
 /// there are many servers, so each of its versions runs once.
 fn initialised(initdb: &Path) -> PathBuf {
     let version = Command::new(initdb).arg("--version").output().expect("initdb runs").stdout;
-    let version = String::from_utf8(version).expect("a version").trim().replace(' ', "-");
+    // Named after everything that determines it.
+    let mut hasher = DefaultHasher::new();
+    (version, INITIAL, PASSWORD).hash(&mut hasher);
     let kept = root().join("target/tmp/postgres");
-    let data = kept.join(version);
+    let data = kept.join(format!("{:016x}", hasher.finish()));
     if data.exists() {
         return data;
     }
@@ -246,8 +253,7 @@ fn initialised(initdb: &Path) -> PathBuf {
     open_up(&folder);
     hand_over(folder.path(), "postgres");
     let mut command = guarded(initdb, Some("postgres"));
-    command.args(["--username", "postgres", "--auth", "scram-sha-256", "--encoding", "UTF8"]);
-    command.args(["--locale", "C", "--no-sync", "--pwfile"]).arg(password).arg("--pgdata").arg(&new);
+    command.args(INITIAL).arg("--pwfile").arg(password).arg("--pgdata").arg(&new);
     let done = command.output().expect("initdb runs");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     fs::create_dir_all(&kept).expect("a folder");
