@@ -84,7 +84,7 @@ pub enum PatchProblem {
 }
 
 /// The document of a workload, from the record of its `workload` resource. `None` for records of
-/// other types.
+/// other resources.
 ///
 /// # Errors
 /// If `update` is not a list of JSON Patch operations, or one of them does not apply.
@@ -96,7 +96,7 @@ pub fn workload_document(record: &Record) -> Option<Result<WorkloadDocument, Wor
 /// known.
 pub(crate) fn check(key: &Key, params: &Value, outputs: &Value) -> Result<(), Box<WorkloadError>> {
     // Most resources are not workloads, and most workloads have no operations.
-    if key.type_name() != "workload" {
+    if key.declared_workload().is_none() {
         return Ok(());
     }
     match outputs.get("update") {
@@ -111,10 +111,7 @@ pub(crate) fn check(key: &Key, params: &Value, outputs: &Value) -> Result<(), Bo
 }
 
 fn of(key: &Key, params: &Value, outputs: &Value) -> Option<Result<WorkloadDocument, WorkloadError>> {
-    if key.type_name() != "workload" {
-        return None;
-    }
-    let name = key.workload()?.to_owned();
+    let name = key.declared_workload()?.to_owned();
     let params = params.as_map();
     let part = |name: &str| params.and_then(|map| map.get(name)).cloned().unwrap_or_else(Value::map);
     let document =

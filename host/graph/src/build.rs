@@ -9,12 +9,13 @@ mod lifecycle;
 mod order;
 mod same;
 mod selectors;
+mod undeclared;
 mod unmatched;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Key, Location, Placeholder, Recipe};
+use purlin_model::{Diagnostic, Key, Location, Placeholder, Recipe, TypeName};
 
 use crate::Input;
 use crate::adjacency::{Adjacency, RawEdge};
@@ -235,6 +236,15 @@ impl<'a> Builder<'a> {
         if let Some(node) = self.nodes.id(key.as_str()) {
             return node;
         }
+        if key.type_name() == TypeName::WORKLOAD {
+            self.undeclared_workload(&key, spot, None);
+            return self.insert(key, Match::Missing);
+        }
+        self.matched(key, spot)
+    }
+
+    /// Adds a node that is not there, with its definition.
+    fn matched(&mut self, key: Key, spot: Option<Spot<'a>>) -> NodeId {
         let found = match self.matcher.find(&key) {
             DefinitionMatch::One(row) => Match::Definition(row),
             DefinitionMatch::None => {

@@ -7,9 +7,8 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use purlin_expression::did_you_mean;
 use purlin_model::{
-    Class, Context, Deployment, Descriptor, Diagnostic, InstallationRequest, Key, Location, Manifest,
-    NameError, Part, Path, Placeholder, Provision, Recipe, RequiredBy, ResourceId, ResourceRequest, Template,
-    TypeName, Workload,
+    Context, Deployment, Descriptor, Diagnostic, InstallationRequest, Key, Location, Manifest, Part, Path,
+    Placeholder, Provision, Recipe, RequiredBy, ResourceRequest, Template, Workload,
 };
 
 use crate::catalogue::{Catalogue, Row};
@@ -254,7 +253,7 @@ impl<'a> Docs<'a> {
             Scope::Recipe(node) => Some(node),
             Scope::Workload(index) => nodes.workloads.get(index as usize).map(|(node, _)| *node),
             Scope::Shared(index) => {
-                let key = shared_key(self.deployment.shared.get(index as usize)?).ok()?;
+                let key = self.deployment.shared.get(index as usize)?.shared_key().ok()?;
                 nodes.id(key.as_str())
             }
             Scope::Manifest(index) => nodes.id(self.manifest(index)?.key().as_str()),
@@ -277,12 +276,7 @@ impl<'a> Docs<'a> {
         text.clear();
         text.push_str(&descriptor.type_name);
         text.push('.');
-        match (&descriptor.class, here) {
-            (Part::Named(class), _) => text.push_str(class),
-            (_, Some(here)) => text.push_str(here.class()),
-            (Part::Omitted, None) => text.push_str("default"),
-            (Part::Here, None) => return Err(NoKey::Class),
-        }
+        text.push_str(descriptor.class_in(here.map(Key::class)).ok_or(NoKey::Class)?);
         text.push('#');
         match (&descriptor.id, here) {
             (Part::Named(id), _) => text.push_str(id),
@@ -309,7 +303,7 @@ impl<'a> Docs<'a> {
         });
         let at = sorted.partition_point(|index| name_of(index) < name);
         let index = sorted.get(at).filter(|index| name_of(index) == name)?;
-        let key = shared_key(all.get(*index as usize)?).ok()?;
+        let key = all.get(*index as usize)?.shared_key().ok()?;
         nodes.id(key.as_str())
     }
 }
@@ -357,25 +351,4 @@ pub(crate) fn not_in_manifest<'a>(
         near => format!("{near}; {optional}"),
     };
     Diagnostic::error("unknown-manifest-field", format!("{who} has no `{path}`")).help(help)
-}
-
-/// The key of a workload's own node.
-pub(crate) fn workload_key(name: &str) -> Result<Key, NameError> {
-    let id = ResourceId::new(format!("modules.{name}"))?;
-    Ok(Key::new(&TypeName::new("workload")?, &Class::default_class(), &id))
-}
-
-/// The key of a resource that a workload declares.
-pub(crate) fn request_key(workload: &str, request: &ResourceRequest) -> Result<Key, NameError> {
-    let id = match &request.id {
-        Some(id) => format!("shared.{id}"),
-        None => format!("modules.{workload}.externals.{}", request.name),
-    };
-    Ok(Key::new(&request.type_name, &request.class, &ResourceId::new(id)?))
-}
-
-/// The key of a shared resource.
-pub(crate) fn shared_key(request: &ResourceRequest) -> Result<Key, NameError> {
-    let id = format!("shared.{}", request.id.as_ref().unwrap_or(&request.name));
-    Ok(Key::new(&request.type_name, &request.class, &ResourceId::new(id)?))
 }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use purlin_model::{
-    Class, Descriptor, ManifestPart, Part, Path, Placeholder, Reference, ResourceId, Selector, Template,
+    Class, Descriptor, Key, ManifestPart, Part, Path, Placeholder, Reference, ResourceId, Selector, Template,
     Value,
 };
 
@@ -101,13 +101,14 @@ pub(crate) fn full_selector(
     let class = |here: &str| Class::new(here).map_or(Part::Omitted, Part::Named);
     let id = |here: &str| ResourceId::new(here).map_or(Part::Omitted, Part::Named);
     if let Some((head, written)) = start.split_once('#') {
-        full.start.class = class(head.split_once('.').map_or("default", |(_, class)| class));
+        full.start.class = class(head.split_once('.').map_or(Class::DEFAULT, |(_, class)| class));
         full.start.id = id(written);
     }
     for hop in &mut full.hops {
         let written = hop.target.clone();
         if hop.target.class == Part::Here {
-            hop.target.class = class(here.ok_or_else(|| (NoKey::Class, written.clone()))?.class());
+            let named = written.class_in(here.map(Key::class));
+            hop.target.class = class(named.ok_or_else(|| (NoKey::Class, written.clone()))?);
         }
         if hop.target.id == Part::Here {
             hop.target.id = id(here.ok_or((NoKey::Id, written))?.id());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::{
-    Class, InstallationRequest, Key, Location, Manifest, Recipe, Requirement, ResourceId, ResourceLifecycle,
-    Template, TypeName,
+    Class, InstallationRequest, Key, Location, Manifest, NameError, Recipe, Requirement, ResourceId,
+    ResourceLifecycle, Template, TypeName,
 };
 
 /// Everything to deploy to one environment. Several documents are combined into one of these.
@@ -40,26 +40,12 @@ impl Deployment {
     /// The keys of the workloads and of the declared resources (SPEC §2), in reading order; without
     /// those with malformed ids, which the graph reports.
     pub fn keys(&self) -> Vec<Key> {
-        let key = |type_name: &str, class: &str, id: &str| {
-            let id = ResourceId::new(id).ok()?;
-            Some(Key::new(&TypeName::new(type_name).ok()?, &Class::new(class).ok()?, &id))
-        };
-        let shared = |id: &str| if id.starts_with("shared.") { id.into() } else { format!("shared.{id}") };
         let mut keys = Vec::new();
         for workload in &self.workloads {
-            keys.extend(key("workload", "default", &format!("modules.{}", workload.name)));
-            for resource in &workload.resources {
-                let id = match &resource.id {
-                    Some(id) => shared(id),
-                    None => format!("modules.{}.externals.{}", workload.name, resource.name),
-                };
-                keys.extend(key(&resource.type_name, &resource.class, &id));
-            }
+            keys.extend(Key::of_workload(&workload.name));
+            keys.extend(workload.resources.iter().filter_map(|one| one.key_in(&workload.name).ok()));
         }
-        for resource in &self.shared {
-            let name = resource.id.as_ref().unwrap_or(&resource.name);
-            keys.extend(key(&resource.type_name, &resource.class, &shared(name)));
-        }
+        keys.extend(self.shared.iter().filter_map(|one| one.shared_key().ok()));
         keys.extend(self.manifests.iter().map(Manifest::key));
         keys.extend(self.installations.iter().map(InstallationRequest::key));
         keys
@@ -108,4 +94,29 @@ pub struct ResourceRequest {
     pub params: Option<Arc<Template>>,
     /// Where it was written.
     pub location: Location,
+}
+
+impl ResourceRequest {
+    /// The key of a resource that a workload declares (SPEC §2). One of the type `workload` is the
+    /// workload of its name (SPEC §5).
+    ///
+    /// # Errors
+    /// If the names cannot be part of an id.
+    pub fn key_in(&self, workload: &str) -> Result<Key, NameError> {
+        let id = match &self.id {
+            Some(id) => format!("shared.{id}"),
+            None if &*self.type_name == TypeName::WORKLOAD => format!("modules.{}", self.name),
+            None => format!("modules.{workload}.externals.{}", self.name),
+        };
+        Ok(Key::new(&self.type_name, &self.class, &ResourceId::new(id)?))
+    }
+
+    /// The key of a shared resource.
+    ///
+    /// # Errors
+    /// If the name cannot be part of an id.
+    pub fn shared_key(&self) -> Result<Key, NameError> {
+        let id = format!("shared.{}", self.id.as_ref().unwrap_or(&self.name));
+        Ok(Key::new(&self.type_name, &self.class, &ResourceId::new(id)?))
+    }
 }

@@ -16,16 +16,6 @@ pub enum Part<T> {
     Named(T),
 }
 
-impl<T> Part<T> {
-    /// The part in a reference, where omitting it means "here".
-    pub fn or_here<'a>(&'a self, here: &'a T) -> &'a T {
-        match self {
-            Self::Omitted | Self::Here => here,
-            Self::Named(name) => name,
-        }
-    }
-}
-
 /// `TYPE[.CLASS][#ID]` [G].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Descriptor {
@@ -38,20 +28,22 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// The key of this descriptor in the resource `here` (its class and id).
-    pub fn key(&self, class: &Class, id: &ResourceId) -> Key {
-        Key::new(&self.type_name, self.class.or_here(class), self.id.or_here(id))
+    /// The class that the descriptor means: an omitted class and `@` are that of the referring
+    /// resource, `here`, and `default` for workloads (SPEC §5). Without a referring resource, an
+    /// omitted class is `default`, and `@` means none.
+    pub fn class_in<'a>(&'a self, here: Option<&'a str>) -> Option<&'a str> {
+        match (&self.class, here) {
+            (Part::Named(class), _) => Some(class),
+            _ if &*self.type_name == TypeName::WORKLOAD => Some(Class::DEFAULT),
+            (Part::Omitted, None) => Some(Class::DEFAULT),
+            (Part::Omitted | Part::Here, here) => here,
+        }
     }
 
     /// The key, if the descriptor names its class and id. An omitted class is `default`.
     pub fn absolute(&self) -> Option<Key> {
         let Part::Named(id) = &self.id else { return None };
-        let class = match &self.class {
-            Part::Named(class) => class.clone(),
-            Part::Omitted => Class::default_class(),
-            Part::Here => return None,
-        };
-        Some(Key::new(&self.type_name, &class, id))
+        Key::of_parts(&self.type_name, self.class_in(None)?, id).ok()
     }
 
     /// The message for a descriptor, as it was written, that leaves out a part (`class` or `id`)

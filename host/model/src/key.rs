@@ -36,15 +36,29 @@ impl Key {
     /// The key of a descriptor in the resource `here`: omitted class and id, or `@`, are those of
     /// `here`.
     pub fn relative(descriptor: &Descriptor, here: &Self) -> Self {
-        let class = match &descriptor.class {
-            Part::Named(class) => class,
-            Part::Omitted | Part::Here => here.class(),
-        };
+        let class = descriptor.class_in(Some(here.class())).unwrap_or(here.class());
         let id = match &descriptor.id {
             Part::Named(id) => id,
             Part::Omitted | Part::Here => here.id(),
         };
         Self::join(&descriptor.type_name, class, id)
+    }
+
+    /// The key of a workload: its document belongs to this resource, and to no other (SPEC §5).
+    ///
+    /// # Errors
+    /// If the name cannot be part of an id.
+    pub fn of_workload(name: &str) -> Result<Self, NameError> {
+        let id = ResourceId::new(format!("modules.{name}"))?;
+        Ok(Self::join(TypeName::WORKLOAD, Class::DEFAULT, &id))
+    }
+
+    /// The workload whose document belongs to this resource: the reverse of
+    /// [`of_workload`](Self::of_workload).
+    pub fn declared_workload(&self) -> Option<&str> {
+        let name = self.id().strip_prefix("modules.")?;
+        let is_workload = self.type_name() == TypeName::WORKLOAD && self.class() == Class::DEFAULT;
+        (is_workload && !name.contains(".externals.")).then_some(name)
     }
 
     /// Reads a complete key; the class is `default` if it is omitted.
@@ -53,7 +67,7 @@ impl Key {
     /// If a part is missing or malformed.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let (head, id) = text.split_once('#').ok_or_else(|| NameError::Id(text.into()))?;
-        let (type_name, class) = head.split_once('.').unwrap_or((head, "default"));
+        let (type_name, class) = head.split_once('.').unwrap_or((head, Class::DEFAULT));
         Self::of_parts(type_name, class, id)
     }
 
@@ -156,5 +170,22 @@ mod tests {
         assert_eq!(Key::parse("dns#shared.api").expect("a key").as_str(), "dns.default#shared.api");
         assert_eq!(Key::parse("dns#shared.api").expect("a key").workload(), None);
         assert!(Key::parse("dns.default").is_err());
+    }
+
+    #[test]
+    fn only_one_key_has_the_document_of_a_workload() {
+        let key = Key::of_workload("web").expect("a key");
+        assert_eq!(key.as_str(), "workload.default#modules.web");
+        assert_eq!(key.declared_workload(), Some("web"));
+        for other in [
+            "workload.large#modules.web",
+            "workload#modules.web.externals.db",
+            "workload#shared.web",
+            "workload#web",
+            "acme/workload#modules.web",
+            "dns#modules.web",
+        ] {
+            assert_eq!(Key::parse(other).expect("a key").declared_workload(), None, "{other}");
+        }
     }
 }

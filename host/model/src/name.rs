@@ -112,6 +112,9 @@ name!(
 );
 
 impl TypeName {
+    /// The type of the resources that workloads are.
+    pub const WORKLOAD: &str = "workload";
+
     /// The type of all installations (SPEC §6).
     pub fn installation() -> Self {
         Self("installation".into())
@@ -119,9 +122,12 @@ impl TypeName {
 }
 
 impl Class {
+    /// The name of the default class.
+    pub const DEFAULT: &str = "default";
+
     /// The default class of a resource.
     pub fn default_class() -> Self {
-        static DEFAULT: LazyLock<Arc<str>> = LazyLock::new(|| "default".into());
+        static DEFAULT: LazyLock<Arc<str>> = LazyLock::new(|| Class::DEFAULT.into());
         Self(Arc::clone(&DEFAULT))
     }
 }

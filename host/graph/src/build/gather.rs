@@ -3,11 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use purlin_model::{Diagnostic, Key, Location, NameError, RequiredBy};
+use purlin_model::{Diagnostic, Key, Location, NameError, RequiredBy, TypeName};
 
 use super::{Builder, Spot};
 use crate::catalogue::DefinitionMatch;
-use crate::docs::{Match, Source, request_key, shared_key, workload_key};
+use crate::docs::{Match, Source};
 use crate::node::{EdgeKind, NodeId};
 
 /// Resources that are provisioned before everything else, if a definition matches.
@@ -18,8 +18,10 @@ const BASE_ENV: &str = "base-env.default#base-env";
 
 impl Builder<'_> {
     pub(super) fn gather(&mut self) {
-        self.gather_shared();
+        // First of all, because any resource of the type `workload` has to be one of them.
         self.gather_workloads();
+        self.gather_shared();
+        self.gather_requests();
         self.gather_manifests();
         self.gather_installations();
         if let Ok(key) = Key::parse(BASE_ENV) {
@@ -54,7 +56,7 @@ impl Builder<'_> {
         let shared = &self.docs.deployment.shared;
         self.nodes.map.reserve(shared.len());
         for (index, request) in (0_u32..).zip(shared) {
-            match shared_key(request) {
+            match request.shared_key() {
                 Ok(key) => {
                     let node = self.node(key, Some(Spot { location: &request.location, length: 0 }));
                     self.ask(node, Source::Shared(index));
@@ -78,7 +80,7 @@ impl Builder<'_> {
                     .help("rename one of them"),
                 );
             }
-            let key = match workload_key(&workload.name) {
+            let key = match Key::of_workload(&workload.name) {
                 Ok(key) => key,
                 Err(error) => {
                     self.bad_name(&error, &workload.location);
@@ -93,25 +95,46 @@ impl Builder<'_> {
                         self.insert(key, Match::Missing)
                     }
                     DefinitionMatch::None => self.insert(key, Match::Echo),
-                    _ => self.node(key, Some(Spot { location: &workload.location, length: 0 })),
+                    _ => self.matched(key, Some(Spot { location: &workload.location, length: 0 })),
                 },
             };
             if let Some(data) = self.nodes.get_mut(own) {
                 data.implicit = true;
             }
-            let mut names = HashMap::with_capacity(workload.resources.len());
+            // Workloads are numbered, so one without a node leaves an unused gap.
+            self.nodes.workloads.resize_with(number as usize, || (own, HashMap::new()));
+            self.nodes.workloads.push((own, HashMap::with_capacity(workload.resources.len())));
+            self.ask(own, Source::Workload(number));
+        }
+    }
+
+    /// The resources that the workloads declare.
+    fn gather_requests(&mut self) {
+        for (number, workload) in (0_u32..).zip(&self.docs.deployment.workloads) {
+            let Some(own) = Key::of_workload(&workload.name).ok().and_then(|key| self.nodes.id(key.as_str()))
+            else {
+                continue;
+            };
             for (index, request) in (0_u32..).zip(&workload.resources) {
-                let key = match request_key(&workload.name, request) {
+                let key = match request.key_in(&workload.name) {
                     Ok(key) => key,
                     Err(error) => {
                         self.bad_name(&error, &request.location);
                         continue;
                     }
                 };
-                let node = self.node(key, Some(Spot { location: &request.location, length: 0 }));
+                let spot = Some(Spot { location: &request.location, length: 0 });
+                let node = if key.type_name() == TypeName::WORKLOAD && self.nodes.id(key.as_str()).is_none() {
+                    self.undeclared_workload(&key, spot, Some(&workload.name));
+                    self.insert(key, Match::Missing)
+                } else {
+                    self.node(key, spot)
+                };
                 self.edge(own, node, EdgeKind::Dependency);
                 self.ask(node, Source::Request { workload: number, index });
-                if names.insert(request.name.clone(), node).is_some_and(|other| other != node) {
+                let names = self.nodes.workloads.get_mut(number as usize).map(|(_, names)| names);
+                let other = names.and_then(|names| names.insert(request.name.clone(), node));
+                if other.is_some_and(|other| other != node) {
                     self.faults.push(
                         Diagnostic::error(
                             "duplicate-resource",
@@ -122,10 +145,6 @@ impl Builder<'_> {
                     );
                 }
             }
-            // Workloads are numbered, so one without a node leaves an unused gap.
-            self.nodes.workloads.resize_with(number as usize, || (own, HashMap::new()));
-            self.nodes.workloads.push((own, names));
-            self.ask(own, Source::Workload(number));
         }
     }
 

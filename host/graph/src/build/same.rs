@@ -1,6 +1,6 @@
 //! Params given twice must have the same meaning (SPEC §2).
 
-use purlin_model::{Access, Diagnostic, Piece, Reference, Template};
+use purlin_model::{Access, Diagnostic, Piece, Placeholder, Reference, Template};
 
 use super::Builder;
 use crate::docs::{Docs, Nodes, Params, Scope, Source};
@@ -17,10 +17,18 @@ impl Builder<'_> {
 
     fn same_params(&mut self, node: NodeId, first: Source, second: Source) {
         let same = Same { docs: self.docs, nodes: &self.nodes };
-        if same.params(first, second) {
+        let Err(difference) = same.params(first, second) else { return };
+        let Some(key) = self.nodes.key(node) else { return };
+        if let Some(workload) = key.declared_workload() {
+            let fault =
+                Diagnostic::error("params-differ", format!("the workload `{workload}` takes no params"));
+            let fault = match self.docs.location(&self.nodes, second) {
+                Some(location) => fault.at(location),
+                None => fault,
+            };
+            self.faults.push(fault.help("remove `params`: a workload's inputs are its document"));
             return;
         }
-        let Some(key) = self.nodes.key(node) else { return };
         let mut fault =
             Diagnostic::error("params-differ", format!("`{key}` is requested with different params"));
         if let Some(location) = self.docs.location(&self.nodes, second) {
@@ -28,6 +36,9 @@ impl Builder<'_> {
         }
         if let Some(location) = self.docs.location(&self.nodes, first) {
             fault = fault.related(location, "the other params are given here");
+        }
+        if let Some(fact) = difference {
+            fault = fault.fact(fact);
         }
         self.faults.push(fault.help("give equal params in both places, or in one of them only"));
     }
@@ -42,44 +53,74 @@ struct Same<'a> {
 #[derive(Clone, Copy)]
 struct Scoped<'a>(&'a Template, Scope);
 
+/// Why two templates differ, where the documents do not show it.
+type Difference = Option<String>;
+
+fn equal(equal: bool) -> Result<(), Difference> {
+    if equal { Ok(()) } else { Err(None) }
+}
+
 impl Same<'_> {
-    fn params(&self, first: Source, second: Source) -> bool {
+    fn params(&self, first: Source, second: Source) -> Result<(), Difference> {
         match (self.docs.params_of(self.nodes, first), self.docs.params_of(self.nodes, second)) {
             (Params::Given(a, in_a), Params::Given(b, in_b)) => {
                 self.templates(Scoped(a, in_a), Scoped(b, in_b))
             }
             // Two workloads with one name are a fault themselves.
-            (Params::Workload(..), Params::Workload(..)) => true,
-            (Params::None, Params::None) => true,
-            _ => false,
+            (Params::Workload(..), Params::Workload(..)) => Ok(()),
+            (Params::None, Params::None) => Ok(()),
+            _ => Err(None),
         }
     }
 
-    fn templates(&self, Scoped(a, in_a): Scoped<'_>, Scoped(b, in_b): Scoped<'_>) -> bool {
+    fn templates(&self, Scoped(a, in_a): Scoped<'_>, Scoped(b, in_b): Scoped<'_>) -> Result<(), Difference> {
         match (a, b) {
-            (Template::Constant(a), Template::Constant(b)) => a == b,
+            (Template::Constant(a), Template::Constant(b)) => equal(a == b),
             (Template::Text(a), Template::Text(b)) => {
-                a.len() == b.len()
-                    && a.iter().zip(b.iter()).all(|pieces| match pieces {
-                        (Piece::Literal(a), Piece::Literal(b)) => a == b,
-                        (Piece::Placeholder(a), Piece::Placeholder(b)) => {
-                            self.references((&a.reference, in_a), (&b.reference, in_b))
-                        }
-                        _ => false,
-                    })
+                equal(a.len() == b.len())?;
+                a.iter().zip(b.iter()).try_for_each(|pieces| match pieces {
+                    (Piece::Literal(a), Piece::Literal(b)) => equal(a == b),
+                    (Piece::Placeholder(a), Piece::Placeholder(b)) => self.placeholders((a, in_a), (b, in_b)),
+                    _ => Err(None),
+                })
             }
             (Template::List(a), Template::List(b)) => {
-                a.len() == b.len()
-                    && a.iter().zip(b).all(|(a, b)| self.templates(Scoped(a, in_a), Scoped(b, in_b)))
+                equal(a.len() == b.len())?;
+                a.iter().zip(b).try_for_each(|(a, b)| self.templates(Scoped(a, in_a), Scoped(b, in_b)))
             }
             (Template::Map(a), Template::Map(b)) => {
-                a.len() == b.len()
-                    && a.iter().all(|(key, a)| {
-                        b.get(key).is_some_and(|b| self.templates(Scoped(a, in_a), Scoped(b, in_b)))
-                    })
+                equal(a.len() == b.len())?;
+                a.iter().try_for_each(|(key, a)| {
+                    self.templates(Scoped(a, in_a), Scoped(b.get(key).ok_or(None)?, in_b))
+                })
             }
             // A template that contains a placeholder never equals a constant.
-            _ => false,
+            _ => Err(None),
+        }
+    }
+
+    /// Whether two placeholders mean the same, each in its scope. Those that are written alike can
+    /// still read two resources.
+    fn placeholders(
+        &self,
+        (a, in_a): (&Placeholder, Scope),
+        (b, in_b): (&Placeholder, Scope),
+    ) -> Result<(), Difference> {
+        equal(a.modifiers == b.modifiers)?;
+        if self.references((&a.reference, in_a), (&b.reference, in_b)) {
+            return Ok(());
+        }
+        let of = |placeholder: &Placeholder, scope| {
+            self.target(&placeholder.reference, scope).map(|(key, _)| key).or_else(|| {
+                let here = self.docs.here(self.nodes, scope)?;
+                self.nodes.key(here).map(ToString::to_string)
+            })
+        };
+        match (of(a, in_a), of(b, in_b)) {
+            (Some(first), Some(second)) if a.source() == b.source() && first != second => {
+                Err(Some(format!("`{}` reads `{second}` here, and `{first}` there", b.source())))
+            }
+            _ => Err(None),
         }
     }
 

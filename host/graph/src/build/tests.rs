@@ -8,3 +8,4 @@ mod recorded;
 mod rules;
 mod sources;
 mod values;
+mod workloads;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use purlin_model::{Context, Criterion, Key};
+use purlin_model::{Context, Criterion, Key, TypeName};
 
 use super::{Catalogue, Row, literal_length, pattern_matches};
 
@@ -96,7 +96,7 @@ impl<'a> Matcher<'a> {
 /// echo.
 pub(crate) fn is_implicit(key: &Key) -> bool {
     match key.type_name() {
-        "workload" => key.class() == "default" && key.id().starts_with("modules."),
+        TypeName::WORKLOAD => key.declared_workload().is_some(),
         "base-env" | "k8s-cluster" | "k8s-namespace" | "agent" => {
             key.class() == "default" && key.id() == key.type_name()
         }
