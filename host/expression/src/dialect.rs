@@ -7,6 +7,9 @@ pub enum Dialect {
     /// Definitions, and the placeholders of a Deployment itself: roots `context`, `resources` (by
     /// descriptor or selector), `values`, `params` and `manifest`; `$\{x}` is a literal `${x}`.
     Definition,
+    /// Definitions in the envelopes of Humanitec: as [`Definition`](Self::Definition), but `.values`
+    /// of a resource are its outputs.
+    Humanitec,
     /// Definitions with `requires`: as [`Definition`](Self::Definition), and the root `bundle`, from which only
     /// `bundle.dependencies.NAME.outputs.OUTPUT` can be read.
     Requiring,
@@ -27,7 +30,7 @@ impl Dialect {
     /// The roots of placeholders, each with an example.
     pub(crate) fn roots(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Definition => &[
+            Self::Definition | Self::Humanitec => &[
                 ("context", "${context.app.id}"),
                 ("resources", "${resources['dns'].outputs.host}"),
                 ("values", "${values.NAME}"),
@@ -60,10 +63,12 @@ impl Dialect {
     }
 
     /// How to write a literal `${`.
-    pub(crate) fn escaped(self) -> &'static str {
+    pub fn escaped(self) -> &'static str {
         match self {
             Self::Score => "$${",
-            Self::Definition | Self::Requiring | Self::DeploymentSet | Self::Bundle => "$\\{",
+            Self::Definition | Self::Humanitec | Self::Requiring | Self::DeploymentSet | Self::Bundle => {
+                "$\\{"
+            }
         }
     }
 }

@@ -2,11 +2,8 @@
 
 use purlin_model::{Absent, Diagnostic, Map, Modifiers, Piece, Placeholder, Template, Unknown, Value};
 
-use crate::pipe;
-
-/// The maximum number of bytes of a text with placeholders filled in, 16 MiB. Texts that contain
-/// texts grow exponentially; no real one comes near.
-pub const MAX_TEXT: usize = 16 << 20;
+use crate::bounded::{Bounded, MAX_TEXT, TooLarge};
+use crate::pipe::{self, PipeFault};
 
 /// The values of placeholders.
 pub trait Scope {
@@ -15,6 +12,15 @@ pub trait Scope {
     /// # Errors
     /// If there is no value, at the placeholder's place.
     fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread>;
+
+    /// Called before a text of this many bytes is kept: a pipe made it, or a placeholder stands in
+    /// it.
+    ///
+    /// # Errors
+    /// If the texts together are too large, at the placeholder's place.
+    fn keep(&self, _placeholder: &Placeholder, _bytes: usize) -> Result<(), Box<Diagnostic>> {
+        Ok(())
+    }
 }
 
 /// Why a placeholder has no value.
@@ -78,7 +84,18 @@ fn read(placeholder: &Placeholder, scope: &dyn Scope) -> Result<Option<Value>, B
         (Ok(value), _) => value,
     };
     let piped = pipes.iter().try_fold(value, |value, pipe| pipe::apply(*pipe, &value));
-    piped.map(Some).map_err(|message| Box::new(at(placeholder, "wrong-pipe", message)))
+    let value = piped.map_err(|fault| match fault {
+        PipeFault::Kind(message) => Box::new(at(placeholder, "wrong-pipe", message)),
+        PipeFault::TooLarge => Box::new(too_large(placeholder)),
+    })?;
+    if let (Value::String(text), false) = (value.exposed(), pipes.is_empty()) {
+        scope.keep(placeholder, text.len())?;
+    }
+    Ok(Some(value))
+}
+
+fn too_large(placeholder: &Placeholder) -> Diagnostic {
+    at(placeholder, "too-large", format!("the text grows beyond {} MiB here", MAX_TEXT >> 20))
 }
 
 fn at(placeholder: &Placeholder, code: &'static str, message: String) -> Diagnostic {
@@ -96,37 +113,46 @@ fn fill_text(pieces: &[Piece], scope: &dyn Scope, faults: &mut Vec<Diagnostic>) 
     if let [Piece::Placeholder(placeholder)] = pieces {
         return read(placeholder);
     }
-    let mut out = String::new();
-    let (mut secret, mut unknown, mut too_long, mut left_out) = (false, false, None, false);
+    let mut out = Bounded::default();
+    let (mut secret, mut unknown, mut left_out) = (false, false, false);
+    // Where the text grows; a text without any placeholder is a constant.
+    let mut last = pieces.iter().find_map(|piece| match piece {
+        Piece::Placeholder(placeholder) => Some(placeholder),
+        Piece::Literal(_) => None,
+    });
     for piece in pieces {
-        match piece {
-            Piece::Literal(literal) => out.push_str(literal),
+        let pushed = match piece {
+            Piece::Literal(literal) => out.push(literal),
             Piece::Placeholder(placeholder) => {
+                last = Some(placeholder);
                 let Some(value) = read(placeholder) else {
                     left_out = true;
                     continue;
                 };
                 secret |= value.has_secret();
                 match value.exposed() {
-                    Value::String(text) => out.push_str(text),
+                    Value::String(text) => out.push(text),
                     other => match other.reveal() {
-                        Ok(json) => out.push_str(&json.to_string()),
-                        Err(_) => unknown = true,
+                        Ok(json) => out.push_json(&json),
+                        Err(_) => {
+                            unknown = true;
+                            Ok(())
+                        }
                     },
                 }
-                if out.len() > MAX_TEXT {
-                    too_long = Some(placeholder);
-                    break;
-                }
             }
+        };
+        if let Err(TooLarge) = pushed {
+            faults.extend(last.map(too_large));
+            return None;
         }
     }
-    if let Some(placeholder) = too_long {
-        let message = format!("the text grows beyond {} MiB here", MAX_TEXT >> 20);
-        faults.push(at(placeholder, "too-large", message));
+    if left_out {
         return None;
     }
-    if left_out {
+    let out = out.into_string();
+    if let Some(Err(fault)) = last.map(|placeholder| scope.keep(placeholder, out.len())) {
+        faults.push(*fault);
         return None;
     }
     Some(match (unknown, secret) {
@@ -227,6 +253,9 @@ mod tests {
             ("${params.no ?? true}", json!(true)),
             ("${params.no ?? null}", json!(null)),
             ("${params.no ?? []}", json!([])),
+            ("${params.no ?? {}}", json!({})),
+            ("${params.no??{} | json}!", json!("{}!")),
+            ("${params.no ?? {}} ${params.s}}", json!("{} x}")),
             ("${params.z ?? 'a | b } c'}", json!("a | b } c")),
             ("${ params.no??\"it's\" | upper }!", json!("IT'S!")),
         ] {
@@ -270,5 +299,43 @@ mod tests {
         let long = Params(Value::Map(Map::from_iter([("s".into(), Value::string("x".repeat(1 << 20)))])));
         let faults = evaluate(&template(&"${params.s}".repeat(40)), &long).expect_err("too long");
         assert_eq!(faults[0].code, "too-large");
+    }
+
+    #[test]
+    fn no_pipe_grows_a_text_without_end() {
+        // Every `json` doubles the backslashes of the one before.
+        let text = format!("${{params.s{}}}", " | json".repeat(5_000));
+        let faults = evaluate(&template(&text), &scope()).expect_err("too long");
+        assert_eq!((faults[0].code, faults.len()), ("too-large", 1));
+        assert_eq!(faults[0].location.as_ref().map(|place| place.column), Some(1));
+        // Each pipe has the limit, whatever comes after it.
+        let long = Params(Value::Map(Map::from_iter([
+            ("s".into(), Value::string("é".repeat(3 << 20))),
+            ("l".into(), Value::List(vec![Value::string("x".repeat(12 << 20)); 2])),
+        ])));
+        for text in [
+            "${params.s | urlencode | lower}",
+            "${params.s | base64 | base64 | base64 | base64}",
+            "${params.l | json}",
+            "x${params.l}",
+        ] {
+            let faults = evaluate(&template(text), &long).expect_err("too long");
+            assert_eq!(faults[0].code, "too-large", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_field_is_text_whatever_it_reads() {
+        let text =
+            |text: &str| evaluate(&template(text).as_text(), &scope()).expect("evaluates").expect("is there");
+        assert_eq!(text("${params.n}"), "5432".into());
+        assert_eq!(text("${params.l}"), r#"["a",1]"#.into());
+        assert_eq!(text("${params.s}"), "x".into());
+        assert_eq!(text("${params.z}"), "null".into());
+        assert_eq!(text("plain"), "plain".into());
+        assert_eq!(text("${params.p}"), Value::from("hidden").into_secret());
+        assert_eq!(text("${params.lp}"), Value::from("[\"hidden\"]").into_secret());
+        assert_eq!(text("${params.lu}"), Value::unknown());
+        assert_eq!(evaluate(&template("${params.no?}").as_text(), &scope()), Ok(None));
     }
 }

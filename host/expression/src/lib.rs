@@ -4,6 +4,7 @@
 //! can then fill it in any number of times. This crate knows no graph and no document: the scope
 //! decides what a placeholder reads.
 
+mod bounded;
 mod descriptor;
 mod dialect;
 mod error;
@@ -18,9 +19,10 @@ mod read;
 mod text;
 mod written;
 
+pub use bounded::MAX_TEXT;
 pub use descriptor::{DescriptorError, parse_descriptor, parse_selector};
 pub use dialect::Dialect;
-pub use evaluate::{MAX_TEXT, Scope, Unread, evaluate};
+pub use evaluate::{Scope, Unread, evaluate};
 pub use input_path::{InputPathError, parse_input_path};
 pub use nearest::{did_you_mean, is_slip, nearest, one_edit, or_near};
 pub use placeholder::READ_ONE_OUTPUT;

@@ -95,7 +95,7 @@ fn literal(text: &str, from: usize, to: usize) -> Result<Value, ExpressionError>
             true => "there is no default after `??`".to_owned(),
             false => format!("`{written}` is not a literal"),
         };
-        let help = "a default is a quoted string, a number, `true`, `false`, `null` or `[]`";
+        let help = "a default is a quoted string, a number, `true`, `false`, `null`, `[]` or `{}`";
         ExpressionError::new("placeholder", what, from.min(to)..to.max(from), help)
     })
 }

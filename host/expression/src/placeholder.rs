@@ -42,7 +42,7 @@ pub(crate) fn parse(
         "installation" => installation(text, root_end, end, dialect),
         // The reader knows what is required here.
         "outputs" => Ok(Reference::Named(Arc::default(), exact(path(root_end)?))),
-        "resources" if matches!(dialect, Dialect::Definition | Dialect::Requiring) => {
+        "resources" if matches!(dialect, Dialect::Definition | Dialect::Humanitec | Dialect::Requiring) => {
             resource(text, root_end, end, dialect)
         }
         _ => {
@@ -82,7 +82,7 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
     let near = nearest(root, dialect.roots().iter().map(|(known, _)| *known));
     let help = match near {
         Some(near) => format!("did you mean `{near}`? {escape}"),
-        None if root == "bundle" && dialect == Dialect::Definition => {
+        None if root == "bundle" && matches!(dialect, Dialect::Definition | Dialect::Humanitec) => {
             format!("only a bundle, or a definition with `requires`, reads it; {escape}")
         }
         None => {
@@ -245,6 +245,7 @@ fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Resul
     let rest = exact(segments.collect());
     let known = match &*word {
         "outputs" => return Ok(Access::Outputs(rest)),
+        "values" if dialect == Dialect::Humanitec => return Ok(Access::Outputs(rest)),
         "values" => return Ok(Access::Values(rest)),
         "guresid" => Access::Guresid,
         "account" => Access::Account,

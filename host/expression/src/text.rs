@@ -102,6 +102,7 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Exp
         match quote {
             Some((open, _)) if open == c => quote = None,
             Some(_) => {}
+            None if c == '}' && is_empty_map(&text[inside..at]) => {}
             None if c == '}' => return Ok(at),
             None if matches!(c, '\'' | '"') && matches!(previous, '[' | ' ' | '?') => quote = Some((c, at)),
             None if c == '$' && text[at + 1..].starts_with('{') => {
@@ -139,6 +140,11 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Exp
             ),
         ),
     })
+}
+
+/// Whether a `}` after this text closes the default `{}`, and not the placeholder.
+fn is_empty_map(before: &str) -> bool {
+    before.strip_suffix('{').is_some_and(|before| before.trim_end().ends_with("??"))
 }
 
 /// The position after the `}` that balances the `${` at `dollar`, or the end of the text.

@@ -18,8 +18,8 @@ use crate::node::NodeId;
 use crate::targets::{Read, Target};
 use crate::text::{self, Below, MAX_DEPTH};
 
-/// How much the placeholders of one resource may read together, 128 MiB. Texts that use texts grow
-/// exponentially; no real document comes near.
+/// How much the placeholders of one resource may read and make together, 128 MiB. Texts that use
+/// texts grow exponentially; no real document comes near.
 const MAX_READ: usize = 128 << 20;
 
 const EMPTY_REFERENCE: &str = "empty-reference";
@@ -218,7 +218,7 @@ struct Run<'a> {
     /// Texts that others use, filled in once.
     texts: RefCell<HashMap<TextId, Filled>>,
     depth: Cell<usize>,
-    /// How much may still be read.
+    /// How much may still be read and made.
     left: Cell<usize>,
     /// The empty values of reference fields.
     empty: RefCell<Vec<EmptyReference>>,
@@ -233,18 +233,17 @@ struct Reader<'a> {
 impl purlin_expression::Scope for Reader<'_> {
     fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
         let value = self.value(placeholder)?;
-        let left = self.run.left.get().checked_sub(weight(&value));
-        match left {
-            Some(left) => {
-                self.run.left.set(left);
-                Ok(value)
-            }
-            None => {
-                let message =
-                    format!("the placeholders of one resource read more than {} MiB", MAX_READ >> 20);
-                Err(Unread::Fault(Box::new(docs::at(placeholder, Diagnostic::error("too-large", message)))))
-            }
-        }
+        self.keep(placeholder, weight(&value)).map_err(Unread::Fault)?;
+        Ok(value)
+    }
+
+    fn keep(&self, placeholder: &Placeholder, bytes: usize) -> Result<(), Box<Diagnostic>> {
+        let Some(left) = self.run.left.get().checked_sub(bytes) else {
+            let message = format!("the placeholders of one resource read more than {} MiB", MAX_READ >> 20);
+            return Err(Box::new(docs::at(placeholder, Diagnostic::error("too-large", message))));
+        };
+        self.run.left.set(left);
+        Ok(())
     }
 }
 
