@@ -111,8 +111,9 @@ fn read_body(
     let foreign = reader.foreign;
     // The placeholders that are allowed depend on whether anything is required.
     let dialect = match node.get("requires") {
-        Some(_) if !foreign => Dialect::Requiring,
-        _ => Dialect::Definition,
+        _ if foreign => Dialect::Humanitec,
+        Some(_) => Dialect::Requiring,
+        None => Dialect::Definition,
     };
     let mut fields = reader.fields(node, &format!("`{name}`"))?;
     let type_pattern = fields.need(reader, "type", "TYPE").and_then(|node| type_pattern(reader, node));

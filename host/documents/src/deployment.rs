@@ -38,7 +38,7 @@ use crate::reader::{Fields, Reader};
 use crate::request::requests;
 use crate::score;
 use crate::shape::is_requests;
-use crate::template::template;
+use crate::template::{key, template};
 use crate::yaml::{Node, NodeKind};
 
 /// A part of the context and its place in the document.
@@ -96,7 +96,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
                 reader.misplaced(entry, "values", "indent it as far as `values`");
             }
             let value = template(reader, &entry.value, Dialect::Definition);
-            spec.values.insert(entry.key.clone(), (value, reader.at(&entry.key_span)));
+            let name = key(reader, entry, Dialect::Definition);
+            spec.values.insert(name, (value, reader.at(&entry.key_span)));
         }
     }
     if let Some(node) = fields.get(reader, "workloads") {

@@ -7,7 +7,7 @@ use purlin_model::{Binding, Diagnostic, Interface, Requirement, Sharing, Templat
 
 use crate::bundle::{declared, reference};
 use crate::reader::{Fields, Reader};
-use crate::template::template;
+use crate::template::{key, template};
 use crate::yaml::{Node, NodeKind};
 
 /// The help for a name with a `/` that is not the name of such an installation.
@@ -140,7 +140,7 @@ fn bindings(
     let Some(node) = fields.get(reader, name) else { return Vec::new() };
     let entries = reader.map(node, &format!("`{name}`")).unwrap_or_default();
     let bindings = entries.iter().map(|entry| Binding {
-        name: entry.key.clone(),
+        name: key(reader, entry, dialect),
         value: template(reader, &entry.value, dialect),
         location: reader.at(&entry.key_span),
     });

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use purlin_expression::{Dialect, did_you_mean, parse_text};
-use purlin_model::{Diagnostic, Entries, Map, Reference, Template, Value};
+use purlin_model::{Diagnostic, Entries, Location, Map, Reference, Template, Value};
 
 use crate::reader::Reader;
-use crate::yaml::{Locator, Node, NodeKind};
+use crate::yaml::{Entry, Locator, Node, NodeKind};
 
 /// A tree with its placeholders parsed. Faults are reported, and leave a null.
 pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Template {
@@ -22,10 +22,41 @@ pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialec
             }
         }
         NodeKind::List(items) => list(items.iter().map(|item| template(reader, item, dialect)).collect()),
-        NodeKind::Map(entries) => {
-            map(entries.iter().map(|entry| (entry.key.clone(), template(reader, &entry.value, dialect))))
-        }
+        NodeKind::Map(entries) => map(entries
+            .iter()
+            .map(|entry| (key(reader, entry, dialect), template(reader, &entry.value, dialect)))),
         _ => Template::Constant(constant(node)),
+    }
+}
+
+/// The key of a map whose values hold placeholders. A placeholder in it is a fault, because the
+/// names of a map have to be known (SPEC §4); the escape for `${` works as in values.
+pub(crate) fn key(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Arc<str> {
+    if !entry.key.contains('$') {
+        return entry.key.clone();
+    }
+    if let Some(key) = constant_key(&entry.key, dialect) {
+        return key;
+    }
+    let fault = reader
+        .about(&entry.key_span, "placeholder-in-key", format!("the key `{}` contains a placeholder", entry.key))
+        .help(format!(
+            "write the key out, and use placeholders only in values; a key that contains `${{` as text is written \
+             with `{}`",
+            dialect.escaped()
+        ));
+    reader.report(fault);
+    entry.key.clone()
+}
+
+/// A key with its escapes undone; none if it contains a placeholder.
+pub(crate) fn constant_key(key: &str, dialect: Dialect) -> Option<Arc<str>> {
+    if !key.contains("${") && !key.contains(dialect.escaped()) {
+        return Some(key.into());
+    }
+    match parse_text(key, dialect, &|_| Location::default()) {
+        Ok(Template::Constant(Value::String(text))) => Some(text),
+        _ => None,
     }
 }
 

@@ -5,7 +5,6 @@
 //! A file of values is a map in YAML or JSON. Placeholders in it are those of definitions.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use purlin_expression::{Dialect, parse_text};
 use purlin_model::{Diagnostic, GivenValue, Location, Template, Value, ValueOrigin};
@@ -29,7 +28,7 @@ pub(crate) fn read(
 
 fn value(reader: &mut Reader<'_>, entry: &Entry<'_>, origin: ValueOrigin) -> GivenValue {
     GivenValue {
-        name: entry.key.clone(),
+        name: template::key(reader, entry, Dialect::Definition),
         written: entry.value.to_json(),
         template: template(reader, &entry.value, Dialect::Definition),
         origin,
@@ -134,9 +133,11 @@ fn parsed(written: &serde_json::Value, place: &Location, faults: &mut Vec<Diagno
         serde_json::Value::Array(items) => {
             template::list(items.iter().map(|item| parsed(item, place, faults)).collect())
         }
-        serde_json::Value::Object(entries) => template::map(
-            entries.iter().map(|(key, item)| (Arc::from(key.as_str()), parsed(item, place, faults))),
-        ),
+        serde_json::Value::Object(entries) => template::map(entries.iter().map(|(key, item)| {
+            // A placeholder in a key was reported when the value was given.
+            let key = template::constant_key(key, Dialect::Definition).unwrap_or_else(|| key.as_str().into());
+            (key, parsed(item, place, faults))
+        })),
         other => Template::Constant(Value::from(other.clone())),
     }
 }

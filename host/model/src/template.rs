@@ -15,7 +15,7 @@ pub enum Template {
     /// No placeholder anywhere below.
     Constant(Value),
     /// Text with at least one placeholder. Literal text and placeholders alternate. A single
-    /// placeholder alone takes the value's type.
+    /// placeholder alone takes the value's type; with an empty literal before it, it does not.
     Text(Arc<[Piece]>),
     /// A list with a placeholder somewhere below.
     List(Vec<Template>),
@@ -30,6 +30,19 @@ impl Default for Template {
 }
 
 impl Template {
+    /// The same, filled in as text whatever the values are: a single placeholder alone does not take
+    /// the value's type either.
+    #[must_use]
+    pub fn as_text(self) -> Self {
+        match self {
+            Self::Text(pieces) if matches!(*pieces, [Piece::Placeholder(_)]) => {
+                let nothing = Piece::Literal(Arc::default());
+                Self::Text(std::iter::once(nothing).chain(pieces.iter().cloned()).collect())
+            }
+            other => other,
+        }
+    }
+
     /// Calls `visit` for each placeholder, in the order of the document.
     pub fn placeholders<'a>(&'a self, visit: &mut dyn FnMut(&'a Placeholder)) {
         match self {

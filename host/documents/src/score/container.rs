@@ -5,7 +5,7 @@ use purlin_model::Template;
 
 use super::{choice, file, filled, label, pattern, probe};
 use crate::reader::Reader;
-use crate::template::{constant, map, template};
+use crate::template::{constant, key, map, template};
 use crate::yaml::{Entry, Node};
 
 pub(super) fn containers(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
@@ -56,12 +56,21 @@ fn container(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Template {
     let entries = node.entries().unwrap_or_default();
     map(entries.iter().map(|entry| {
         let value = match &*entry.key {
-            "variables" => template(reader, &entry.value, Dialect::Score),
+            "variables" => texts(reader, &entry.value),
             "files" => file::files(reader, &entry.value),
             "volumes" => file::volumes(reader, &entry.value),
             _ => Template::Constant(constant(&entry.value)),
         };
         (entry.key.clone(), value)
+    }))
+}
+
+/// A map of texts with placeholders.
+fn texts(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
+    let entries = node.entries().unwrap_or_default();
+    map(entries.iter().map(|entry| {
+        let text = template(reader, &entry.value, Dialect::Score).as_text();
+        (key(reader, entry, Dialect::Score), text)
     }))
 }
 

@@ -132,7 +132,7 @@ fn content_of(reader: &mut Reader<'_>, source: &Node<'_>, plain: bool) -> Option
         FileContent::Text(text) => {
             let places = Places { file: &name, text, at: Cell::new((0, 1, 1)) };
             match parse_text(text, Dialect::Score, &|offset| places.locate(offset)) {
-                Ok(template) => ("content", template),
+                Ok(template) => ("content", template.as_text()),
                 Err(faults) => {
                     let here = reader.at(&source.span);
                     let faults = faults.into_iter();
@@ -188,12 +188,12 @@ fn volume(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
     expand(reader, node, &["source", "path"])
 }
 
-/// A map in which only some fields hold placeholders.
+/// A map in which only some fields hold placeholders. All of these are texts.
 pub(super) fn expand(reader: &mut Reader<'_>, node: &Node<'_>, fields: &[&str]) -> Template {
     let entries = node.entries().unwrap_or_default();
     map(entries.iter().map(|entry| {
         let value = if fields.contains(&&*entry.key) {
-            template(reader, &entry.value, Dialect::Score)
+            template(reader, &entry.value, Dialect::Score).as_text()
         } else {
             Template::Constant(constant(&entry.value))
         };

@@ -10,6 +10,7 @@ mod lock;
 mod manifests;
 mod mistakes;
 mod nothing_vanishes;
+mod placeholders;
 mod robust;
 mod score_schema;
 mod stored;
