@@ -13,6 +13,7 @@ use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
     Inputs, Json, Object, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
+use serde_json::json;
 
 use inputs::TemplateInputs;
 use render::{Call, Parsed};
@@ -29,7 +30,8 @@ impl Driver for Template {
     type Inputs = TemplateInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::of::<TemplateInputs, Object>("*")]
+        let TypeSchema { inputs, .. } = TypeSchema::of::<TemplateInputs, Object>("*");
+        vec![TypeSchema::any(inputs, json!({"type": "object", "x-purlin-outputs": "computed"}))]
     }
 
     fn create(request: CreateRequest<TemplateInputs>) -> Result<State, Failure> {

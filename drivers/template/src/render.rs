@@ -11,7 +11,17 @@ use crate::scope::{Made, Scope, within};
 const MAX_DEPTH: usize = 100;
 
 /// All templates of the inputs, in rendering order.
-pub(crate) struct Parsed(Vec<(&'static str, String, Tree)>);
+pub(crate) struct Parsed(Vec<Named>);
+
+/// The templates of one name and holder.
+struct Named {
+    /// The name of their results.
+    name: &'static str,
+    pointer: String,
+    tree: Tree,
+    /// Whether they read the outputs as `.outputs.values`.
+    reads_values: bool,
+}
 
 /// A template: a text, or a map or list of templates. `Whole` is read as YAML after rendering.
 enum Tree {
@@ -38,7 +48,8 @@ impl Parsed {
                 let made = if holder == "secrets" && name == "outputs" { "secrets" } else { name };
                 let root = TemplatePosition { name, pointer: &pointer, depth: 0 };
                 let tree = parse(engine, template, root, &mut faults);
-                parsed.push((made, pointer, tree));
+                let reads_values = contains(template, OUTPUT_VALUES);
+                parsed.push(Named { name: made, pointer, tree, reads_values });
             }
         }
         faults.into_result()?;
@@ -46,8 +57,20 @@ impl Parsed {
         let order = |name: &str| {
             ["init", "outputs", "secrets", "manifests", "cookie"].iter().position(|n| *n == name)
         };
-        parsed.sort_by_key(|(name, ..)| order(name));
+        parsed.sort_by_key(|named| order(named.name));
         Ok(Self(parsed))
+    }
+}
+
+/// How templates that were written for Humanitec read the outputs.
+const OUTPUT_VALUES: &str = ".outputs.values";
+
+fn contains(template: &Json, text: &str) -> bool {
+    match template {
+        Json::String(template) => template.contains(text),
+        Json::Array(items) => items.iter().any(|item| contains(item, text)),
+        Json::Object(entries) => entries.values().any(|item| contains(item, text)),
+        _ => false,
     }
 }
 
@@ -110,14 +133,22 @@ impl Call<'_> {
     pub(crate) fn run(&self, parsed: &Parsed, mut scope: Scope, id: &str) -> Result<State, Failure> {
         let mut state = State::new(id);
         let mut places = Vec::new();
-        for (name, pointer, tree) in &parsed.0 {
-            let made = self.render(tree, &scope, pointer)?;
+        for named in &parsed.0 {
+            let Named { name, pointer, .. } = named;
+            let made = self.render(named, &scope)?;
             match *name {
                 "outputs" => {
                     extend(&mut state.outputs, made.json.clone(), pointer)?;
                     places.extend(made.secret.iter().cloned());
                 }
-                "secrets" => extend(&mut state.secrets, made.json.clone(), pointer)?,
+                "secrets" => {
+                    extend(&mut state.secrets, made.json.clone(), pointer)?;
+                    if let Some(name) = state.secrets.keys().find(|name| state.outputs.contains_key(*name)) {
+                        let message =
+                            format!("`{name}` is an output already: a secret output needs another name");
+                        return Err(Failure::input(pointer, message));
+                    }
+                }
                 "manifests" => {
                     let (files, secret) = manifests(made.clone(), pointer)?;
                     state.manifests.extend(files);
@@ -134,13 +165,14 @@ impl Call<'_> {
         }
     }
 
-    fn render(&self, tree: &Tree, scope: &Scope, pointer: &str) -> Result<Made, Failure> {
+    fn render(&self, named: &Named, scope: &Scope) -> Result<Made, Failure> {
+        let Named { pointer, tree, .. } = named;
         let mut made = Made::default();
         // A template under secrets is secret, and so are all its results.
         if pointer.starts_with("/secrets/") {
             made.secret.push(String::new());
         }
-        let (data, mask) = scope.data();
+        let (data, mask) = scope.data(named.reads_values);
         let with = With { engine: self.engine, data: &data, mask: &mask, sensitive: &self.inputs.sensitive };
         made.json = with.render(tree, pointer, &mut String::new(), &mut made.secret)?;
         Ok(made)

@@ -95,9 +95,18 @@ impl Scope {
         }
     }
 
-    /// The data as one value, and its secret places.
-    pub(crate) fn data(&self) -> (Json, SecretMask) {
-        let data = Json::Object(self.data.clone());
+    /// The data as one value, and its secret places; with the outputs also as `.outputs.values`,
+    /// unless there is an output of this name.
+    pub(crate) fn data(&self, with_values: bool) -> (Json, SecretMask) {
+        let mut data = Json::Object(self.data.clone());
+        let outputs = data.get_mut("outputs").and_then(Json::as_object_mut).filter(|_| with_values);
+        let twice = match outputs {
+            Some(outputs) if !outputs.contains_key("values") => {
+                outputs.insert("values".to_owned(), Json::Object(outputs.clone()));
+                true
+            }
+            _ => false,
+        };
         let mut mask = SecretMask::default();
         mask.cover(&data, "/driver/secrets", &SecretMask::leaves(&data["driver"]["secrets"]));
         for place in &self.given {
@@ -109,6 +118,9 @@ impl Scope {
         }
         for place in &self.made {
             mask.cover(&data, place, &SecretMask::Made);
+            if let Some(rest) = place.strip_prefix("/outputs").filter(|_| twice) {
+                mask.cover(&data, &format!("/outputs/values{rest}"), &SecretMask::Made);
+            }
         }
         (data, mask)
     }

@@ -240,3 +240,49 @@ fn the_readme_has_the_table_of_the_schema() {
     testing::check_readme::<Template>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
         .expect("the README agrees");
 }
+
+#[test]
+fn templates_of_humanitec_read_the_outputs_as_values() {
+    // The form of a published definition that joins the parts of a URL.
+    let document = |outputs: &str| {
+        json!({"values": {"host": "example.com", "port": 8080, "templates": {
+            "init": "hostport: {{ .driver.values.host }}:{{ .driver.values.port }}",
+            "outputs": outputs,
+            "secrets": "url: {{ .outputs.values | merge (dict \"userinfo\" (.driver.secrets.user | default \"\") \"host\" .init.hostport) | urlJoin | toRawJson }}",
+            "manifests": "a.yaml: {location: namespace, data: {all: {{ toJson .outputs }}}}",
+        }}})
+    };
+    let outputs = "scheme: {{ .driver.values.scheme | default \"http\" }}\npath: /a\nquery: b=c";
+    let state = made(&document(outputs)).expect("made");
+    assert_eq!(Json::Object(state.secrets), json!({"url": "http://example.com:8080/a?b=c"}));
+    let all = json!({"scheme": "http", "path": "/a", "query": "b=c"});
+    assert_eq!(Json::Object(state.outputs), all);
+    assert_eq!(state.manifests[0].data, json!({"all": all}), "other templates see only the outputs");
+
+    let mut with_user = document(outputs);
+    with_user["secrets"] = json!({"user": "me:pw"});
+    let state = made(&with_user).expect("made");
+    assert_eq!(Json::Object(state.secrets), json!({"url": "http://me:pw@example.com:8080/a?b=c"}));
+    // An output of this name is that output.
+    let state = made(&document("values: {scheme: ftp, path: ''}")).expect("made");
+    assert_eq!(Json::Object(state.secrets), json!({"url": "ftp://example.com:8080"}));
+}
+
+#[test]
+fn secret_outputs_stay_secret_as_values() {
+    let state = made(&json!({"values": {"templates": {
+        "outputs": "pw: {{ .driver.secrets.pw }}\nhost: h",
+        "manifests": {"a.yaml": {"location": "namespace", "data":
+            "pw: {{ .outputs.values.pw }}\nhost: {{ .outputs.values.host }}"}},
+    }}, "secrets": {"pw": "hunter2"}}))
+    .expect("made");
+    assert_eq!(state.manifests[0].data, json!({"pw": "hunter2", "host": "h"}));
+    assert_eq!(state.sensitive, ["/manifests/a.yaml/data/pw"]);
+}
+
+#[test]
+fn no_name_is_an_output_and_a_secret_output() {
+    let message =
+        refused(&json!({"values": {"templates": {"outputs": "a: {x: 1}", "secrets": "a: {y: 2}"}}}));
+    assert!(message.contains("/values/templates/secrets: `a` is an output already"), "{message}");
+}
