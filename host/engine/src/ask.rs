@@ -12,6 +12,7 @@ use crate::answers::Total;
 use crate::driver::{Call, Driver, Look};
 use crate::failed::CallFailed;
 use crate::fate;
+use crate::planner::predict;
 use crate::rules::keep_secret;
 
 /// A resource whose driver must be called.
@@ -55,6 +56,9 @@ pub(crate) struct Answer {
     pub warnings: Vec<String>,
     pub impact: Impact,
     pub found: Option<Observed>,
+    /// The outputs that the driver computes from the inputs, each unknown; `None` if their names are
+    /// not known.
+    pub computed: Option<Value>,
 }
 
 type Outcome = Result<Answer, (Question, CallFailed)>;
@@ -74,7 +78,8 @@ pub(crate) async fn ask_all(
         let index = answers.len();
         let implements = question.driver.manifest().implements;
         let impact = implements.update_impact && question.record.is_some();
-        if !implements.check && !impact && question.ask == Ask::Change {
+        let computes = computes(&question);
+        if !implements.check && !impact && !computes && question.ask == Ask::Change {
             let inputs = question.drawn.clone().unwrap_or_else(|| question.inputs.clone());
             answers.push(Some(Ok(Answer {
                 question,
@@ -82,6 +87,7 @@ pub(crate) async fn ask_all(
                 warnings: Vec::new(),
                 impact: Impact::default(),
                 found: None,
+                computed: None,
             })));
             continue;
         }
@@ -115,6 +121,7 @@ async fn ask(question: Question, context: Context, total: &Total) -> Outcome {
         warnings: Vec::new(),
         impact: Impact::default(),
         found: None,
+        computed: None,
         question,
     };
     match fill(&mut answer, &*driver, &call, total).await {
@@ -166,6 +173,12 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         answer.inputs.secrets = checked.secrets;
         answer.warnings.extend(checked.warnings.iter().map(ToString::to_string));
     }
+    if computes(question) {
+        let name = driver.name(call, &answer.inputs).await?;
+        let made = driver.create(call, &answer.inputs, name.expose(), None).await?;
+        total.take(driver.known_as(), [&made.outputs])?;
+        answer.computed = Some(predict::computed(&made.outputs));
+    }
     if let (None, Some(found)) = (&base, &answer.found) {
         // An adopted object has no record yet. Its current inputs are those that were found, or
         // else the desired ones.
@@ -179,6 +192,12 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
             impact(driver, call, &record.state, &record.inputs, &answer.inputs, name, replaced).await?;
     }
     Ok(())
+}
+
+/// Whether the names of the outputs of a new resource are found out by computing them.
+fn computes(question: &Question) -> bool {
+    let is_new = question.record.is_none() && question.ask == Ask::Change;
+    is_new && question.digest.is_some() && predict::computes(&*question.driver, &question.key)
 }
 
 /// Finds out the effect of a change. If the inputs did not change, the driver is called only for a

@@ -64,7 +64,8 @@ pub struct TypeSchema {
     /// JSON Schema of `{values, secrets, params, connection}`. If it has [`HOLDS_DATA`], deleting
     /// loses data.
     pub inputs: serde_json::Value,
-    /// JSON Schema of the outputs; `"x-purlin-outputs": "inputs"` mirrors the inputs.
+    /// JSON Schema of the outputs; `"x-purlin-outputs": "inputs"` mirrors the inputs, `"computed"`
+    /// computes the outputs without any effect.
     pub outputs: serde_json::Value,
 }
 

@@ -14,6 +14,7 @@ mod data_loss;
 mod destructive_mistakes;
 mod drift;
 mod environments;
+mod exact_values;
 mod failures;
 mod fleet;
 mod gate;

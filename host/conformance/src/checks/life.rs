@@ -92,7 +92,7 @@ pub(crate) fn outputs(bench: &mut Bench, test_case: &TestCase, state: &ResourceS
     let Ok(validator) = schema::compile(schema) else { return };
     bench.findings.tried(RULE);
     let plain = state.outputs.reveal_marked(&mut |_, _| {});
-    if schema.get("x-purlin-outputs").is_none()
+    if schema.get("x-purlin-outputs").is_none_or(|outputs| outputs != "inputs")
         && let Some(fault) = schema::violation(&validator, &plain)
     {
         bench.fail(

@@ -62,12 +62,16 @@ impl Planner<'_> {
 
     /// Handles a resource that is new, or that exists and is managed.
     fn change(&mut self, node: Node<'_>, answer: Answer) {
-        let Answer { question, inputs, impact, .. } = answer;
+        let Answer { question, inputs, impact, computed, .. } = answer;
         let Question { key, urn, digest, driver, record, .. } = question;
         let mut changes = diff::inputs(record.as_deref().map(|record| &record.inputs), &inputs);
         let step = |action| Step::new(key.clone(), urn.clone(), action);
         let Some(record) = record else {
-            let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
+            let rules = &self.options.rules;
+            let outputs = match computed {
+                Some(computed) => rules.seal_outputs(key.type_name(), &*driver, computed),
+                None => predict::outputs(rules, &*driver, &key, &inputs, None, &[]),
+            };
             self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
             let uses = node.installation.and_then(|installation| installation.share.uses.as_ref());
             let reasons = match uses {

@@ -1,7 +1,7 @@
 //! The outputs that are certain before a driver is called.
 
 use purlin_model::driver::Inputs;
-use purlin_model::{Key, Map, Value};
+use purlin_model::{Grants, Key, Map, Unknown, Value};
 use purlin_state::Record;
 
 use crate::driver::Driver;
@@ -23,7 +23,7 @@ pub(crate) fn outputs(
         let mut outputs: Map = values.clone();
         for (name, secret) in secrets {
             let value = match outputs.remove(name) {
-                Some(value) => fill(secret.clone(), value),
+                Some(value) => fill(secret, &value),
                 None => secret.clone(),
             };
             outputs.insert(name.clone(), value.into_secret());
@@ -55,20 +55,47 @@ pub(crate) fn mirrors(driver: &dyn Driver, key: &Key) -> bool {
     schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "inputs")
 }
 
-/// A secret, completed at any depth with the entries of the value of the same name.
-fn fill(secret: Value, value: Value) -> Value {
-    match (secret, value) {
-        (Value::Map(mut secret), Value::Map(value)) => {
+/// Whether a driver computes its outputs without any effect, so that they can be computed while
+/// planning. The driver says so, and has no capabilities to do anything else.
+pub(crate) fn computes(driver: &dyn Driver, key: &Key) -> bool {
+    let manifest = driver.manifest();
+    let schema = manifest.schema(key.type_name());
+    // Secrets are inputs.
+    let only_secrets =
+        |grants: &Grants| *grants == Grants { secrets: grants.secrets.clone(), ..Grants::default() };
+    let harmless = || manifest.requested_capabilities.is_empty() && driver.grants().is_none_or(only_secrets);
+    schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "computed") && harmless()
+}
+
+/// The names of computed outputs. Their values are unknown: random values and the time change them.
+pub(crate) fn computed(outputs: &Value) -> Value {
+    match outputs {
+        Value::Map(outputs) => Value::Map(
+            outputs
+                .iter()
+                .map(|(name, value)| (name.clone(), Value::Unknown(Unknown { secret: value.has_secret() })))
+                .collect(),
+        ),
+        // Even the names are secret.
+        _ => Value::Unknown(Unknown { secret: true }),
+    }
+}
+
+/// A secret, completed at any depth with the entries of the value of the same name, as the driver
+/// completes it. Marks of secrecy inside make no difference: the whole is secret.
+fn fill(secret: &Value, value: &Value) -> Value {
+    match (secret.exposed(), value.exposed()) {
+        (Value::Map(secret), Value::Map(value)) => {
+            let mut filled = secret.clone();
             for (name, item) in value {
-                let filled = match secret.get_mut(&name) {
-                    Some(there) => fill(std::mem::take(there), item),
-                    None => item,
-                };
-                secret.insert(name, filled);
+                let item = secret.get(name).map_or_else(|| item.clone(), |there| fill(there, item));
+                filled.insert(name.clone(), item);
             }
-            Value::Map(secret)
+            Value::Map(filled)
         }
-        (secret, _) => secret,
+        // It may turn out to be a map.
+        (Value::Map(_), Value::Unknown(_)) => Value::unknown(),
+        _ => secret.clone(),
     }
 }
 
@@ -125,9 +152,15 @@ mod tests {
 
     #[test]
     fn a_secret_is_completed_with_the_value_of_the_same_name() {
-        let filled =
-            fill(json!({"a": 1, "m": {"x": 1}}).into(), json!({"a": 2, "b": 3, "m": {"y": 2}}).into());
-        assert_eq!(filled, json!({"a": 1, "b": 3, "m": {"x": 1, "y": 2}}).into());
-        assert_eq!(fill("text".into(), json!({"a": 1}).into()), "text".into());
+        let plain = Value::from(json!({"a": 1, "m": {"x": 1}}));
+        let value = Value::from(json!({"a": 2, "b": 3, "m": {"y": 2}}));
+        let filled = Value::from(json!({"a": 1, "b": 3, "m": {"x": 1, "y": 2}}));
+        assert_eq!(fill(&plain, &value), filled);
+        // The marks of secrecy that resolved inputs have make no difference.
+        assert_eq!(fill(&plain.clone().into_secret(), &value).into_secret(), filled.clone().into_secret());
+        assert_eq!(fill(&plain, &value.into_secret()).into_secret(), filled.into_secret());
+        assert_eq!(fill(&"text".into(), &json!({"a": 1}).into()), "text".into());
+        assert!(fill(&plain, &Value::unknown()).has_unknown());
+        assert_eq!(fill(&"text".into(), &Value::unknown()), "text".into());
     }
 }
