@@ -84,6 +84,7 @@ const KUBERNETES: &Files = example!(
     "platform/postgres.yaml"
     "platform/route.yaml"
     "platform/types.yaml"
+    "platform/variables.yaml"
     "platform/volume.yaml"
     "platform/workload.yaml"
 );
