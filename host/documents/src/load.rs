@@ -86,6 +86,9 @@ pub struct Loaded {
     pub bundles: Vec<Bundle>,
     /// The operator's configuration.
     pub workspace: Option<Workspace>,
+    /// The groups whose manifests refer to one another by convention, besides the known ones: those
+    /// of the Workspace in force.
+    pub references: Vec<Arc<str>>,
     /// Faults, warnings and notes, by file and line.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts, to show faults in.
@@ -232,6 +235,8 @@ pub fn load(inputs: &[Input]) -> Loaded {
     }
     if let Some(workspace) = &mut reading.assembly.loaded.workspace {
         workspace.lock = beside::lock(&workspace.folder, &mut reading.sources, &mut collector.faults);
+        let references = workspace.references.clone();
+        reading.assembly.loaded.references = references;
     }
     let read_from = inputs.iter().map(|input| match input {
         Input::Path(path) | Input::Catalog(path) if path.is_dir() => ReadFrom::Folder(path.clone()),

@@ -8,13 +8,13 @@
 //!   forProvider:                        # the params; else all of `spec`
 //!     cidrBlock: 10.0.1.0/24
 //!     vpcIdRef: {name: net}             # fills `vpcId`
-//!   dependsOn: [{kind: RouteTable, name: main, blocking: false}]
 //! ```
 //!
 //! The type of a manifest and the meaning of its reference fields depend on other documents, so
 //! manifests are kept as drafts until all files are read, and become resources together. This
 //! module knows no graph: it does not decide whether a target exists.
 
+mod convention;
 mod depends;
 mod field;
 mod head;
@@ -31,6 +31,7 @@ use purlin_model::{Diagnostic, Key, Location, Manifest, ManifestKind, ResourceLi
 use crate::reader::Reader;
 use crate::x_reference::Rules;
 use crate::yaml::Node;
+pub(crate) use convention::{Convention, is_never};
 use head::Head;
 pub(crate) use head::{items, name_of};
 pub(crate) use types::Claims;
@@ -87,7 +88,12 @@ struct Entry {
 }
 
 /// Turns manifests into resources. `rules` holds the reference fields of each `ResourceType`.
-pub(crate) fn compile(drafts: &[Draft], claims: &Claims, rules: &HashMap<TypeName, Rules>) -> Compiled {
+pub(crate) fn compile(
+    drafts: &[Draft],
+    claims: &Claims,
+    rules: &HashMap<TypeName, Rules>,
+    convention: Convention<'_>,
+) -> Compiled {
     let mut compiled = Compiled::default();
     let mut heads = Vec::with_capacity(drafts.len());
     for draft in drafts {
@@ -125,13 +131,14 @@ pub(crate) fn compile(drafts: &[Draft], claims: &Claims, rules: &HashMap<TypeNam
         });
         typed.push((draft, head, type_name));
     }
-    let scope = Scope { known: &known, types: &types, claims };
+    let scope = Scope { known: &known, types: &types, claims, convention };
     for ((draft, head, type_name), entry) in typed.into_iter().zip(&known.all) {
         let mut reader = Reader::new(&draft.file, &draft.text, true);
         let rules = rules.get(type_name);
-        let body = head::body(&mut reader, &draft.root, &head);
-        let params = params::compile(&mut reader, &body, &head, entry, rules, &scope);
-        let depends_on = depends::read(&mut reader, &body, &head, &scope);
+        let mut body = head::body(&mut reader, &draft.root, &head);
+        let (depends_on, taken) = depends::read(&mut reader, &mut body, &head, rules, &scope);
+        let (params, mut references) = params::compile(&mut reader, &body, &head, entry, rules, &scope);
+        references.extend(taken);
         let options = life::read(&mut reader, &body, &head);
         compiled.lifecycle.extend(options.map(|options| ResourceLifecycle {
             key: entry.key.clone(),
@@ -147,9 +154,10 @@ pub(crate) fn compile(drafts: &[Draft], claims: &Claims, rules: &HashMap<TypeNam
             name: head.name,
             id: head.id,
             labels: head.labels,
-            annotations: life::others(body.annotations),
+            around: body.around(),
             under: body.under,
             params: Arc::new(params),
+            references: references.into(),
             depends_on,
             location: head.location,
         });
@@ -162,6 +170,7 @@ struct Scope<'a> {
     known: &'a Known,
     types: &'a HashMap<ManifestKind, TypeName>,
     claims: &'a Claims,
+    convention: Convention<'a>,
 }
 
 impl Scope<'_> {

@@ -11,6 +11,7 @@
 //!   environments:                       # see `environments`
 //!     prod: {type: production, values: {domain: example.com}, protect: true}
 //!   reconcile: {interval: 10m, drift: repair}   # see `reconcile`
+//!   references: ["*.acme.dev"]          # groups whose manifests refer to one another by convention
 //!   parallelism: 10
 //!   drivers:
 //!     acme/postgres:
@@ -33,9 +34,11 @@ mod state;
 mod stores;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use purlin_model::{ContextDefaults, KeySource, Workspace};
 
+use crate::manifest::is_never;
 use crate::names::context_part;
 use crate::reader::Reader;
 use crate::yaml::{Node, NodeKind};
@@ -81,6 +84,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
     if let Some(node) = fields.get(reader, "reconcile") {
         workspace.reconcile = reconcile::read(reader, node);
     }
+    if let Some(node) = fields.get(reader, "references") {
+        workspace.references = references(reader, node);
+    }
     workspace.parallelism =
         fields.get(reader, "parallelism").and_then(|node| count(reader, node, "`parallelism`"));
     let stores = fields.get(reader, "secret_stores");
@@ -101,6 +107,29 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
     }
     fields.done(reader);
     Some(workspace)
+}
+
+/// Patterns of groups of manifests.
+fn references(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Arc<str>> {
+    const HELP: &str =
+        "write a group without a version, such as `example.org`, or a pattern, such as `*.example.org`";
+    let mut found: Vec<Arc<str>> = Vec::new();
+    for (text, span) in reader.strings(node, "`references`").unwrap_or_default() {
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-' | '*');
+        if text.is_empty() || !text.chars().all(fits) {
+            reader.wrong_value(&span, format!("`{text}` is not a group of manifests"), HELP);
+        } else if is_never(text) {
+            let message = format!("the manifests of `{text}` have no references by convention");
+            reader.wrong_value(
+                &span,
+                message,
+                "describe their fields in a ResourceType: `x-reference: {type: TYPE}`",
+            );
+        } else {
+            found.push(text.into());
+        }
+    }
+    found
 }
 
 fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {

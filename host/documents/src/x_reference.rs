@@ -11,6 +11,8 @@
 //! subnetIds:
 //!   type: array
 //!   x-reference: {type: ec2/subnet, field: subnetIdRefs}
+//! parentRefs: {type: array, x-reference: false}      # a value, whatever the convention of the group
+//! dependsOn: {type: array, x-reference: {}}          # dependencies, see `manifest/depends.rs`
 //! ```
 
 use std::collections::HashMap;
@@ -21,9 +23,11 @@ use serde_json::Value as Json;
 
 use crate::near::slip;
 use crate::reader::Reader;
-use crate::yaml::{Locator, Node, NodeKind, Style};
+use crate::yaml::{Entry, Locator, Node, NodeKind, Style};
 
 const KEYWORD: &str = "x-reference";
+/// The suffixes of reference fields.
+pub(crate) const ENDS: [&str; 3] = ["Refs", "Ref", "Selector"];
 /// How many schemas may apply to one place of the params, and how far `$ref` is followed.
 const MOST_PLACES: usize = 32;
 
@@ -56,8 +60,8 @@ pub(crate) enum Part {
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) schema: Json,
-    /// By the JSON Pointer of the schema that has the keyword.
-    rules: HashMap<String, Rule>,
+    /// By the JSON Pointer of the schema that has the keyword; `None` for `false`.
+    rules: HashMap<String, Option<Rule>>,
 }
 
 /// Reads the reference fields of a schema. Faults are reported.
@@ -67,9 +71,12 @@ pub(crate) fn read(reader: &mut Reader<'_>, schema: &Node<'_>) -> Rules {
         let entries = node.entries().unwrap_or_default();
         for entry in entries {
             if &*entry.key == KEYWORD {
-                if let Some(rule) = rule(reader, &entry.value) {
-                    rules.insert(pointer.to_owned(), rule);
+                let is_value = matches!(entry.value.kind, NodeKind::Bool(false));
+                if pointer == "/properties/dependsOn" {
+                    reads_nothing(reader, &entry.value);
                 }
+                let rule = if is_value { Some(None) } else { rule(reader, &entry.value).map(Some) };
+                rules.extend(rule.map(|rule| (pointer.to_owned(), rule)));
             } else if slip(&entry.key, [KEYWORD]).is_some() {
                 let message = format!("a schema has no keyword `{}`", entry.key);
                 let fault = reader.about(&entry.key_span, "unknown-field", message);
@@ -78,6 +85,15 @@ pub(crate) fn read(reader: &mut Reader<'_>, schema: &Node<'_>) -> Rules {
         }
     });
     Rules { schema: schema.to_json(), rules }
+}
+
+/// Reports what a list of dependencies would read: it only waits.
+fn reads_nothing(reader: &mut Reader<'_>, node: &Node<'_>) {
+    let read = |entry: &&Entry<'_>| ["output", "build", "field"].contains(&&*entry.key);
+    if let Some(entry) = node.entries().unwrap_or_default().iter().find(read) {
+        let message = format!("`dependsOn` reads nothing, so that `{}` has no effect", entry.key);
+        reader.wrong_value(&entry.key_span, message, "keep only `type`, or write `x-reference: {}`");
+    }
 }
 
 /// Reports reference fields where they are not allowed.
@@ -123,17 +139,22 @@ fn each<'n, 't>(schema: &'n Node<'t>, pointer: &str, visit: &mut dyn FnMut(&str,
     }
 }
 
-fn escaped(segment: &str) -> String {
+/// A segment of a JSON Pointer.
+pub(crate) fn escaped(segment: &str) -> String {
     segment.replace('~', "~0").replace('/', "~1")
 }
 
 fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Rule> {
     let before = reader.faults.len();
+    if node.entries().is_none() {
+        reader.wrong_type(node, &format!("`{KEYWORD}`"), "a map, or false");
+        return None;
+    }
     let mut fields = reader.fields(node, &format!("`{KEYWORD}`"))?;
     let type_name = fields.get(reader, "type").and_then(|node| reader.name::<TypeName>(node, "`type`"));
     let field = fields.get(reader, "field").and_then(|node| {
         let text = reader.text(node, "`field`")?;
-        if !["Ref", "Refs", "Selector"].iter().any(|end| text.len() > end.len() && text.ends_with(end)) {
+        if !ENDS.iter().any(|end| text.len() > end.len() && text.ends_with(end)) {
             let help = "write the whole name of the field, such as `subnetIdRefs`";
             reader.wrong_value(
                 &node.span,
@@ -319,10 +340,19 @@ impl<'r> ParamSchemas<'r> {
         self.below("items", None)
     }
 
-    /// The reference of the place, or of each of its items.
-    pub(crate) fn rule(&self) -> Option<&'r Rule> {
+    fn written(&self) -> Option<&'r Option<Rule>> {
         let own = |place: &Self| place.schemas.iter().find_map(|(at, _)| place.rules.rules.get(at));
         own(self).or_else(|| own(&self.items()?))
+    }
+
+    /// The reference of the place, or of each of its items.
+    pub(crate) fn rule(&self) -> Option<&'r Rule> {
+        self.written()?.as_ref()
+    }
+
+    /// Whether the schema says that it is no reference.
+    pub(crate) fn is_value(&self) -> bool {
+        matches!(self.written(), Some(None))
     }
 
     /// Whether it is a list.
@@ -334,25 +364,36 @@ impl<'r> ParamSchemas<'r> {
         })
     }
 
-    /// The field that a reference field fills by its `field`, or the one whose reference field has
-    /// the same name except for its suffix: `subnetIdSelector` beside `field: subnetIdRefs`.
-    pub(crate) fn filled_by(&self, reference: &str) -> Option<(&'r str, Self)> {
-        let stem = |name: &'_ str| -> String {
-            let ends = ["Refs", "Ref", "Selector"];
-            ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name).to_owned()
-        };
+    /// The fields that reference fields fill by their `field`.
+    pub(crate) fn named(&self) -> Named<'r> {
+        let mut named = Named::default();
         let names = self.schemas.iter().filter_map(|(_, schema)| schema.get("properties")?.as_object());
-        let mut near = None;
         for name in names.flat_map(|properties| properties.keys()) {
             let Some(place) = self.property(name) else { continue };
             let Some(field) = place.rule().and_then(|rule| rule.field.as_deref()) else { continue };
-            if field == reference {
-                return Some((name, place));
-            }
-            if stem(field) == stem(reference) {
-                near.get_or_insert((name.as_str(), place));
-            }
+            named.by_stem.entry(stem(field)).or_insert_with(|| (name.as_str(), place.clone()));
+            named.by_field.entry(field).or_insert((name.as_str(), place));
         }
-        near
+        named
+    }
+}
+
+/// A reference field without its suffix.
+fn stem(field: &str) -> &str {
+    ENDS.iter().find_map(|end| field.strip_suffix(end)).unwrap_or(field)
+}
+
+/// The fields of one map that reference fields fill by their `field`.
+#[derive(Debug, Default)]
+pub(crate) struct Named<'r> {
+    by_field: HashMap<&'r str, (&'r str, ParamSchemas<'r>)>,
+    by_stem: HashMap<&'r str, (&'r str, ParamSchemas<'r>)>,
+}
+
+impl<'r> Named<'r> {
+    /// The field that a reference field fills by its `field`, or the one whose reference field has
+    /// the same name except for its suffix: `subnetIdSelector` beside `field: subnetIdRefs`.
+    pub(crate) fn filled_by(&self, reference: &str) -> Option<&(&'r str, ParamSchemas<'r>)> {
+        self.by_field.get(reference).or_else(|| self.by_stem.get(stem(reference)))
     }
 }

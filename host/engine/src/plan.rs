@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use purlin_graph::{Graph, NodeId};
 use purlin_model::driver::Inputs;
-use purlin_model::{Context, Departure, Key, Reason, Urn, Value};
+use purlin_model::{Context, Departure, Key, Reason, ReferenceField, Urn, Value};
 use purlin_state::{Record, RecordId};
 
 use crate::current::CurrentInputs;
@@ -114,6 +114,8 @@ pub struct Step {
     pub reasons: Vec<Reason>,
     /// The changes.
     pub changes: Vec<Change>,
+    /// The fields that Purlin takes out of its manifest, and what it fills instead.
+    pub references: Arc<[ReferenceField]>,
     /// The previous name of the record, if the resource is renamed.
     pub moved_from: Option<Urn>,
     /// Whether the old resource is deleted before the new one is created.
@@ -136,6 +138,7 @@ impl Step {
             action,
             reasons: Vec::new(),
             changes: Vec::new(),
+            references: Arc::default(),
             moved_from: None,
             delete_before_replace: false,
             waits: false,

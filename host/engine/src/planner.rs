@@ -44,7 +44,7 @@ use crate::driver::Drivers;
 use crate::error::{Cause, Error};
 use crate::evaluate::{self, NodeValueTable, NodeValues};
 use crate::failed::{CallFailed, Defined};
-use crate::plan::{DriverSet, Operation, OperationKind, Plan, Prepared, Step, Warning};
+use crate::plan::{Action, DriverSet, Operation, OperationKind, Plan, Prepared, Step, Warning};
 use crate::recorded::{Recorded, exists};
 use crate::rules::{self, Rules};
 use crate::secrets::{self, NoStores, SecretStores, Vault};
@@ -240,7 +240,7 @@ pub async fn plan(
         let perhaps_made = recorded.perhaps_made().map(|made| &made.urn);
         let left_alone = left_alone.chain(perhaps_made.filter(|urn| !seen_to.contains(urn)));
         let left_alone = left_alone.chain(renamed_later.keys());
-        let is_replaced = |step: &&Step| step.action == crate::plan::Action::Replace;
+        let is_replaced = |step: &&Step| step.action == Action::Replace;
         let replaced: HashSet<&Urn> =
             decided.steps.iter().filter(is_replaced).map(|step| &step.urn).collect();
         let left_out = |urn: &Urn| in_scope.as_ref().is_some_and(|scope| !scope.contains(urn));
@@ -283,6 +283,10 @@ pub async fn plan(
     let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
     for step in &mut steps {
         step.moved_from = old_names.get(&step.urn).map(|old| (*old).clone());
+        let is_shown = step.waits || !matches!(step.action, Action::None | Action::Delete);
+        if let Some(node) = graph.find(step.key.as_str()).filter(|_| is_shown) {
+            step.references = graph.reference_fields(node);
+        }
     }
     if !options.offline {
         let errors =

@@ -71,7 +71,8 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     sources.shrink_to_fit();
     nodes.map.shrink_to_fit();
     targets.shrink_to_fit();
-    missing.sort_by(|a, b| a.location.cmp(&b.location));
+    missing.sort_by(|a, b| (&a.location, a.from).cmp(&(&b.location, b.from)));
+    missing.dedup();
     non_blocking_dependencies.sort_unstable();
     non_blocking_dependencies.dedup();
     let order = order::order(&mut nodes, &adjacency);

@@ -5,18 +5,17 @@
 
 mod explain;
 mod matcher;
-mod pattern;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Context, Criterion, Definition, Diagnostic, DriverRequirement, Key, Lifecycle, Location, Recipe, Template,
+    Context, Criterion, Definition, Diagnostic, DriverRequirement, Key, Lifecycle, Location, Recipe,
+    Template, matches_pattern,
 };
 
 pub use explain::{Candidate, Explanation, Loser, Reason};
 pub(crate) use matcher::{DefinitionMatch, Matcher};
-pub(crate) use pattern::{literal_length, matches as pattern_matches};
 
 /// One criterion: number of its definition, and its number in there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,13 +24,18 @@ pub(crate) struct Row {
     pub(crate) criterion: u32,
 }
 
+/// How many characters of a pattern are not `*`: of two patterns, the longer is more specific.
+pub(crate) fn literal_length(pattern: &str) -> usize {
+    pattern.bytes().filter(|b| *b != b'*').count()
+}
+
 /// Whether a definition matches a resource: another one may match better.
 pub fn may_match(definition: &Definition, context: &Context, key: &Key) -> bool {
     let fits = |criterion: &Criterion| {
         matcher::in_context(criterion, context)
             && criterion.res_id.as_deref().is_none_or(|wanted| wanted == key.id())
     };
-    pattern_matches(&definition.type_pattern, key.type_name()) && definition.criteria.iter().any(fits)
+    matches_pattern(&definition.type_pattern, key.type_name()) && definition.criteria.iter().any(fits)
 }
 
 /// All definitions.

@@ -118,8 +118,10 @@ pub struct Missing {
     pub field: std::sync::Arc<str>,
     /// Where the name was written.
     pub location: purlin_model::Location,
-    /// A resource with a similar name.
+    /// A manifest with a similar name, which the field could name instead.
     pub near: Option<Key>,
+    /// The manifest with this name in another namespace.
+    pub elsewhere: Option<Key>,
     /// Whether the resource that refers cannot be provisioned before the target exists. If not, it
     /// is only not ready (`blocking: false`).
     pub blocking: bool,
@@ -141,9 +143,19 @@ impl Missing {
             true => "until one does, the resource that refers to it is not provisioned",
             false => "until one does, the resource that refers to it is not ready",
         });
-        match &self.near {
-            Some(near) => fault.help(format!("did you mean `{}`?", near.id())),
-            None => fault,
+        let parts = |key: &Key| match key.id().split_once('/') {
+            Some((namespace, name)) => (Some(namespace.to_owned()), name.to_owned()),
+            None => (None, key.id().to_owned()),
+        };
+        match (self.near.as_ref().map(parts), self.elsewhere.as_ref().map(parts)) {
+            (Some((_, name)), _) => fault.help(format!("did you mean `{name}`?")),
+            (None, Some((Some(namespace), name))) => {
+                fault.help(format!("`{name}` is in another namespace: add `namespace: {namespace}`"))
+            }
+            (None, Some((None, name))) => {
+                fault.help(format!("`{name}` is in no namespace: leave `namespace` out"))
+            }
+            (None, None) => fault,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Where the inputs of a resource were written, and which of them resource types declare secret.
 
 use std::fmt;
+use std::sync::Arc;
 
-use purlin_model::{DocumentPart, Path, Value};
+use purlin_model::{DocumentPart, Path, ReferenceField, Value};
 
 use crate::docs::{Docs, Source};
 use crate::graph::Graph;
@@ -17,7 +18,7 @@ pub trait SecretParams: fmt::Debug + Send + Sync {
 impl Graph {
     /// The same graph, in which some params are secret from the moment they are read.
     #[must_use]
-    pub fn with_secret_params(mut self, secrets: std::sync::Arc<dyn SecretParams>) -> Self {
+    pub fn with_secret_params(mut self, secrets: Arc<dyn SecretParams>) -> Self {
         self.secret_params = Some(secrets);
         self
     }
@@ -31,6 +32,14 @@ impl Graph {
             (Some(secrets), Some(key)) => secrets.seal(key.type_name(), path, value),
             _ => value,
         }
+    }
+
+    /// The fields that Purlin took out of the manifest of a resource, and what it fills instead.
+    pub fn reference_fields(&self, node: NodeId) -> Arc<[ReferenceField]> {
+        self.docs()
+            .manifest_of(&self.nodes, node)
+            .map(|manifest| manifest.references.clone())
+            .unwrap_or_default()
     }
 
     /// Where the params of a resource were written, or would be; none if only references name it.

@@ -6,6 +6,7 @@
 //! another meaning.
 
 mod bundle;
+mod camel;
 mod choices;
 mod condition;
 mod context;
@@ -29,6 +30,7 @@ mod lock;
 mod manifest;
 mod map;
 mod name;
+mod pattern;
 mod reason;
 mod recipe;
 mod secret_store;
@@ -50,6 +52,7 @@ pub use bundle::{
     BadReference, Binding, Bundle, BundleReference, Declared, InstallationRequest, Interface, RequiredBy,
     Requirement, Sharing,
 };
+pub use camel::camel_words;
 pub use choices::{Answer, Choices, Installed, RequirementChoice, RequirementContext, Setting};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, ResourceStatus};
 pub use context::{Context, ContextField, EnvironmentId};
@@ -70,10 +73,12 @@ pub use lifecycle::{Alias, AliasName, Lifecycle, LifecycleOptions, ResourceLifec
 pub use location::Location;
 pub use lock::{Digest, Lock, Pin};
 pub use manifest::{
-    Attribute, Dependency, FieldReference, Manifest, ManifestPart, ParamsPosition, Target, TargetSelector,
+    Attribute, Dependency, FieldReference, Manifest, ManifestPart, ParamsPosition, ReferenceField, Target,
+    TargetSelector,
 };
 pub use map::Map;
 pub use name::{Class, NameError, ResourceId, TypeName};
+pub use pattern::matches_pattern;
 pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
 pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
+
 use crate::{Key, Location, Map, Path, ResourceId, Template, TypeName, Value};
 
 /// A managed resource: a manifest in the format of Kubernetes.
@@ -27,12 +29,15 @@ pub struct Manifest {
     pub id: ResourceId,
     /// `metadata.labels`.
     pub labels: BTreeMap<Arc<str>, Arc<str>>,
-    /// `metadata.annotations`, without those that are instructions for Purlin.
-    pub annotations: BTreeMap<Arc<str>, Arc<str>>,
+    /// The document without its params, the annotations for Purlin, and the fields that a cluster
+    /// itself maintains.
+    pub around: Map,
     /// The position of its params.
     pub under: ParamsPosition,
     /// `spec.forProvider`, else `spec`, with reference fields resolved: a map.
     pub params: Arc<Template>,
+    /// The fields that Purlin took out of its params, and what it fills instead.
+    pub references: Arc<[ReferenceField]>,
     /// Its dependencies besides its reference fields.
     pub depends_on: Vec<Dependency>,
     /// Where it was written.
@@ -79,57 +84,37 @@ impl Manifest {
         Key::new(&self.type_name, &crate::Class::default_class(), &self.id)
     }
 
-    /// `apiVersion`, `kind` and `metadata`.
-    fn head(&self) -> Map {
-        let strings = |all: &BTreeMap<Arc<str>, Arc<str>>| {
-            Value::Map(all.iter().map(|(name, text)| (name.clone(), Value::String(text.clone()))).collect())
-        };
-        let mut metadata = Map::new();
-        metadata.insert("name".into(), Value::String(self.name.clone()));
-        if let Some(namespace) = &self.namespace {
-            metadata.insert("namespace".into(), Value::String(namespace.clone()));
-        }
-        for (name, all) in [("labels", &self.labels), ("annotations", &self.annotations)] {
-            if !all.is_empty() {
-                metadata.insert(name.into(), strings(all));
-            }
-        }
-        let mut head = Map::new();
-        head.insert("apiVersion".into(), Value::String(self.api_version.clone()));
-        head.insert("kind".into(), Value::String(self.kind.clone()));
-        head.insert("metadata".into(), Value::Map(metadata));
-        head
-    }
-
     /// The content at a path; does not look into the params.
     pub fn part(&self, path: &Path) -> ManifestPart {
         let under = self.under.path();
-        let Some((first, rest)) = path.0.split_first() else {
-            return ManifestPart::Around(self.head(), under);
-        };
-        let mut head = self.head();
-        if let Some(found) = head.get(first) {
-            let mut found = found.clone();
-            for name in rest {
-                let Value::Map(map) = &mut found else { return ManifestPart::Nothing(Vec::new()) };
-                match map.remove(name) {
-                    Some(inner) => found = inner,
-                    None => return ManifestPart::Nothing(map.keys().cloned().collect()),
-                }
-            }
-            return ManifestPart::Head(found);
-        }
         let common = path.0.iter().zip(under).take_while(|(name, part)| ***name == ***part).count();
-        if common == under.len() {
+        let beside = || path.0.first().is_some_and(|name| self.around.contains_key(name));
+        if common == under.len() && !(under.is_empty() && (path.0.is_empty() || beside())) {
             return ManifestPart::Params(Path(path.0.get(common..).unwrap_or_default().into()));
         }
-        if common == path.0.len() {
-            return ManifestPart::Around(Map::new(), under.get(common..).unwrap_or_default());
+        let mut found = Value::Map(self.around.clone());
+        for (depth, name) in path.0.iter().enumerate() {
+            let Value::Map(mut map) = found else { return ManifestPart::Nothing(Vec::new()) };
+            let is_around = depth < common;
+            match map.remove(name) {
+                Some(inner) => found = inner,
+                None if is_around => found = Value::Map(Map::new()),
+                None => {
+                    let mut names: Vec<Arc<str>> = map.keys().cloned().collect();
+                    if let Some(inner) = under.get(depth).filter(|_| depth == common)
+                        && !names.iter().any(|name| **name == **inner)
+                    {
+                        names.push(Arc::from(*inner));
+                    }
+                    return ManifestPart::Nothing(names);
+                }
+            }
         }
-        head.extend(under.first().map(|name| (Arc::from(*name), Value::Null)));
-        match common {
-            0 => ManifestPart::Nothing(head.keys().cloned().collect()),
-            _ => ManifestPart::Nothing(under.get(common).map(|name| Arc::from(*name)).into_iter().collect()),
+        match found {
+            Value::Map(map) if common == path.0.len() => {
+                ManifestPart::Around(map, under.get(common..).unwrap_or_default())
+            }
+            found => ManifestPart::Head(found),
         }
     }
 }
@@ -144,10 +129,14 @@ impl ManifestPart {
                 }
             }
             Some((first, rest)) => {
-                let inner = rest
-                    .iter()
-                    .rev()
-                    .fold(params, |inner, name| Value::Map(Map::from_iter([(Arc::from(*name), inner)])));
+                let inner = match map.remove(*first) {
+                    Some(Value::Map(inner)) => inner,
+                    _ => Map::new(),
+                };
+                let inner = match rest {
+                    [] => params,
+                    rest => Self::around(inner, rest, params),
+                };
                 map.insert(Arc::from(*first), inner);
             }
         }
@@ -155,7 +144,27 @@ impl ManifestPart {
     }
 }
 
-/// An entry of a manifest's `dependsOn`.
+/// A field that Purlin takes out of a manifest, because a `ResourceType` or the convention of its
+/// group makes it a reference. Places are JSON Pointers into the manifest.
+///
+/// It serialises in the published, versioned form: `references` of a step and of `explain` in
+/// `docs/src/reference/json.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct ReferenceField {
+    /// The field.
+    pub field: Arc<str>,
+    /// The field that gets the value, if any.
+    pub fills: Option<Arc<str>>,
+    /// Where the field was written.
+    #[serde(rename = "at", serialize_with = "as_text")]
+    pub location: Location,
+}
+
+fn as_text<S: Serializer>(location: &Location, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(location)
+}
+
+/// A dependency that a manifest names without reading a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dependency {
     /// The target.
@@ -178,13 +187,19 @@ pub struct FieldReference {
     pub read: Attribute,
 }
 
-/// The resources that a reference field or an entry of `dependsOn` names.
+/// The resources that a reference field or a dependency names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// Their type. `None`: the only matching manifest, whatever its type.
+    /// Their type. `None`: the only matching manifest other than the one that refers, or the one
+    /// whose kind [`Self::hint`] names.
     pub type_name: Option<TypeName>,
+    /// The name of the field without `Ref`, `Refs` or `Selector`, such as `vpcId`, if nothing else
+    /// says which kind is meant.
+    pub hint: Option<Arc<str>>,
     /// The namespace of the manifest that refers, or the one that the field names.
     pub namespace: Option<Arc<str>>,
+    /// Whether the field names the namespace. Otherwise, a manifest without a namespace fits too.
+    pub in_namespace: bool,
     /// Which of them.
     pub which: TargetSelector,
 }

@@ -5,7 +5,9 @@
 
 use std::fmt;
 
-use crate::{Awaited, DeclaredBy, Departure, FileNow, Finding, Key, Obstacle, Reason, Unfinished, Wait};
+use crate::{
+    Awaited, DeclaredBy, Departure, FileNow, Finding, Key, Obstacle, Reason, ReferenceField, Unfinished, Wait,
+};
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,13 +118,34 @@ impl fmt::Display for Obstacle {
     }
 }
 
+/// The place of a field as people write it: `spec.forProvider.vpcIdRef`.
+fn dotted(pointer: &str) -> String {
+    let segments = pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~"));
+    segments.collect::<Vec<_>>().join(".")
+}
+
+impl fmt::Display for ReferenceField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = dotted(&self.field);
+        match self.fills.as_ref().and_then(|fills| fills.rfind('/').and_then(|at| fills.get(at..))) {
+            Some(name) => write!(f, "{field} is a reference and fills {}", dotted(name)),
+            None => write!(f, "{field} is read by Purlin and left out"),
+        }
+    }
+}
+
+/// The name of a manifest, without its namespace.
+fn name_of(key: &Key) -> &str {
+    key.id().rsplit('/').next().unwrap_or_default()
+}
+
 impl fmt::Display for Awaited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { target, field, at, near } => {
                 write!(f, "{target}, which no document declares (`{field}`, {at}")?;
                 if let Some(near) = near {
-                    write!(f, "; did you mean `{}`?", near.id())?;
+                    write!(f, "; did you mean `{}`?", name_of(near))?;
                 }
                 f.write_str(")")
             }

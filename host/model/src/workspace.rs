@@ -32,6 +32,9 @@ pub struct Workspace {
     pub environments: IndexMap<Arc<str>, DeclaredEnvironment>,
     /// The settings of `purlin reconcile`.
     pub reconcile: Reconcile,
+    /// Groups of manifests whose fields such as `vpcIdRef` are references by convention, besides the
+    /// known ones; `*` stands for any text.
+    pub references: Vec<Arc<str>>,
     /// Concurrent driver calls, 32 by default.
     pub parallelism: Option<usize>,
     /// The approvals of drivers: `purlin.lock` beside the file, if it exists.

@@ -39,6 +39,9 @@ pub(crate) struct Archive {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     existing: Vec<ExistingThen>,
     sources: Vec<Text>,
+    /// The groups of manifests that the workspace added to those with references by convention.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) references: Vec<Arc<str>>,
     /// The file of the workspace, relative to its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) workspace: Option<Arc<str>>,
@@ -471,6 +474,7 @@ impl Documents {
                 .iter()
                 .map(|source| Text::new(source, self.files.path(&source.name)))
                 .collect(),
+            references: self.loaded.references.clone(),
             workspace: self.files.workspace.clone(),
             inputs: self.files.inputs.clone(),
             folder: self.files.folder.clone(),
@@ -499,7 +503,8 @@ impl Documents {
         };
         let files = archive.files();
         let requirement_context = archive.requirement_context();
-        let mut loaded: Loaded = load_sources(archive.into_sources());
+        let references = std::mem::take(&mut archive.references);
+        let mut loaded: Loaded = load_sources(archive.into_sources(), &references);
         values.into_iter().for_each(|value| value.give(&mut loaded));
         // The context is already resolved, including the context in the documents.
         loaded.context = ContextDefaults::default();

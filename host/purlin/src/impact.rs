@@ -25,6 +25,8 @@ pub struct Proposal {
     /// The files that were read.
     files: Files,
     texts: Vec<(SourceText, Arc<str>)>,
+    /// The groups of manifests that the workspace adds to those with references by convention.
+    references: Option<Vec<Arc<str>>>,
     /// The differences, by the digest of the compared texts, since environments share them.
     differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
 }
@@ -82,7 +84,8 @@ impl Proposal {
         let files = Files::new(loaded, workspace);
         let with_path = |source: &SourceText| Some((source.clone(), Arc::clone(files.path(&source.name)?)));
         let texts = loaded.sources().iter().filter_map(with_path).collect();
-        Ok(Self { texts, files, differences: Mutex::default() })
+        let references = loaded.workspace.as_ref().map(|_| loaded.references.clone());
+        Ok(Self { texts, files, references, differences: Mutex::default() })
     }
 
     /// Substitutes the changed documents in an archive. Returns the removed and the inserted ones.
@@ -106,6 +109,9 @@ impl Proposal {
         let lost: Vec<Diagnostic> = lost.collect();
         if !lost.is_empty() {
             return Err(Error::Documents(lost));
+        }
+        if let Some(references) = &self.references {
+            archive.references.clone_from(references);
         }
         Ok(archive.revise(&self.files.inputs, &self.texts))
     }
@@ -148,7 +154,7 @@ impl Difference {
                 scores: Vec::new(),
                 files: None,
             };
-            let loaded = load_sources(vec![text]);
+            let loaded = load_sources(vec![text], &[]);
             difference.others |= loaded.has_errors() || !is_of_platform(&loaded);
             difference.types.extend(loaded.resource_types.iter().map(|one| one.type_name.as_str().into()));
             difference.definitions.extend(loaded.definitions);
@@ -242,18 +248,23 @@ impl Purlin {
             return Ok(if known.records == 0 { Impact::None } else { Impact::Unknown });
         };
         let mut archive = last.archive()?;
+        let references = archive.references.clone();
         let (taken, put) = match proposal.revise(&mut archive) {
             Ok(revised) => revised,
             Err(error) => return rejected(error),
         };
-        if contents(&taken).eq(contents(&put)) {
+        let is_read_alike = references == archive.references;
+        if is_read_alike && contents(&taken).eq(contents(&put)) {
             return Ok(Impact::None);
         }
         let snapshot = self.snapshot(&known.environment).await?;
         let is_complete = last.deployment.outcome == Outcome::Succeeded
             && snapshot.pending.is_empty()
             && snapshot.unmet.is_empty();
-        if is_complete && !proposal.difference(&taken, &put).concerns(&last.context()?, &snapshot) {
+        if is_complete
+            && is_read_alike
+            && !proposal.difference(&taken, &put).concerns(&last.context()?, &snapshot)
+        {
             return Ok(Impact::None);
         }
         let id = Arc::clone(&last.deployment.id);

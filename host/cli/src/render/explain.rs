@@ -30,6 +30,16 @@ pub(crate) fn render(explanation: &Explanation) -> String {
             let _ = writeln!(out, "  {}", text::line(&origin.to_string()));
         }
     }
+    if !explanation.references.is_empty() {
+        heading(&mut out, "Reference fields");
+        for field in explanation.references.iter().take(SHOWN) {
+            let at = paint(DIM, text::line(&field.location.to_string()));
+            let _ = writeln!(out, "  {}  {at}", text::line(&field.to_string()));
+        }
+        if explanation.references.len() > SHOWN {
+            let _ = writeln!(out, "  … and {} more", explanation.references.len() - SHOWN);
+        }
+    }
     neighbours(&mut out, "Depends on", &explanation.dependencies);
     neighbours(&mut out, "Needed by", &explanation.dependents);
     out

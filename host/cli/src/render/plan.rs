@@ -281,12 +281,29 @@ fn in_full(out: &mut String, step: &Step, look: PlanView) {
             out.push_str(&format!("{:INDENT$}{}\n", "", paint(DELETE, line)));
         }
     }
+    references(out, step, look);
     let limit = match step.action {
         _ if look.everything => usize::MAX,
         Action::Update | Action::Replace => SHOWN_OF_CHANGED,
         _ => SHOWN_OF_NEW,
     };
     changes(out, step, limit, look);
+}
+
+/// The fields that Purlin takes out of a manifest.
+fn references(out: &mut String, step: &Step, look: PlanView) {
+    let all = step.references.len();
+    let shown = if look.everything || all <= SHOWN_OF_NEW + 1 { all } else { SHOWN_OF_NEW };
+    let room = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT + 2).max(20));
+    for field in step.references.iter().take(shown) {
+        for line in text::wrap(&text::line(&field.to_string()), room) {
+            out.push_str(&format!("{:INDENT$}  {}\n", "", paint(DIM, line)));
+        }
+    }
+    if all > shown {
+        let more = format!("… and {} more references (--verbose)", all - shown);
+        out.push_str(&format!("{:INDENT$}  {}\n", "", paint(DIM, more)));
+    }
 }
 
 fn changes(out: &mut String, step: &Step, limit: usize, look: PlanView) {

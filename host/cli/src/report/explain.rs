@@ -1,6 +1,9 @@
 //! The explanation of how a resource is provisioned, as plain data.
 
+use std::sync::Arc;
+
 use purlin_host::internal::graph::{self, Candidate, EdgeReason, Graph, Loser, NodeId, Origin};
+use purlin_host::internal::model::ReferenceField;
 use purlin_host::internal::requirements::Resolution;
 use serde::Serialize;
 
@@ -22,6 +25,9 @@ pub(crate) struct Explanation {
     pub(crate) losers: Vec<Loser>,
     pub(crate) driver: Option<String>,
     pub(crate) origin: Vec<Origin>,
+    /// For a manifest: the fields that Purlin takes out of it, and what it fills instead.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) references: Arc<[ReferenceField]>,
     pub(crate) dependencies: Vec<Neighbour>,
     pub(crate) dependents: Vec<Neighbour>,
 }
@@ -62,6 +68,7 @@ impl Explanation {
             losers: explanation.losers.clone(),
             driver: found.and_then(|(graph, id)| Some(graph.node(id)?.recipe.driver.name.to_string())),
             origin: found.map(|(graph, id)| graph.origins(id)).unwrap_or_default(),
+            references: found.map(|(graph, id)| graph.reference_fields(id)).unwrap_or_default(),
             dependencies: neighbours(Graph::dependencies, true),
             dependents: neighbours(Graph::dependents, false),
         }

@@ -24,14 +24,14 @@ spec:
 ";
 
 const VPC: &str = "\
-apiVersion: ec2.aws.acme.dev/v1beta1
+apiVersion: ec2.aws.crossplane.io/v1beta1
 kind: VPC
 metadata: {name: net}
 spec: {forProvider: {cidrBlock: 10.0.0.0/16}}
 ";
 
 const SUBNET: &str = "\
-apiVersion: ec2.aws.acme.dev/v1beta1
+apiVersion: ec2.aws.crossplane.io/v1beta1
 kind: Subnet
 metadata: {name: web, labels: {tier: web}}
 spec:
@@ -41,7 +41,7 @@ spec:
 ";
 
 const INSTANCE: &str = "\
-apiVersion: ec2.aws.acme.dev/v1beta1
+apiVersion: ec2.aws.crossplane.io/v1beta1
 kind: Instance
 metadata: {name: host}
 spec:
@@ -134,6 +134,168 @@ fn waiting_resources_report_the_whole_chain() {
 }
 
 #[test]
+fn plan_and_explain_say_which_fields_are_references() {
+    let instance = INSTANCE.replace("roleRef:", "subnetIdRef: {name: web}\n    roleRef:");
+    let project = project(&[("a.yaml", &instance), ("b.yaml", SUBNET), ("c.yaml", VPC)]);
+    let fields = [
+        ("subnetIdSelector", None, "a.yaml:6:5"),
+        ("subnetIdRef", Some("subnetId"), "a.yaml:7:5"),
+        ("roleRef", Some("role"), "a.yaml:8:5"),
+    ];
+    let path = |name: &str| format!("/spec/forProvider/{name}");
+    let expected: Vec<_> = fields
+        .iter()
+        .map(|(field, fills, at)| serde_json::json!({"field": path(field), "fills": fills.map(path), "at": at}))
+        .collect();
+    let plan = project.run(&["plan", "--format", "json"]).status(0).json();
+    let step = plan["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .find(|step| step["key"] == "ec2/instance.default#host");
+    assert_eq!(step.expect("a step")["references"], serde_json::json!(expected));
+    let explained = project.run(&["explain", "ec2/instance#host", "--format", "json"]).status(0).json();
+    assert_eq!(explained["references"], serde_json::json!(expected));
+    for command in [&["plan"][..], &["explain", "ec2/instance#host"]] {
+        let text = project.run(command).status(0).out;
+        for (field, fills, _) in fields {
+            let end = fills.map_or("read by Purlin and left out".to_owned(), |name| {
+                format!("a reference and fills {name}")
+            });
+            assert!(text.contains(&format!("spec.forProvider.{field} is {end}")), "{text}");
+        }
+    }
+    // Nothing is said about a value that stays.
+    project.write("b.yaml", SUBNET.replace("ec2.aws.crossplane.io", "ec2.acme.dev"));
+    project.write("a.yaml", "");
+    project.write("c.yaml", "");
+    project.write("platform.yaml", PLATFORM.split("---").next().expect("a definition"));
+    let explained = project.run(&["explain", "ec2/subnet#web", "--format", "json"]).status(0).json();
+    assert_eq!(explained["references"], serde_json::Value::Null, "{explained}");
+}
+
+/// A definition that passes the whole manifest on.
+const WHOLE: &str = "\
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: whole}
+spec:
+  type: '*'
+  driver: purlin/echo
+  inputs: {values: {manifest: '${manifest}'}}
+  criteria: [{}]
+";
+
+/// Manifests of public kinds, with fields that look like references. Where nobody described one,
+/// they are none.
+const PUBLIC: [(&str, &str, &str); 18] = [
+    (
+        "gateway.networking.k8s.io/v1",
+        "HTTPRoute",
+        r#""spec": {"parentRefs": [{"name": "gw"}], "rules": [{"backendRefs": [{"name": "web", "port": 80}]}]}"#,
+    ),
+    (
+        "gateway.networking.k8s.io/v1",
+        "Gateway",
+        r#""spec": {"gatewayClassName": "x", "listeners": [{"name": "l", "port": 443, "tls": {"certificateRefs": [{"name": "c", "namespace": "other"}]}}]}"#,
+    ),
+    (
+        "keda.sh/v1alpha1",
+        "ScaledObject",
+        r#""spec": {"scaleTargetRef": {"name": "web"}, "triggers": [{"type": "cpu", "authenticationRef": {"name": "a"}}]}"#,
+    ),
+    ("cert-manager.io/v1", "Certificate", r#""spec": {"issuerRef": {"name": "ca"}, "secretName": "s"}"#),
+    (
+        "cert-manager.io/v1",
+        "ClusterIssuer",
+        r#""spec": {"acme": {"privateKeySecretRef": {"name": "own"}, "server": "x"}}"#,
+    ),
+    (
+        "monitoring.coreos.com/v1",
+        "Prometheus",
+        r#""spec": {"serviceMonitorSelector": {"matchLabels": {"team": "a"}}, "ruleSelector": {}, "podMonitorSelector": null}"#,
+    ),
+    (
+        "kustomize.toolkit.fluxcd.io/v1",
+        "Kustomization",
+        r#""spec": {"dependsOn": [{"name": "b"}], "sourceRef": {"kind": "GitRepository", "name": "r"}, "decryption": {"secretRef": {"name": "d"}}}"#,
+    ),
+    (
+        "source.toolkit.fluxcd.io/v1",
+        "GitRepository",
+        r#""spec": {"secretRef": {"name": "own"}, "url": "https://x"}"#,
+    ),
+    (
+        "apiextensions.crossplane.io/v1",
+        "Composition",
+        r#""spec": {"resources": [{"base": {"spec": {"forProvider": {"vpcIdSelector": {"matchControllerRef": true}}}}}]}"#,
+    ),
+    (
+        "meta.pkg.crossplane.io/v1",
+        "Configuration",
+        r#""spec": {"dependsOn": [{"provider": "xpkg/x", "version": ">=v0.1.0"}]}"#,
+    ),
+    (
+        "meta.dev.upbound.io/v1alpha1",
+        "Project",
+        r#""spec": {"dependsOn": [{"provider": "xpkg/x", "version": "v1"}]}"#,
+    ),
+    (
+        "database.example.org/v1",
+        "PostgreSQLInstance",
+        r#""spec": {"compositionRef": {"name": "own"}, "compositionSelector": {"matchLabels": {"a": "b"}}, "writeConnectionSecretToRef": {"name": "own"}}"#,
+    ),
+    (
+        "v1",
+        "PersistentVolume",
+        r#""spec": {"claimRef": {"name": "own", "namespace": "x"}, "capacity": {"storage": "1Gi"}}"#,
+    ),
+    ("v1", "ConfigMap", r#""data": {"a": "${b}", "n": "1"}, "binaryData": {"fooRef": "eA=="}"#),
+    (
+        "rbac.authorization.k8s.io/v1",
+        "Role",
+        r#""rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]"#,
+    ),
+    (
+        "rbac.authorization.k8s.io/v1",
+        "RoleBinding",
+        r#""roleRef": {"name": "own"}, "subjects": [{"kind": "User", "name": "u"}]"#,
+    ),
+    (
+        "storage.k8s.io/v1",
+        "StorageClass",
+        r#""provisioner": "p", "parameters": {"secretRef": {"name": "own"}}, "dependsOn": [{"name": "own"}]"#,
+    ),
+    (
+        "argoproj.io/v1alpha1",
+        "Application",
+        r#""spec": {"destination": {"name": "in"}, "ratio": 0.1000000000000000055}"#,
+    ),
+];
+
+#[test]
+fn manifests_of_public_kinds_reach_their_driver_as_they_were_written() {
+    let project = Project::empty();
+    project.write("platform.yaml", WHOLE);
+    let mut expected = Vec::new();
+    for (number, (version, kind, body)) in PUBLIC.iter().enumerate() {
+        let text = format!(
+            r#"{{"apiVersion": "{version}", "kind": "{kind}", "metadata": {{"name": "own", "finalizers": ["a/b"], "labels": {{"n": "{number}"}}}}, {body}}}"#
+        );
+        project.write(&format!("m{number:02}.yaml"), &text);
+        expected.push(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"));
+    }
+    project.run(&["up", "--yes"]).status(0);
+    let outputs = project.run(&["outputs", "--format", "json"]).status(0).json();
+    let reached: Vec<_> = outputs["resources"].as_object().expect("resources").values().collect();
+    for manifest in expected {
+        let same = |outputs: &&&serde_json::Value| outputs["manifest"]["metadata"] == manifest["metadata"];
+        let found = reached.iter().find(same).map(|outputs| &outputs["manifest"]);
+        assert_eq!(found, Some(&manifest));
+    }
+}
+
+#[test]
 fn a_definition_reads_entire_manifests() {
     let any = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: any}\nspec:\n  type: '*'\n  driver: purlin/echo\n  inputs: {values: {id: '${context.res.id}', object: '${manifest}', kind: '${manifest.kind}', owner: \"${manifest.metadata.labels['owner']?}\"}}\n  criteria: [{}]\n";
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: n, annotations: {a: b, purlin.dev/protect: 'false'}}\ndata: {k: v}\n";
@@ -157,13 +319,13 @@ fn a_definition_reads_entire_manifests() {
         of("service.default#s")["object"],
         serde_json::json!({
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "labels": {"owner": "web"}},
-            "spec": {"ports": [{"port": 1}], "map": "n/c"},
+            "spec": {"ports": [{"port": 1}], "mapRef": {"name": "c", "namespace": "n"}},
         })
     );
     assert_eq!(of("service.default#s")["owner"], "web");
     assert_eq!(
         of("ec2/vpc.default#net")["object"]["spec"],
-        serde_json::json!({"forProvider": {"cidrBlock": "10.0.0.0/16"}})
+        serde_json::json!({"forProvider": {"cidrBlock": "10.0.0.0/16"}, "deletionPolicy": "Orphan"})
     );
     // A definition of all types does not provision Purlin's implicit resources.
     let listed = project.run(&["state", "list", "--format", "json"]).status(0).json();

@@ -102,10 +102,10 @@ fn a_missing_target_is_named_with_its_place_and_non_blocking_ones_count_for_read
         ),
         (
             "net.yaml",
-            "apiVersion: ec2.acme.dev/v1\nkind: Subnet\nmetadata: {name: web}\nspec: {forProvider: {vpcIdRef: {name: net}}}\n---\n\
-             apiVersion: ec2.acme.dev/v1\nkind: Instance\nmetadata: {name: host}\nspec: {forProvider: {subnetIdRef: {name: web}}}\n---\n\
-             apiVersion: ec2.acme.dev/v1\nkind: Monitor\nmetadata: {name: eye}\nspec:\n  forProvider: {}\n  dependsOn: [{kind: Instance, name: host, blocking: false}]\n---\n\
-             apiVersion: ec2.acme.dev/v1\nkind: Monitor\nmetadata: {name: ear}\nspec:\n  forProvider: {}\n  dependsOn: [{kind: VPC, name: net, blocking: false}]\n",
+            "apiVersion: ec2.crossplane.io/v1\nkind: Subnet\nmetadata: {name: web}\nspec: {forProvider: {vpcIdRef: {name: net}}}\n---\n\
+             apiVersion: ec2.crossplane.io/v1\nkind: Instance\nmetadata: {name: host}\nspec: {forProvider: {subnetIdRef: {name: web}}}\n---\n\
+             apiVersion: ec2.crossplane.io/v1\nkind: Monitor\nmetadata:\n  name: eye\n  annotations: {purlin.dev/depends-on: '[{kind: Instance, name: host, blocking: false}]'}\nspec: {forProvider: {}}\n---\n\
+             apiVersion: ec2.crossplane.io/v1\nkind: Monitor\nmetadata:\n  name: ear\n  annotations: {purlin.dev/depends-on: '[{kind: VPC, name: net, blocking: false}]'}\nspec: {forProvider: {}}\n",
         ),
     ]);
     project.run(&["up", "--yes"]).status(1);
@@ -128,7 +128,7 @@ fn a_missing_target_is_named_with_its_place_and_non_blocking_ones_count_for_read
 
     project.write(
         "vpc.yaml",
-        "apiVersion: ec2.acme.dev/v1\nkind: VPC\nmetadata: {name: net}\nspec: {forProvider: {}}\n",
+        "apiVersion: ec2.crossplane.io/v1\nkind: VPC\nmetadata: {name: net}\nspec: {forProvider: {}}\n",
     );
     project.run(&["up", "--yes"]).status(0);
     let report = project.run(&["status", "--format", "json"]).status(0).json();

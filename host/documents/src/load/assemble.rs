@@ -12,7 +12,7 @@ use purlin_model::{
 use super::{Loaded, Piece, twice};
 use crate::bundle::ANOTHER_VERSION;
 use crate::deployment::{Part, Spec};
-use crate::manifest::{self, Claims, Draft};
+use crate::manifest::{self, Claims, Convention, Draft};
 use crate::resource_type::Written;
 use crate::x_reference::Rules;
 
@@ -102,7 +102,8 @@ impl Assembly {
     /// of the manifest.
     pub(super) fn manifests(&mut self) {
         let drafts = std::mem::take(&mut self.drafts);
-        let mut compiled = manifest::compile(&drafts, &self.claims, &self.rules);
+        let convention = Convention { added: &self.loaded.references };
+        let mut compiled = manifest::compile(&drafts, &self.claims, &self.rules, convention);
         self.loaded.diagnostics.append(&mut compiled.faults);
         self.loaded.deployment.manifests.append(&mut compiled.manifests);
         for own in compiled.lifecycle {

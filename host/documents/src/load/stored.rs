@@ -65,10 +65,12 @@ fn plain(path: &Path) -> PathBuf {
 
 /// Reads documents from texts alone, such as those of [`Loaded::sources`], in their order. Reads no
 /// file. Gives the same result as [`crate::load`] then, with the same faults at the same places. A
-/// Workspace is included only if it shares a file with something else.
-pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
+/// Workspace is included only if it shares a file with something else; therefore the groups that it
+/// added then are given again: [`Loaded::references`].
+pub fn load_sources(sources: Vec<SourceText>, references: &[Arc<str>]) -> Loaded {
     let names: HashSet<Arc<str>> = sources.iter().map(|source| source.name.clone()).collect();
     let mut reading = Reading::default();
+    reading.assembly.loaded.references = references.to_vec();
     let mut faults: Vec<Diagnostic> = Vec::new();
     for stored in sources {
         let size = stored.text.len() as u64;

@@ -1,5 +1,6 @@
 //! Reference fields as written: which values are reference fields, and what they name. Only values
-//! of exactly their shape are: `passwordSecretRef: {name, namespace, key}` is plain data.
+//! of exactly their shape are: `passwordSecretRef: {name, namespace, key}` is plain data. And only
+//! fields of which a ResourceType or the convention of the group says so.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use super::head::strings;
 use super::policy::{self, Policy};
 use crate::near::slip;
 use crate::reader::Reader;
+use crate::x_reference::ENDS;
 use crate::yaml::{Entry, Node, NodeKind};
 
 /// A reference field.
@@ -76,31 +78,23 @@ const LABELLED: [&str; 4] = ["matchLabels", "matchControllerRef", "namespace", "
 /// The member that decides the form of a map.
 const NAME: &str = "name";
 const LABELS: &str = "matchLabels";
+/// The only member of ACK's form: `{from: {name, namespace?}}`.
+const FROM: &str = "from";
 
-/// Fields of Kubernetes' own kinds that have the shape of a reference field.
-pub(super) const OF_KUBERNETES: [&str; 12] = [
-    "configMapRef",
-    "controllerExpandSecretRef",
-    "controllerPublishSecretRef",
-    "labelSelector",
-    "namespaceSelector",
-    "nodeExpandSecretRef",
-    "nodePublishSecretRef",
-    "nodeStageSecretRef",
-    "objectSelector",
-    "podSelector",
-    "secretRef",
-    "serviceSelector",
-];
-
-/// Whether a group is one of Kubernetes itself: without a dot, or below `k8s.io`.
-pub(super) fn is_of_kubernetes(group: &str) -> bool {
-    !group.contains('.') || group.ends_with(".k8s.io")
+/// Who says that a field is a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Nobody: it is a value like any other.
+    Nobody,
+    /// The convention of its group.
+    Convention,
+    /// A ResourceType describes the field that it fills.
+    Described,
 }
 
 /// The suffix that makes a name the name of a reference field.
 pub(super) fn end(key: &str) -> Option<&'static str> {
-    ["Refs", "Ref", "Selector"].into_iter().find(|end| key.len() > end.len() && key.ends_with(end))
+    ENDS.into_iter().find(|end| key.len() > end.len() && key.ends_with(end))
 }
 
 /// The help for a value that is not a reference.
@@ -109,49 +103,81 @@ pub(super) fn write(form: &str) -> String {
 }
 
 /// Reads an entry of the params.
-pub(super) fn read<'n>(reader: &mut Reader<'_>, entry: &'n Entry<'_>, of_kubernetes: bool) -> ReadEntry<'n> {
+pub(super) fn read<'n>(reader: &mut Reader<'_>, entry: &'n Entry<'_>, said: Said) -> ReadEntry<'n> {
     let key: &str = &entry.key;
-    if of_kubernetes && OF_KUBERNETES.contains(&key) {
-        return ReadEntry::Data;
-    }
-    let stem = |end| key.strip_suffix(end).filter(|stem: &&str| !stem.is_empty());
-    let (stem, form) = if let Some(stem) = stem("Ref") {
-        if !fits(reader, &entry.value, key, &NAMED, NAME) {
-            return ReadEntry::Data;
+    let (Some(end), true) = (end(key), said != Said::Nobody) else { return ReadEntry::Data };
+    let Some(stem) = key.strip_suffix(end) else { return ReadEntry::Data };
+    let form = match end {
+        "Ref" => {
+            let Some(node) = names(reader, &entry.value, key, said) else { return ReadEntry::Data };
+            named(reader, node, key).map(Form::One)
         }
-        (stem, named(reader, &entry.value, key).map(Form::One))
-    } else if let Some(stem) = stem("Refs") {
-        let NodeKind::List(items) = &entry.value.kind else { return ReadEntry::Data };
-        let fitting: Vec<bool> = items.iter().map(|item| fits(reader, item, key, &NAMED, NAME)).collect();
-        if !fitting.contains(&true) {
-            return ReadEntry::Data;
+        "Refs" => {
+            let NodeKind::List(items) = &entry.value.kind else { return ReadEntry::Data };
+            let nodes: Vec<Option<&Node<'_>>> =
+                items.iter().map(|item| names(reader, item, key, said)).collect();
+            if nodes.iter().all(Option::is_none) {
+                return ReadEntry::Data;
+            }
+            if let Some((item, _)) = items.iter().zip(&nodes).find(|(_, node)| node.is_none()) {
+                let message = format!("this entry of `{key}` is not a reference, and others are");
+                let fault = reader.about(&place_of(item), "wrong-value", message);
+                reader.report(fault.help(write("{name: NAME}")));
+                return ReadEntry::Faulty;
+            }
+            let names: Vec<_> = nodes.into_iter().flatten().map(|node| named(reader, node, key)).collect();
+            names.into_iter().collect::<Option<Vec<_>>>().map(Form::Several)
         }
-        if let Some(item) = items.iter().zip(&fitting).find(|(_, fits)| !**fits).map(|(item, _)| item) {
-            let message = format!("this entry of `{key}` is not a reference, and others are");
-            let fault = reader.about(&place_of(item), "wrong-value", message);
-            reader.report(fault.help(write("{name: NAME}")));
-            return ReadEntry::Faulty;
+        _ => {
+            if !fits(reader, &entry.value, key, &LABELLED, LABELS, said) {
+                return ReadEntry::Data;
+            }
+            labelled(reader, entry).map(Form::Labels)
         }
-        let names: Vec<_> = items.iter().map(|item| named(reader, item, key)).collect();
-        (stem, names.into_iter().collect::<Option<Vec<_>>>().map(Form::Several))
-    } else if let Some(stem) = stem("Selector") {
-        if !fits(reader, &entry.value, key, &LABELLED, LABELS) {
-            return ReadEntry::Data;
-        }
-        (stem, labelled(reader, entry).map(Form::Labels))
-    } else {
-        return ReadEntry::Data;
     };
     form.map_or(ReadEntry::Faulty, |form| ReadEntry::Field(Field { key, stem, form }))
 }
 
+/// The map with the name of a reference, if the value is one.
+fn names<'n, 't>(
+    reader: &mut Reader<'_>,
+    node: &'n Node<'t>,
+    field: &str,
+    said: Said,
+) -> Option<&'n Node<'t>> {
+    if let Some([entry]) = node.entries()
+        && &*entry.key == FROM
+    {
+        let parts = entry.value.entries().unwrap_or_default();
+        let is_part = |part: &Entry<'_>| ["name", "namespace"].contains(&&*part.key);
+        return (entry.value.get(NAME).is_some() && parts.iter().all(is_part)).then_some(&entry.value);
+    }
+    fits(reader, node, field, &NAMED, NAME, said).then_some(node)
+}
+
 /// Whether a value has exactly the keys of a reference. Reports a misspelled key.
-fn fits(reader: &mut Reader<'_>, node: &Node<'_>, field: &str, known: &[&'static str], main: &str) -> bool {
+fn fits(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    field: &str,
+    known: &[&'static str],
+    main: &str,
+    said: Said,
+) -> bool {
     let Some(entries) = node.entries().filter(|entries| !entries.is_empty()) else { return false };
     let other = |entry: &&Entry<'_>| !known.contains(&&*entry.key);
     let others: Vec<_> = entries.iter().filter(other).collect();
+    let warn = |reader: &mut Reader<'_>, entry: &Entry<'_>, why: &str, help: String| {
+        let message = format!("`{field}` is plain data and not a reference, because {why}");
+        let fault = reader.about(&entry.key_span, "unknown-field", message);
+        reader.report(Diagnostic { severity: Severity::Warning, ..fault }.help(help));
+    };
     if others.is_empty() {
-        return true;
+        let is_whole = said == Said::Described || node.get(main).is_some();
+        if let (false, Some(first)) = (is_whole, entries.first()) {
+            warn(reader, first, &format!("it lacks `{main}`"), format!("add `{main}`"));
+        }
+        return is_whole;
     }
     // With a field that a reference does not have, it is most likely something else.
     let slips: Vec<_> = others
@@ -163,10 +189,7 @@ fn fits(reader: &mut Reader<'_>, node: &Node<'_>, field: &str, known: &[&'static
         .collect();
     if slips.len() == others.len() {
         for (entry, near) in slips {
-            let message = format!("`{field}` is plain data and not a reference, because of `{}`", entry.key);
-            let fault = reader.about(&entry.key_span, "unknown-field", message);
-            let fault = Diagnostic { severity: Severity::Warning, ..fault };
-            reader.report(fault.help(format!("did you mean `{near}`?")));
+            warn(reader, entry, &format!("of `{}`", entry.key), format!("did you mean `{near}`?"));
         }
     }
     false

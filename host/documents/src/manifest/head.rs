@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Location, ManifestKind, ParamsPosition, ResourceId, Severity};
+use purlin_model::{Diagnostic, Location, ManifestKind, Map, ParamsPosition, ResourceId, Severity, Value};
 
 use crate::near::slip;
 use crate::reader::Reader;
+use crate::template::constant;
 use crate::yaml::{Entry, Node, NodeKind, Span};
 
 /// The head of a manifest.
@@ -24,22 +25,24 @@ pub(super) struct Head {
     pub(super) kind_location: Location,
 }
 
-/// Fields of `metadata` that Kubernetes itself maintains.
-const METADATA: [&str; 13] = [
-    "annotations",
+/// Fields of `metadata` besides the name and the namespace.
+const METADATA: [&str; 5] = ["annotations", "finalizers", "generateName", "labels", "ownerReferences"];
+
+/// Fields of `metadata` that Kubernetes itself maintains: exports contain them, and nobody writes
+/// them.
+const MAINTAINED: [&str; 8] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
-    "finalizers",
-    "generateName",
     "generation",
-    "labels",
     "managedFields",
-    "ownerReferences",
     "resourceVersion",
     "selfLink",
     "uid",
 ];
+
+/// Dependencies, where a ResourceType describes this field.
+pub(super) const DEPENDS_ON: &str = "dependsOn";
 
 /// The manifests of a `kind: List`; otherwise the document itself.
 pub(crate) fn items<'n, 't>(root: &'n Node<'t>) -> Vec<&'n Node<'t>> {
@@ -71,7 +74,7 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
         return None;
     };
     let entries = reader.map(metadata, "`metadata`")?;
-    let known = ["name", "namespace"].into_iter().chain(METADATA);
+    let known = ["name", "namespace"].into_iter().chain(METADATA).chain(MAINTAINED);
     for entry in entries {
         if known.clone().any(|name| name == &*entry.key) {
             continue;
@@ -196,10 +199,10 @@ pub(super) fn strings(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> B
 pub(super) struct Body<'n, 't> {
     /// The entries of the params.
     pub(super) params: Vec<&'n Entry<'t>>,
+    /// The entries beside `spec`.
+    top: Vec<&'n Entry<'t>>,
     /// The entries beside `forProvider`; none if there is no `forProvider`.
-    pub(super) beside: Option<&'n [Entry<'t>]>,
-    /// The dependencies of the manifest.
-    pub(super) depends_on: Vec<&'n Node<'t>>,
+    pub(super) beside: Option<Vec<&'n Entry<'t>>>,
     pub(super) annotations: &'n [Entry<'t>],
     pub(super) under: ParamsPosition,
 }
@@ -207,13 +210,73 @@ pub(super) struct Body<'n, 't> {
 impl<'n, 't> Body<'n, 't> {
     /// A field beside `forProvider`.
     pub(super) fn beside(&self, name: &str) -> Option<&'n Entry<'t>> {
-        self.beside?.iter().find(|entry| &*entry.key == name)
+        self.beside.as_ref()?.iter().copied().find(|entry| &*entry.key == name)
+    }
+
+    /// Whether an entry is beside `forProvider` or `spec`, and therefore not among the params.
+    pub(super) fn is_beside(&self, entry: &Entry<'_>) -> bool {
+        let is = |other: &&Entry<'_>| std::ptr::eq(*other, entry);
+        self.under != ParamsPosition::Top && (self.top.iter().any(is) || self.beside.iter().flatten().any(is))
+    }
+
+    /// Every `dependsOn` of the manifest, with its JSON Pointer; `take` removes them.
+    pub(super) fn depends_on(&mut self, take: bool) -> Vec<(&'static str, &'n Entry<'t>)> {
+        let params = match self.under {
+            ParamsPosition::ForProvider => "/spec/forProvider/dependsOn",
+            ParamsPosition::Spec => "/spec/dependsOn",
+            ParamsPosition::Top => "/dependsOn",
+        };
+        let mut found = Vec::new();
+        let lists = [(params, Some(&mut self.params)), ("/spec/dependsOn", self.beside.as_mut())];
+        let top = (self.under != ParamsPosition::Top).then_some(&mut self.top);
+        for (pointer, entries) in lists.into_iter().chain([("/dependsOn", top)]) {
+            let Some(entries) = entries else { continue };
+            found.extend(
+                entries.iter().filter(|entry| &*entry.key == DEPENDS_ON).map(|entry| (pointer, *entry)),
+            );
+            if take {
+                entries.retain(|entry| &*entry.key != DEPENDS_ON);
+            }
+        }
+        found
+    }
+
+    /// The document without its params. Annotations for Purlin, what Kubernetes itself maintains,
+    /// and empty parts of `metadata` are omitted.
+    pub(super) fn around(&self) -> Map {
+        let metadata = |entry: &Entry<'_>| {
+            if MAINTAINED.contains(&&*entry.key) || entry.value.is_null() {
+                return None;
+            }
+            let Value::Map(mut found) = constant(&entry.value) else { return Some(constant(&entry.value)) };
+            if &*entry.key == "annotations" {
+                found.retain(|name, _| !name.starts_with(OWN));
+            }
+            (!found.is_empty()).then_some(Value::Map(found))
+        };
+        let mut around = Map::new();
+        for entry in &self.top {
+            let value = match (&*entry.key, entry.value.entries()) {
+                ("status", _) => continue,
+                ("metadata", Some(entries)) => {
+                    let parts = entries.iter().filter_map(|part| Some((part.key.clone(), metadata(part)?)));
+                    Value::Map(parts.collect())
+                }
+                _ => constant(&entry.value),
+            };
+            around.insert(entry.key.clone(), value);
+        }
+        if let Some(beside) = self.beside.as_ref().filter(|beside| !beside.is_empty()) {
+            let values = beside.iter().map(|entry| (entry.key.clone(), constant(&entry.value)));
+            around.insert("spec".into(), Value::Map(values.collect()));
+        }
+        around
     }
 }
 
 /// Finds the params and the fields beside them. Reports all other fields.
 pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &Head) -> Body<'n, 't> {
-    const HEAD: [&str; 5] = ["apiVersion", "kind", "metadata", "status", "dependsOn"];
+    const HEAD: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
     let top = root.entries().unwrap_or_default();
     let metadata = root.get("metadata");
     let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
@@ -223,18 +286,18 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
     };
     let mut body = Body {
         params: Vec::new(),
+        top: top.iter().filter(|entry| &*entry.key != "spec").collect(),
         beside: None,
-        depends_on: root.get("dependsOn").into_iter().collect(),
         annotations,
         under: ParamsPosition::Top,
     };
     let Some(spec) = root.get("spec") else {
-        body.params.extend(top.iter().filter(|entry| !HEAD.contains(&&*entry.key)));
+        (body.top, body.params) = top.iter().partition(|entry| HEAD.contains(&&*entry.key));
         return body;
     };
-    // Its params are only `spec`, so that any other field here would be lost.
+    // Its params are only `spec`, so that any other field here is most likely misplaced.
     if let Some(mut fields) = reader.fields(root, &format!("the {}", head.kind.kind)) {
-        HEAD.into_iter().chain(["spec"]).for_each(|name| {
+        HEAD.into_iter().chain(["spec", DEPENDS_ON]).for_each(|name| {
             fields.entry(name);
         });
         fields.done(reader);
@@ -244,17 +307,16 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
         return body;
     }
     let Some(mut fields) = reader.fields(spec, "`spec`") else { return body };
-    body.depends_on.extend(fields.entry("dependsOn").map(|entry| &entry.value));
     let Some(provider) = fields.entry("forProvider") else {
-        let entries = spec.entries().unwrap_or_default();
-        body.params.extend(entries.iter().filter(|entry| &*entry.key != "dependsOn"));
+        body.params.extend(spec.entries().unwrap_or_default());
         return body;
     };
     for name in BESIDE {
         fields.entry(name);
     }
     fields.done(reader);
-    body.beside = spec.entries();
+    let beside = spec.entries().unwrap_or_default().iter();
+    body.beside = Some(beside.filter(|entry| &*entry.key != "forProvider").collect());
     body.under = ParamsPosition::ForProvider;
     if !provider.value.is_null() {
         let entries = reader.map(&provider.value, "`forProvider`").unwrap_or_default();
@@ -263,9 +325,13 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
     body
 }
 
+/// The prefix of annotations for Purlin.
+pub(super) const OWN: &str = "purlin.dev/";
+
 /// The fields that are allowed beside `forProvider`.
-const BESIDE: [&str; 7] = [
+const BESIDE: [&str; 8] = [
     "deletionPolicy",
+    "dependsOn",
     "initProvider",
     "managementPolicies",
     "providerConfigRef",

@@ -1,14 +1,14 @@
 //! The lifecycle settings of a manifest: `deletionPolicy`, `managementPolicies` and annotations
 //! (SPEC §7, §9).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_expression::did_you_mean;
 use purlin_model::{Diagnostic, InputPath, LifecycleOptions, Location, Severity};
 
-use super::head::{Body, Head};
+use super::depends;
+use super::head::{Body, Head, OWN};
 use crate::near::slip;
 use crate::quantity;
 use crate::reader::Reader;
@@ -18,7 +18,8 @@ const PAUSED: &str = "crossplane.io/paused";
 const OWN_PAUSED: &str = "purlin.dev/paused";
 const PROTECT: &str = "purlin.dev/protect";
 const EXTERNAL_NAME: &str = "crossplane.io/external-name";
-const ANNOTATIONS: [&str; 8] = [
+const ANNOTATIONS: [&str; 9] = [
+    depends::ANNOTATION,
     PAUSED,
     OWN_PAUSED,
     PROTECT,
@@ -61,7 +62,7 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body<'_, '_>, head: &Head) ->
             warn(reader, &entry.key_span, format!("`{name}` has no effect in Purlin"), help);
         }
     }
-    match body.beside {
+    match &body.beside {
         Some(_) => policies(reader, body, head, notes.external_name, &mut options),
         None => {
             without_provider(reader, body);
@@ -107,14 +108,15 @@ fn annotations(reader: &mut Reader<'_>, body: &Body<'_, '_>) -> Annotations {
             key if REQUESTED.contains(&key) => {
                 found.requested = reader.text(&entry.value, &format!("`{key}`")).map(Into::into);
             }
+            depends::ANNOTATION => {}
             key => {
-                if key.starts_with("purlin.dev/") {
+                if key.starts_with(OWN) {
                     let message = format!("there is no annotation `{key}`");
                     let fault = reader.about(&entry.key_span, "unknown-field", message);
                     reader.report(fault.help(did_you_mean(
                         key,
                         "ones",
-                        [OWN_PAUSED, PROTECT, POLL_INTERVAL[1], REQUESTED[1]],
+                        [OWN_PAUSED, PROTECT, POLL_INTERVAL[1], REQUESTED[1], depends::ANNOTATION],
                     )));
                 } else if let Some(near) = slip(key, ANNOTATIONS) {
                     let message = format!("the annotation `{key}` has no effect");
@@ -124,12 +126,6 @@ fn annotations(reader: &mut Reader<'_>, body: &Body<'_, '_>) -> Annotations {
         }
     }
     found
-}
-
-/// The annotations that are meant for others. Only strings can be passed on.
-pub(super) fn others(annotations: &[Entry<'_>]) -> BTreeMap<Arc<str>, Arc<str>> {
-    let text = |entry: &Entry<'_>| Some((entry.key.clone(), Arc::from(entry.value.as_str()?)));
-    annotations.iter().filter(|entry| !entry.key.starts_with("purlin.dev/")).filter_map(text).collect()
 }
 
 /// How often to read a resource. Elsewhere a wrong value is ignored, so that it is a warning here.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Location, ManifestKind, TypeName};
+use purlin_model::{Diagnostic, Location, ManifestKind, TypeName, camel_words};
 
 use super::head::Head;
 
@@ -107,35 +107,13 @@ pub(super) fn resolve<'a>(
 
 /// The first label of the group and the kind in kebab case; the kind alone in the core group.
 pub(super) fn by_convention(kind: &ManifestKind) -> Option<TypeName> {
-    let name = kebab(&kind.kind);
+    let name = camel_words(&kind.kind).join("-");
     let text = match kind.group.split('.').next().unwrap_or_default() {
         "" if !kind.group.is_empty() => return None,
         "" => name,
         label => format!("{label}/{name}"),
     };
     TypeName::new(text).ok().filter(|_| kind.kind.starts_with(|c: char| c.is_ascii_alphanumeric()))
-}
-
-/// `DBSubnetGroup` to `db-subnet-group`: a word begins with a capital after a lower-case letter or
-/// a digit, and with the last of several capitals before a lower-case letter.
-fn kebab(kind: &str) -> String {
-    let letters: Vec<char> = kind.chars().collect();
-    let mut text = String::with_capacity(kind.len() + 4);
-    for (index, letter) in letters.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|index| letters.get(index));
-        let after = letters.get(index + 1);
-        let begins = letter.is_uppercase()
-            && before.is_some_and(|before| {
-                before.is_lowercase()
-                    || before.is_numeric()
-                    || (before.is_uppercase() && after.is_some_and(|after| after.is_lowercase()))
-            });
-        if begins {
-            text.push('-');
-        }
-        text.extend(letter.to_lowercase());
-    }
-    text
 }
 
 /// The group of a manifest's provider: the group without its first label.
@@ -151,25 +129,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_in_kebab_case() {
-        for (kind, name) in [
-            ("VPC", "vpc"),
-            ("ConfigMap", "config-map"),
-            ("EKSCluster", "eks-cluster"),
-            ("DBSubnetGroup", "db-subnet-group"),
-            ("RDSInstance", "rds-instance"),
-            ("IAMRole", "iam-role"),
-            ("S3Bucket", "s3-bucket"),
-            ("Subnet", "subnet"),
-            ("OpenIDConnectProvider", "open-id-connect-provider"),
-            ("VPCPeeringConnection", "vpc-peering-connection"),
-            ("lower", "lower"),
-        ] {
-            assert_eq!(kebab(kind), name);
-        }
-    }
-
-    #[test]
     fn types_by_convention() {
         let by = |group: &str, kind: &str| {
             by_convention(&ManifestKind { group: group.into(), kind: kind.into() })
@@ -177,6 +136,7 @@ mod tests {
         };
         assert_eq!(by("ec2.aws.crossplane.io", "VPC").as_deref(), Some("ec2/vpc"));
         assert_eq!(by("", "ConfigMap").as_deref(), Some("config-map"));
+        assert_eq!(by("rds.x.io", "DBSubnetGroup").as_deref(), Some("rds/db-subnet-group"));
         assert_eq!(by("apps", "Deployment").as_deref(), Some("apps/deployment"));
         assert_eq!(by("", "a b"), None);
         assert_eq!(by(".io", "A"), None);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::lifecycle::{PAUSED, PROTECT};
-use super::{DIALECT, closed, text};
+use super::{DIALECT, text};
 
 /// A name or a namespace.
 const NAME: &str = "^[^\\s\\p{Cc}#<>'\"`()\\[\\]{}/]+$";
@@ -18,10 +18,11 @@ pub(super) fn schema() -> Value {
     annotations["properties"] = json!({
         "purlin.dev/paused": flag(PAUSED),
         "purlin.dev/protect": flag(PROTECT),
+        "purlin.dev/depends-on": text("Manifests that this one depends on: a YAML list of maps with `name` and, where needed, `kind`, `apiVersion`, `namespace`, `blocking` and `optional`."),
         "crossplane.io/paused": flag("The same as `purlin.dev/paused`."),
         "crossplane.io/external-name": text("The provider id of the object to observe or adopt."),
     });
-    let own = "^purlin\\.dev/(?!(paused|protect)$)";
+    let own = "^purlin\\.dev/(?!(paused|protect|depends-on|poll-interval|reconcile-requested-at)$)";
     annotations["propertyNames"] = json!({"not": {"pattern": own}});
     let metadata = json!({
         "description": "The identity of the document.",
@@ -34,28 +35,8 @@ pub(super) fn schema() -> Value {
             "annotations": annotations,
         },
     });
-    let dependency = closed(
-        "A manifest that this one depends on.",
-        &["name"],
-        json!({
-            "apiVersion": text("Its group and version. Required if several groups have the kind."),
-            "kind": text("Its kind. Default: any."),
-            "name": text("Its name."),
-            "namespace": text("Its namespace. Default: the namespace of this manifest."),
-            "blocking": {"description": "False: there is no order between the two. Default: true.", "type": "boolean"},
-            "optional": {"description": "Whether it may be missing.", "type": "boolean"},
-        }),
-    );
-    let mut dependency_with_kind = dependency;
-    dependency_with_kind["dependentRequired"] = json!({"apiVersion": ["kind"]});
-    let depends_on = json!({
-        "description": "Manifests that this one depends on, in addition to its reference fields.",
-        "type": ["array", "null"],
-        "items": dependency_with_kind,
-    });
     let beside = json!({
         "forProvider": {"description": "The params.", "type": ["object", "null"]},
-        "dependsOn": depends_on.clone(),
         "deletionPolicy": {"description": "`Orphan`: the resource is not deleted.", "enum": ["Delete", "Orphan", null]},
         "managementPolicies": {
             "description": "Allowed actions. If empty, the resource is paused.",
@@ -76,7 +57,7 @@ pub(super) fn schema() -> Value {
     json!({
         "$schema": DIALECT,
         "title": "Manifest of a managed resource",
-        "description": "A managed resource. Fields of its params that end with `Ref`, `Refs` or `Selector` refer to other manifests.",
+        "description": "A managed resource. In some groups, and where a ResourceType says so, fields of its params that end with `Ref`, `Refs` or `Selector` refer to other manifests.",
         "type": "object",
         "required": ["apiVersion", "kind", "metadata"],
         "properties": {
@@ -90,11 +71,9 @@ pub(super) fn schema() -> Value {
             "spec": {
                 "description": "The params, or a map with the params in `forProvider`.",
                 "type": ["object", "null"],
-                "properties": {"dependsOn": depends_on.clone()},
                 "if": {"required": ["forProvider"]},
                 "then": {"properties": beside},
             },
-            "dependsOn": depends_on,
         },
     })
 }

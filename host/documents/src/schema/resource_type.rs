@@ -25,7 +25,7 @@ pub(super) fn schema() -> Value {
             "description": "The kinds of manifests that are resources of this type.",
             "oneOf": [manifest.clone(), {"type": "array", "items": manifest}],
         },
-        "params": nested("JSON Schema of the params. A field that refers to another resource has `x-reference: {type, output}` or `{type, build}`."),
+        "params": nested("JSON Schema of the params. A field that refers to another resource has `x-reference: {type, output}` or `{type, build}`; `x-reference: false` makes it a value. `dependsOn` with `x-reference: {}` is a list of dependencies."),
         "outputs": nested("JSON Schema of the outputs."),
     });
     let mut schema = closed(

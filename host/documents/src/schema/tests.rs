@@ -55,11 +55,10 @@ fn manifests() {
         "apiVersion": "ec2.aws.crossplane.io/v1beta1", "kind": "Subnet",
         "metadata": {
             "name": "front", "namespace": "shop", "labels": {"tier": "front"}, "uid": "x",
-            "annotations": {"purlin.dev/protect": "true", "crossplane.io/paused": "false", "example.org/a": "b"},
+            "annotations": {"purlin.dev/protect": "true", "crossplane.io/paused": "false", "example.org/a": "b", "purlin.dev/depends-on": "- {name: a}"},
         },
         "spec": {
             "forProvider": {"vpcIdRef": {"name": "net"}, "a": [1]},
-            "dependsOn": [{"name": "a"}, {"apiVersion": "x/v1", "kind": "K", "name": "a", "namespace": "b", "blocking": false, "optional": true}],
             "deletionPolicy": "Orphan",
             "managementPolicies": ["Observe", "Create"],
             "providerConfigRef": {"name": "p"},
@@ -72,6 +71,7 @@ fn manifests() {
             good.clone(),
             with(&good, "/metadata/namespace", Value::Null),
             with(&good, "/spec", json!({"anything": {"deletionPolicy": 3}})),
+            with(&good, "/spec", json!({"dependsOn": [{"provider": "x", "version": "y"}]})),
             with(&with(&good, "/spec", Value::Null), "/data", json!({"a": 1})),
             with(&good, "/spec/managementPolicies", json!([])),
             with(&good, "/spec/managementPolicies", json!(["*"])),
@@ -95,9 +95,6 @@ fn manifests() {
             with(&good, "/spec/deletionPolicy", json!("Retain")),
             with(&good, "/spec/managementPolicies", json!(["Update"])),
             with(&good, "/spec/managementPolicies", json!(["*", "Update"])),
-            with(&good, "/spec/dependsOn", json!([{"kind": "K"}])),
-            with(&good, "/spec/dependsOn", json!([{"name": "a", "apiVersion": "x/v1"}])),
-            with(&good, "/spec/dependsOn", json!([{"name": "a", "more": 1}])),
             with(&good, "/spec/providerConfigRef", json!({})),
         ],
     );

@@ -82,6 +82,11 @@ fn fields() -> Value {
         "state": state(),
         "key": key,
         "defaults": closed("Default context.", &[], defaults),
+        "references": {
+            "description": "Groups whose manifests refer to one another by fields such as `vpcIdRef`, besides those of Crossplane's providers, Config Connector and ACK. `*` stands for any text.",
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z0-9.*-]+$"},
+        },
         "parallelism": {"description": "Maximum number of driver calls at the same time.", "type": "integer", "minimum": 1},
         "secret_stores": {
             "description": "The stores of the secrets that definitions refer to, by name.",

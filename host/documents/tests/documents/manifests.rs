@@ -123,9 +123,12 @@ fn params_are_for_provider_else_spec_else_everything() {
     assert_eq!(of("spec: {forProvider: }"), "{}");
     assert_eq!(
         of("spec: {a: 1, dependsOn: [{name: x}], providerConfigRef: {name: p, kind: q}}").replace('"', ""),
-        "{a:1,providerConfigRef:{name:p,kind:q}}"
+        "{a:1,dependsOn:[{name:x}],providerConfigRef:{name:p,kind:q}}"
     );
-    assert_eq!(of("rules: [1], status: {a: 1}, dependsOn: [{name: x}]"), r#"{"rules":[1]}"#);
+    assert_eq!(
+        of("rules: [1], status: {a: 1}, dependsOn: [{name: x}]"),
+        r#"{"rules":[1],"dependsOn":[{"name":"x"}]}"#
+    );
     assert_eq!(of("spec: "), "{}");
 }
 
@@ -160,8 +163,9 @@ fn a_reference_fills_the_corresponding_field() {
 
 #[test]
 fn errors_show_references_as_written() {
-    let loaded =
-        read("apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec:\n  vpcIdRef:\n    name: net\n");
+    let loaded = read(
+        "apiVersion: a.crossplane.io/v1\nkind: C\nmetadata: {name: d}\nspec:\n  vpcIdRef:\n    name: net\n",
+    );
     let mut seen = Vec::new();
     loaded.deployment.manifests[0].params.placeholders(&mut |placeholder| {
         let Some(Modifiers { .. }) = placeholder.modifiers.as_deref() else {
@@ -253,22 +257,138 @@ fn only_values_of_that_shape_are_references() {
         "{fooRef: x, barRefs: {name: x}, bazRefs: [x], Ref: {name: x}, fooSelector: y}",
         "{roleRef: {apiGroup: a, kind: b, name: c}}",
         "{fooRef: {}, barRef: , bazSelector: {matchExpressions: [{key: a}]}}",
+        "{fooRef: {from: {name: a, kind: b}}, barRef: {from: {}}, bazRef: {from: x}}",
     ] {
         let loaded = read(&format!(
-            "apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\nspec: {{forProvider: {plain}}}\n"
+            "apiVersion: a.crossplane.io/v1\nkind: C\nmetadata: {{name: d}}\nspec: {{forProvider: {plain}}}\n"
         ));
         assert!(matches!(&*loaded.deployment.manifests[0].params, Template::Constant(_)), "{plain}");
         assert_eq!(loaded.diagnostics, [], "{plain}");
     }
-    let text = "apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec: {forProvider: {fooRef: {nmae: x}, barSelector: {matchLabel: {a: b}}}}\n";
+    let text = "apiVersion: a.crossplane.io/v1\nkind: C\nmetadata: {name: d}\nspec: {forProvider: {fooRef: {nmae: x}, barSelector: {matchLabel: {a: b}}}}\n";
     faults(text, &[("unknown-field", "4:31"), ("unknown-field", "4:55")]);
     assert_eq!(load_text(text).diagnostics[0].severity, Severity::Warning);
-    // Kubernetes' own kinds have fields with that shape.
-    let pods = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: d}\nspec: {podSelector: {matchLabels: {a: b}}, envFrom: [{secretRef: {name: x}}], fooRef: {name: x}}\n";
-    assert_eq!(
-        show(&manifests(pods)[0].params),
-        r#"{podSelector: {"matchLabels":{"a":"b"}}, envFrom: [{"secretRef":{"name":"x"}}], foo: <manifest `x` id>}"#
+    // A reference without a name is a value, and Purlin says so.
+    let text = "apiVersion: a.crossplane.io/v1\nkind: C\nmetadata: {name: d}\nspec: {fooRef: {namespace: b}, barSelector: {matchControllerRef: true}}\n";
+    faults(text, &[("unknown-field", "4:17"), ("unknown-field", "4:46")]);
+    assert_eq!(show(&read(text).deployment.manifests[0].params).matches("Ref").count(), 2);
+}
+
+/// A manifest with fields that look like references.
+fn lookalike(group: &str, body: &str) -> String {
+    format!("apiVersion: {group}/v1\nkind: C\nmetadata: {{name: d}}\n{body}\n")
+}
+
+const LOOKALIKES: &str = "{parentRefs: [{name: gw}], issuerRef: {name: ca}, webSelector: {matchLabels: {a: b}}, podSelector: {matchLabels: {}}, \
+     dependsOn: [{name: b}, {provider: x, version: y}], deep: [{secretRef: {name: d}, xSelector: {matchControllerRef: true}}]}";
+
+#[test]
+fn fields_are_references_only_where_somebody_says_so() {
+    for group in [
+        "gateway.networking.k8s.io",
+        "apps",
+        "keda.sh",
+        "cert-manager.io",
+        "monitoring.coreos.com",
+        "kustomize.toolkit.fluxcd.io",
+        "apiextensions.crossplane.io",
+        "meta.pkg.crossplane.io",
+        "pkg.crossplane.io",
+        "meta.dev.upbound.io",
+        "platform.acme.org",
+    ] {
+        for body in [format!("spec: {LOOKALIKES}"), format!("extra: {LOOKALIKES}")] {
+            let loaded = read(&lookalike(group, &body));
+            let [manifest] = &*loaded.deployment.manifests else { panic!("one manifest") };
+            assert!(matches!(&*manifest.params, Template::Constant(_)), "{group} {body}");
+            assert!(manifest.depends_on.is_empty() && manifest.references.is_empty(), "{group} {body}");
+            assert_eq!(loaded.diagnostics, [], "{group}");
+        }
+    }
+    let by_convention = "spec: {parentRefs: [{name: gw}], vpcRef: {from: {name: v, namespace: n}}}";
+    let expected = "{parents: [<manifest `gw` id>], vpc: <manifest `n/v` id>}";
+    for group in [
+        "ec2.aws.crossplane.io",
+        "network.azure.upbound.io",
+        "pubsub.cnrm.cloud.google.com",
+        "ec2.services.k8s.aws",
+    ] {
+        assert_eq!(show(&manifests(&lookalike(group, by_convention))[0].params), expected, "{group}");
+        // Only their params are: `spec`, or `forProvider` in it.
+        let top = by_convention.replace("spec:", "extra:");
+        assert!(matches!(&*manifests(&lookalike(group, &top))[0].params, Template::Constant(_)));
+    }
+    // The workspace adds groups.
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    write("purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {references: ['*.acme.org']}\n");
+    write("a.yaml", &lookalike("net.acme.org", by_convention));
+    write("b.yaml", &lookalike("acme.org", by_convention));
+    let loaded = load(&[Input::Path(folder.path().into())]);
+    let shown: Vec<_> = loaded.deployment.manifests.iter().map(|manifest| show(&manifest.params)).collect();
+    assert_eq!(shown[0], expected);
+    assert!(!shown[1].contains('<'), "{}", shown[1]);
+    let workspace = |patterns: &str| {
+        format!("apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {{references: [{patterns}]}}\n")
+    };
+    faults(
+        &workspace("a/v1, A.b, pkg.crossplane.io"),
+        &[("wrong-value", "3:21"), ("wrong-value", "3:27"), ("wrong-value", "3:32")],
     );
+}
+
+#[test]
+fn a_resource_type_takes_fields_out_and_describes_dependencies() {
+    let own = |properties: &str| {
+        format!(
+            "---\napiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {{type: x/c, manifest: {{group: x.acme.org, kind: C}}, params: {{properties: {{{properties}}}}}}}\n"
+        )
+    };
+    let with = |body: &str, properties: &str| {
+        manifests(&format!("{}{}", lookalike("x.acme.org", body), own(properties))).remove(0)
+    };
+    // In a group without a convention, what is described is a reference, and nothing else is.
+    let body = "spec: {aRef: {name: n}, bRef: {name: n}}";
+    let found = with(body, "a: {x-reference: {}}");
+    assert_eq!(show(&found.params), r#"{a: <manifest `n` id>, bRef: {"name":"n"}}"#);
+    assert_eq!(
+        found.references.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["spec.aRef is a reference and fills a"]
+    );
+    // Without `spec` as well.
+    assert_eq!(show(&with("aRef: {name: n}", "a: {x-reference: {}}").params), "{a: <manifest `n` id>}");
+    // `false` takes out one field of a group with a convention, by either name.
+    for property in ["aRef: {x-reference: false}", "a: {x-reference: false}"] {
+        let found = with(body, property);
+        assert_eq!(show(&found.params), r#"{"aRef":{"name":"n"},"bRef":{"name":"n"}}"#);
+        let crossplane = format!(
+            "{}{}",
+            lookalike("x.crossplane.io", body),
+            own(property).replace("x.acme.org", "x.crossplane.io")
+        );
+        assert_eq!(show(&manifests(&crossplane)[0].params), r#"{aRef: {"name":"n"}, b: <manifest `n` id>}"#);
+    }
+    // Dependencies are described like references, wherever they are.
+    for body in [
+        "spec: {a: 1, dependsOn: [{name: n, blocking: false}]}",
+        "spec: {forProvider: {a: 1}, dependsOn: [{name: n, blocking: false}]}",
+        "spec: {a: 1}\ndependsOn: [{name: n, blocking: false}]",
+        "a: 1\ndependsOn: [{name: n, blocking: false}]",
+    ] {
+        let found = with(body, "dependsOn: {x-reference: {type: x/d}}");
+        assert_eq!(show(&found.params), r#"{"a":1}"#, "{body}");
+        assert!(!format!("{:?}", found.around).contains("dependsOn"), "{body}");
+        let [dependency] = &*found.depends_on else { panic!("one dependency: {body}") };
+        assert_eq!((dependency.target.to_string().as_str(), dependency.blocking), ("x/d `n`", false));
+        assert!(found.references[0].to_string().ends_with("dependsOn is read by Purlin and left out"));
+    }
+    let rule = |rule: &str| own(&format!("dependsOn: {{x-reference: {rule}}}"));
+    assert!(load_text(&rule("{output: id}")).has_errors());
+    assert!(load_text(&rule("true")).has_errors());
+    // Beside `spec` it is a value that no param has, and Purlin says so.
+    let beside = lookalike("x.acme.org", "spec: {}\ndependsOn: [{name: n}]");
+    faults(&beside, &[("no-effect", "5:1")]);
+    assert!(format!("{:?}", read(&beside).deployment.manifests[0].around).contains("dependsOn"));
 }
 
 #[test]
@@ -353,10 +473,14 @@ fn faults_of_heads() {
 #[test]
 fn faults_of_reference_fields() {
     let one = |provider: &str| {
-        format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\nspec:\n  forProvider: {provider}\n")
+        format!(
+            "apiVersion: a.crossplane.io/v1\nkind: C\nmetadata: {{name: d}}\nspec:\n  forProvider: {provider}\n"
+        )
     };
     faults(&one("{aRef: {name: }}"), &[("wrong-type", "5:28")]);
-    faults(&one("{aRef: {namespace: b}}"), &[("missing-field", "5:24")]);
+    let described = "---\napiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {type: a/c, params: {properties: {a: {x-reference: {}}}}}\n";
+    let text = format!("{}{described}", one("{aRef: {namespace: b}}"));
+    faults(&text, &[("missing-field", "5:24")]);
     faults(&one("{aRef: {name: b, policy: {resolve: always}}}"), &[("wrong-value", "5:51")]);
     faults(
         &one("{aRef: {name: b, policy: {resolution: Maybe, x: y}}}"),
@@ -400,49 +524,66 @@ fn faults_of_x_reference() {
 
 #[test]
 fn dependencies() {
-    let text = "apiVersion: ec2.aws.io/v1
+    let text = "apiVersion: ec2.aws.crossplane.io/v1
 kind: Subnet
-metadata: {name: a, namespace: n}
+metadata:
+  name: a
+  namespace: n
+  annotations:
+    purlin.dev/depends-on: |
+      - {kind: Table, name: t, blocking: false}
+      - {apiVersion: x.y/v1, kind: Thing, name: u, namespace: m, optional: true}
+      - {name: v}
+      - {kind: Other, name: w}
 spec:
   forProvider: {}
   providerConfigRef: {name: p}
-  dependsOn:
-    - {kind: Table, name: t, blocking: false}
-    - {apiVersion: x.y/v1, kind: Thing, name: u, namespace: m, optional: true}
-    - {name: v}
-    - {kind: Other, name: w}
 ---
-{apiVersion: rds.aws.io/v1, kind: Table, metadata: {name: t, namespace: n}}
+{apiVersion: rds.aws.crossplane.io/v1, kind: Table, metadata: {name: t, namespace: n}}
 ---
-{apiVersion: aws.io/v1, kind: ProviderConfig, metadata: {name: p}}
+{apiVersion: aws.crossplane.io/v1, kind: ProviderConfig, metadata: {name: p}}
 ";
-    let shown: Vec<_> = manifests(text)[0]
+    let loaded = read(text);
+    let shown: Vec<_> = loaded.deployment.manifests[0]
         .depends_on
         .iter()
         .map(|entry| {
-            format!("{} {} {} {}", entry.target, entry.blocking, entry.optional, entry.location.line)
+            format!(
+                "{} {} {} {}:{}",
+                entry.target, entry.blocking, entry.optional, entry.location.line, entry.location.column
+            )
         })
         .collect();
     assert_eq!(
         shown,
         [
-            "rds/table `n/t` false false 8",
-            "x/thing `m/u` true true 9",
-            "manifest `n/v` true false 10",
-            "ec2/other `n/w` true false 11",
-            "aws/provider-config `p` true true 6",
+            "rds/table `n/t` false false 8:29",
+            "x/thing `m/u` true true 9:49",
+            "manifest `n/v` true false 10:16",
+            "ec2/other `n/w` true false 11:29",
+            "aws/provider-config `p` true true 14:29",
         ]
     );
+    assert!(!format!("{:?}", loaded.deployment.manifests[0].around).contains("depends-on"));
     let one = |entry: &str| {
         format!(
-            "apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\ndependsOn: [{entry}]\n---\n{{apiVersion: x.y/v1, kind: K, metadata: {{name: k}}}}\n---\n{{apiVersion: z.y/v1, kind: K, metadata: {{name: k}}}}\n"
+            "apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d, annotations: {{purlin.dev/depends-on: '[{entry}]'}}}}\n---\n{{apiVersion: x.y/v1, kind: K, metadata: {{name: k}}}}\n---\n{{apiVersion: z.y/v1, kind: K, metadata: {{name: k}}}}\n"
         )
     };
-    faults(&one("{kind: K, name: k}"), &[("wrong-value", "4:20")]);
-    faults(&one("{apiVersion: x.y/v1, name: k}"), &[("missing-field", "4:26")]);
-    faults(&one("{nam: k}"), &[("missing-field", "4:14"), ("unknown-field", "4:14")]);
-    faults(&one("k"), &[("wrong-type", "4:13")]);
+    faults(&one("{kind: K, name: k}"), &[("wrong-value", "3:68")]);
+    faults(&one("{apiVersion: x.y/v1, name: k}"), &[("missing-field", "3:74")]);
+    faults(&one("{nam: k}"), &[("missing-field", "3:62"), ("unknown-field", "3:62")]);
+    faults(&one("k"), &[("wrong-type", "3:61")]);
     read(&one("{apiVersion: z.y/v1, kind: K, name: k}"));
+    faults(&one("k").replace("'[k]'", "[k]"), &[("wrong-type", "3:59")]);
+    assert!(load_text(&one("k").replace("'[k]'", "'[k'")).has_errors());
+    // The annotation works in every manifest.
+    for (group, body) in [("v1", "data: {a: b}"), ("gateway.networking.k8s.io/v1", "spec: {}")] {
+        let text = format!(
+            "apiVersion: {group}\nkind: C\nmetadata: {{name: d, annotations: {{purlin.dev/depends-on: '[{{name: e}}]', a: b}}}}\n{body}\n"
+        );
+        assert_eq!(manifests(&text)[0].depends_on.len(), 1);
+    }
 }
 
 fn life(beside: &str, annotations: &str) -> (Option<LifecycleOptions>, Vec<&'static str>) {
@@ -545,7 +686,7 @@ fn values_are_found_where_they_were_written() {
     let text = "apiVersion: v1
 kind: List
 items:
-  - apiVersion: ec2.a.io/v1
+  - apiVersion: ec2.crossplane.io/v1
     kind: VPC
     metadata: {name: net, labels: {x: y}}
     spec:

@@ -157,7 +157,7 @@ spec:
         type: string
 ";
 
-const MANIFESTS: &str = "apiVersion: zq.example.org/v1
+const MANIFESTS: &str = "apiVersion: zq.crossplane.io/v1
 kind: ZqVpc
 metadata:
   name: zq-net
@@ -167,16 +167,17 @@ spec:
   forProvider:
     zq-cidr: zq-range
 ---
-apiVersion: zq.example.org/v1
+apiVersion: zq.crossplane.io/v1
 kind: ZqSubnet
 metadata:
   name: zq-subnet
   namespace: zq-shop
+  annotations:
+    purlin.dev/depends-on: |
+      - kind: ZqVpc
+        name: zq-net
+        namespace: zq-other
 spec:
-  dependsOn:
-    - kind: ZqVpc
-      name: zq-net
-      namespace: zq-other
   forProvider:
     zqVpcIdRef:
       name: zq-net

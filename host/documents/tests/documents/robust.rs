@@ -57,7 +57,7 @@ apiVersion: purlin.dev/v1
 kind: ResourceType
 spec:
   type: ec2/subnet
-  manifest: [{group: ec2.aws.io, kind: Subnet}]
+  manifest: [{group: ec2.aws.crossplane.io, kind: Subnet}]
   params:
     properties:
       vpcId: {x-reference: {type: ec2/vpc, output: id}}
@@ -65,13 +65,13 @@ spec:
       nets: {type: array, items: {$ref: "#/$defs/net"}, x-reference: {type: net, field: netIdRefs}}
     $defs: {net: {anyOf: [{properties: {more: {$ref: "#/$defs/net"}}}, {type: string}]}}
 ---
-apiVersion: ec2.aws.io/v1beta1
+apiVersion: ec2.aws.crossplane.io/v1beta1
 kind: Subnet
 metadata:
   name: front
   namespace: shop
   labels: {tier: front}
-  annotations: {crossplane.io/paused: "true", purlin.dev/protect: "true", crossplane.io/external-name: x}
+  annotations: {crossplane.io/paused: "true", purlin.dev/protect: "true", crossplane.io/external-name: x, purlin.dev/depends-on: "[{kind: ConfigMap, name: c, blocking: false}]"}
 spec:
   forProvider:
     vpcId: x

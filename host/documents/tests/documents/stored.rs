@@ -13,7 +13,7 @@ fn faults(loaded: &Loaded) -> String {
 /// Reads the texts of `loaded` once more, and compares the results.
 #[track_caller]
 fn same_again(loaded: &Loaded) -> Loaded {
-    let again = load_sources(loaded.sources().to_vec());
+    let again = load_sources(loaded.sources().to_vec(), &loaded.references);
     assert_eq!(again.sources(), loaded.sources());
     assert_eq!(again.context, loaded.context);
     assert_eq!(again.deployment, loaded.deployment);
@@ -123,7 +123,7 @@ fn texts_of_an_embedding_program_name_each_other() {
         SourceText::new("shop/deploy/main.yaml", deployment),
         SourceText::new("shop/apps/web.yaml", SCORE.replace("NAME", "web")),
     ];
-    let loaded = load_sources(texts);
+    let loaded = load_sources(texts, &[]);
     assert_eq!(loaded.deployment.workloads.len(), 1);
     insta::assert_snapshot!(faults(&loaded), @r"
     error[unreadable-file]: the text of this file is not among those given

@@ -1,6 +1,6 @@
 //! The JSON of a plan.
 
-use purlin_model::{FORMAT, Key, Reason, Urn, Value, Worded};
+use purlin_model::{FORMAT, Key, Reason, ReferenceField, Urn, Value, Worded};
 use serde::{Serialize, Serializer};
 
 use super::is_false;
@@ -51,6 +51,8 @@ impl Serialize for Step {
             loss: Option<&'a Loss>,
             reasons: Vec<Worded<&'a Reason>>,
             changes: &'a [Change],
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            references: &'a [ReferenceField],
         }
         Shape {
             key: &self.key,
@@ -63,6 +65,7 @@ impl Serialize for Step {
             loss: self.loss(),
             reasons: self.reasons.iter().map(Worded::from).collect(),
             changes: &self.changes,
+            references: &self.references,
         }
         .serialize(serializer)
     }

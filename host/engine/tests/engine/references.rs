@@ -10,3 +10,4 @@ mod deletion;
 mod given;
 mod life;
 mod refs;
+mod untouched;

@@ -1,5 +1,7 @@
 //! Reference fields of managed resources, and the other dependencies of manifests (SPEC §7 [X]).
 
+mod kinds;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use super::Builder;
 use super::analyse::may_be_absent;
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::{Missing, Read, Target};
+use kinds::{Fit, Hint};
 
 /// For how many missing targets a similar name is searched.
 const NEAR: usize = 10;
@@ -21,44 +24,140 @@ struct Index<'a> {
     manifests: &'a [Manifest],
     by_name: HashMap<&'a str, Vec<u32>>,
     by_type: HashMap<&'a str, Vec<u32>>,
+    by_label: HashMap<(&'a str, &'a str), Vec<u32>>,
+    /// The number of the manifest of a resource.
+    numbers: HashMap<NodeId, u32>,
 }
 
 impl<'a> Index<'a> {
-    fn new(manifests: &'a [Manifest]) -> Self {
-        let (mut by_name, mut by_type) = (HashMap::new(), HashMap::new());
+    fn new(manifests: &'a [Manifest], nodes: &[NodeId]) -> Self {
+        let (mut by_name, mut by_type, mut by_label) = (HashMap::new(), HashMap::new(), HashMap::new());
         for (number, manifest) in (0_u32..).zip(manifests) {
             by_name.entry(&*manifest.name).or_insert_with(Vec::new).push(number);
             by_type.entry(manifest.type_name.as_str()).or_insert_with(Vec::new).push(number);
+            for (name, value) in &manifest.labels {
+                by_label.entry((&**name, &**value)).or_insert_with(Vec::new).push(number);
+            }
         }
-        Self { manifests, by_name, by_type }
+        let numbers = nodes.iter().copied().zip(0..).collect();
+        Self { manifests, by_name, by_type, by_label, numbers }
     }
 
-    /// The manifests of a target's type, if it has one.
-    fn of_type(&self, meant: &Meant) -> impl Iterator<Item = u32> + use<> {
-        match &meant.type_name {
-            Some(name) => self.by_type.get(name.as_str()).cloned().unwrap_or_default(),
-            None => (0..self.manifests.len() as u32).collect(),
-        }
-        .into_iter()
+    fn manifest(&self, number: u32) -> Option<&'a Manifest> {
+        self.manifests.get(number as usize)
     }
 
-    /// Those in the namespace of the target; if there are none, those without a namespace.
-    fn within(&self, meant: &Meant, all: impl Iterator<Item = u32>) -> Vec<u32> {
-        let namespace =
-            |number: &u32| self.manifests.get(*number as usize).and_then(|m| m.namespace.as_ref());
-        let all: Vec<u32> =
-            all.filter(|n| namespace(n).is_none_or(|own| Some(own) == meant.namespace.as_ref())).collect();
-        let (within, without): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|n| namespace(n).is_some());
+    /// Those that a field can name: of its type, and in its namespace or, if it names none, in
+    /// none. Without a type, the manifest that refers is never its own target (SPEC §7).
+    fn reachable(&self, meant: &Meant, owner: NodeId, numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+        let owner = self.numbers.get(&owner).copied();
+        let by_labels = !matches!(meant.which, TargetSelector::Named(_));
+        let fits = |number: &u32| {
+            let Some(manifest) = self.manifest(*number) else { return false };
+            let type_fits = meant.type_name.as_ref().is_none_or(|name| *name == manifest.type_name);
+            let is_own = Some(*number) == owner && (by_labels || meant.type_name.is_none());
+            let is_within = manifest.namespace == meant.namespace;
+            type_fits && !is_own && (is_within || (!meant.in_namespace && manifest.namespace.is_none()))
+        };
+        numbers.filter(fits).collect()
+    }
+
+    /// All that a target can mean.
+    fn find(&self, meant: &Meant, owner: NodeId) -> Vec<u32> {
+        let found = match &meant.which {
+            TargetSelector::Named(name) => self.named(name),
+            TargetSelector::Labelled(labels) | TargetSelector::AllLabelled(labels) => {
+                self.labelled(meant, labels)
+            }
+        };
+        let found = self.reachable(meant, owner, found.into_iter());
+        let found = self.of_named_kind(meant, found);
+        let (within, without): (Vec<u32>, Vec<u32>) = found
+            .into_iter()
+            .partition(|number| self.manifest(*number).is_some_and(|m| m.namespace.is_some()));
         if within.is_empty() { without } else { within }
+    }
+
+    fn named(&self, name: &str) -> Vec<u32> {
+        self.by_name.get(name).cloned().unwrap_or_default()
     }
 
     fn labelled(&self, meant: &Meant, labels: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<u32> {
         let fits = |number: &u32| {
-            let own = self.manifests.get(*number as usize).map(|manifest| &manifest.labels);
+            let own = self.manifest(*number).map(|manifest| &manifest.labels);
             own.is_some_and(|own| labels.iter().all(|(name, value)| own.get(name) == Some(value)))
         };
-        self.within(meant, self.of_type(meant).filter(fits))
+        let with = labels.iter().map(|(name, value)| self.by_label.get(&(&**name, &**value)));
+        let rarest = match with.min_by_key(|found| found.map_or(0, Vec::len)) {
+            Some(rarest) => rarest,
+            None => meant.type_name.as_ref().and_then(|name| self.by_type.get(name.as_str())),
+        };
+        rarest.into_iter().flatten().copied().filter(fits).collect()
     }
+
+    /// Those whose kind the field names best; all if it names none of their kinds.
+    fn of_named_kind(&self, meant: &Meant, found: Vec<u32>) -> Vec<u32> {
+        let (Some(stem), 2..) = (&meant.hint, found.len()) else { return found };
+        let hint = Hint::new(stem);
+        let is_list = matches!(meant.which, TargetSelector::AllLabelled(_));
+        // A list may have targets of several kinds.
+        let fit = |number: u32| {
+            self.fit(&hint, number).map(|(words, part)| (words, if is_list { 0 } else { part }))
+        };
+        let fits: Vec<Option<Fit>> = found.iter().map(|number| fit(*number)).collect();
+        let Some(best) = fits.iter().flatten().max().copied() else { return found };
+        let best = found.into_iter().zip(fits).filter(|(_, fit)| *fit == Some(best));
+        best.map(|(number, _)| number).collect()
+    }
+
+    fn fit(&self, hint: &Hint, number: u32) -> Option<Fit> {
+        let manifest = self.manifest(number)?;
+        let group = manifest.api_version.split_once('/').map_or("", |(group, _)| group);
+        hint.fit(group, &manifest.kind)
+    }
+
+    /// What the author of a name that leads nowhere may have meant: never the manifest that refers,
+    /// and no other kind than the field asks for.
+    fn near(&self, meant: &Meant, owner: NodeId) -> Near {
+        let TargetSelector::Named(name) = &meant.which else { return Near::None };
+        let hint = meant.hint.as_deref().map(Hint::new).filter(|_| meant.type_name.is_none());
+        let own = self.numbers.get(&owner).copied();
+        let of_kind = |number: &u32| {
+            Some(*number) != own && hint.as_ref().is_none_or(|hint| self.fit(hint, *number).is_some())
+        };
+        // The same name elsewhere is nearer than another name.
+        let anywhere = |number: u32| {
+            let namespace = self.manifest(number)?.namespace.clone();
+            let meant = Meant { namespace, in_namespace: true, ..meant.clone() };
+            self.reachable(&meant, owner, std::iter::once(number)).pop().filter(of_kind)
+        };
+        let elsewhere: Vec<u32> = self.named(name).into_iter().filter_map(anywhere).collect();
+        if let [one] = *elsewhere {
+            return Near::Elsewhere(one);
+        }
+        let of_type: Vec<u32> = match &meant.type_name {
+            Some(type_name) => self.by_type.get(type_name.as_str()).cloned().unwrap_or_default(),
+            None => (0..self.manifests.len() as u32).collect(),
+        };
+        let mut numbers: Vec<u32> = self.reachable(meant, owner, of_type.into_iter());
+        numbers.retain(of_kind);
+        let mut names: Vec<(&str, u32)> =
+            numbers.iter().filter_map(|number| Some((&*self.manifest(*number)?.name, *number))).collect();
+        names.sort_unstable();
+        let near = nearest(name, names.iter().map(|(name, _)| *name));
+        near.and_then(|near| names.iter().find(|(name, _)| *name == near))
+            .map_or(Near::None, |(_, number)| Near::Named(*number))
+    }
+}
+
+/// A manifest like the one that a field names.
+#[derive(Clone, Copy)]
+enum Near {
+    None,
+    /// With a similar name.
+    Named(u32),
+    /// With the same name in another namespace.
+    Elsewhere(u32),
 }
 
 impl<'a> Builder<'a> {
@@ -69,20 +168,15 @@ impl<'a> Builder<'a> {
         if fields.is_empty() && manifests.iter().all(|manifest| manifest.depends_on.is_empty()) {
             return;
         }
-        let index = Index::new(manifests);
+        let index = Index::new(manifests, &self.nodes.manifests);
         for (owner, scope, placeholder) in fields {
             let Reference::Field(field) = &placeholder.reference else { continue };
             let named = self.named_by(&index, owner, &field.target);
             let target = match (&*named, &field.target.which) {
                 ([], _) => {
                     if !may_be_absent(placeholder) {
-                        self.miss(
-                            owner,
-                            &field.target,
-                            &placeholder.source().into(),
-                            &placeholder.location,
-                            true,
-                        );
+                        let written = placeholder.source().into();
+                        self.miss(&index, owner, &field.target, &written, &placeholder.location, true);
                     }
                     Target::Missing
                 }
@@ -117,7 +211,14 @@ impl<'a> Builder<'a> {
                     [] if dependency.optional => {}
                     [] => {
                         let blocking = dependency.blocking;
-                        self.miss(owner, &dependency.target, &written, &dependency.location, blocking);
+                        self.miss(
+                            &index,
+                            owner,
+                            &dependency.target,
+                            &written,
+                            &dependency.location,
+                            blocking,
+                        );
                     }
                     [_, _, ..] if !matches!(dependency.target.which, TargetSelector::AllLabelled(_)) => {
                         let fault = self.ambiguous(&written, &named).at(&dependency.location);
@@ -139,28 +240,22 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The target resources, sorted by key; labels never select the resource that refers.
+    /// The target resources, sorted by key.
     fn named_by(&self, index: &Index<'_>, owner: NodeId, meant: &Meant) -> Vec<NodeId> {
-        let nodes = |numbers: Vec<u32>| -> Vec<NodeId> {
-            numbers.iter().filter_map(|number| self.nodes.manifests.get(*number as usize).copied()).collect()
-        };
-        let mut named = match (&meant.which, &meant.type_name) {
+        let mut named: Vec<NodeId> = match (&meant.which, &meant.type_name) {
+            // A description names the resource itself, whether or not a manifest declares it.
             (TargetSelector::Named(name), Some(type_name)) => {
                 let within = meant.namespace.as_ref().map(|namespace| format!("{namespace}/{name}"));
-                let ids = within.into_iter().chain([name.to_string()]);
+                let without = (!meant.in_namespace || within.is_none()).then(|| name.to_string());
+                let ids = within.into_iter().chain(without);
                 let keys = ids.filter_map(|id| {
                     Some(Key::new(type_name, &Class::default_class(), &ResourceId::new(id).ok()?))
                 });
                 keys.filter_map(|key| self.nodes.id(key.as_str())).take(1).collect()
             }
-            (TargetSelector::Named(name), None) => {
-                let all = index.by_name.get(&**name).cloned().unwrap_or_default();
-                nodes(index.within(meant, all.into_iter()))
-            }
-            (TargetSelector::Labelled(labels) | TargetSelector::AllLabelled(labels), _) => {
-                let mut all = nodes(index.labelled(meant, labels));
-                all.retain(|node| *node != owner);
-                all
+            _ => {
+                let found = index.find(meant, owner).into_iter();
+                found.filter_map(|number| self.nodes.manifests.get(number as usize).copied()).collect()
             }
         };
         named.sort_unstable_by(|a, b| self.nodes.key(*a).cmp(&self.nodes.key(*b)));
@@ -169,30 +264,31 @@ impl<'a> Builder<'a> {
     }
 
     /// Records that a target is not declared: it may come later (SPEC §7).
-    fn miss(&mut self, from: NodeId, target: &Meant, field: &Arc<str>, location: &Location, blocking: bool) {
-        let near = match &target.which {
-            TargetSelector::Named(name) if self.missing.len() < NEAR => {
-                let of_type = |key: &&Key| {
-                    target.type_name.as_ref().is_none_or(|name| key.type_name() == name.as_str())
-                };
-                let mut ids: Vec<&str> = self.nodes.map.keys().filter(of_type).map(Key::id).collect();
-                ids.sort_unstable();
-                let near = nearest(name, ids).map(str::to_owned);
-                near.and_then(|id| self.nodes.map.keys().filter(of_type).find(|key| key.id() == id).cloned())
-            }
-            _ => None,
+    fn miss(
+        &mut self,
+        index: &Index<'_>,
+        from: NodeId,
+        target: &Meant,
+        field: &Arc<str>,
+        location: &Location,
+        blocking: bool,
+    ) {
+        let near = if self.missing.len() < NEAR { index.near(target, from) } else { Near::None };
+        let key = |number| index.manifest(number).map(Manifest::key);
+        let (near, elsewhere) = match near {
+            Near::None => (None, None),
+            Near::Named(number) => (key(number), None),
+            Near::Elsewhere(number) => (None, key(number)),
         };
-        let missing = Missing {
+        self.missing.push(Missing {
             from,
             target: target.clone(),
             field: field.clone(),
             location: location.clone(),
             near,
+            elsewhere,
             blocking,
-        };
-        if !self.missing.contains(&missing) {
-            self.missing.push(missing);
-        }
+        });
     }
 
     fn ambiguous(&self, written: &str, named: &[NodeId]) -> Diagnostic {
@@ -213,10 +309,10 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// An entry of `dependsOn` in the form of a reference field: `dependsOn: main`.
+/// A dependency in the form of a reference field: `depends-on: main`.
 fn written(target: &Meant) -> Arc<str> {
     match &target.which {
-        TargetSelector::Named(name) => format!("dependsOn: {name}").into(),
-        TargetSelector::Labelled(_) | TargetSelector::AllLabelled(_) => "dependsOn".into(),
+        TargetSelector::Named(name) => format!("depends-on: {name}").into(),
+        TargetSelector::Labelled(_) | TargetSelector::AllLabelled(_) => "depends-on".into(),
     }
 }

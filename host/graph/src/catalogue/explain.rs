@@ -6,7 +6,7 @@ use purlin_model::{Context, Criterion, Definition, Key, Location};
 use serde::{Serialize, Serializer};
 
 use super::matcher::is_implicit;
-use super::{Catalogue, DefinitionMatch, Matcher, Row, pattern_matches};
+use super::{Catalogue, DefinitionMatch, Matcher, Row};
 use crate::json::{as_text, as_text_or_null};
 
 /// The answer to "why this definition?".
@@ -138,8 +138,8 @@ impl Catalogue {
         let mut second: Option<((bool, u8, usize), Row)> = None;
         for (number, definition) in (0_u32..).zip(self.definitions()) {
             let exact = *definition.type_pattern == *key.type_name();
-            let pattern =
-                definition.is_pattern() && pattern_matches(&definition.type_pattern, key.type_name());
+            let pattern = definition.is_pattern()
+                && purlin_model::matches_pattern(&definition.type_pattern, key.type_name());
             if !exact && !pattern {
                 continue;
             }

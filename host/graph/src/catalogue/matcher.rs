@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 
 use purlin_model::{Context, Criterion, Key, TypeName};
 
-use super::{Catalogue, Row, literal_length, pattern_matches};
+use super::{Catalogue, Row, literal_length};
 
 /// The definition for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl<'a> Matcher<'a> {
         }
         let mut patterns = Ranked::default();
         for (row, definition, criterion) in self.catalogue.pattern_rows(class).iter().filter_map(here) {
-            if pattern_matches(&definition.type_pattern, type_name) {
+            if purlin_model::matches_pattern(&definition.type_pattern, type_name) {
                 patterns.add(row, criterion, literal_length(&definition.type_pattern));
             }
         }

@@ -25,17 +25,17 @@ spec:
 ";
 
 const FOLDER: &str = "
-apiVersion: ec2.acme.dev/v1
+apiVersion: ec2.crossplane.io/v1
 kind: VPC
 metadata: {name: net}
 spec: {forProvider: {cidr: 10.0.0.0/16}}
 ---
-apiVersion: ec2.acme.dev/v1
+apiVersion: ec2.crossplane.io/v1
 kind: Subnet
 metadata: {name: web}
 spec: {forProvider: {vpcIdRef: {name: net}}}
 ---
-apiVersion: ec2.acme.dev/v1
+apiVersion: ec2.crossplane.io/v1
 kind: Subnet
 metadata: {name: lost}
 spec: {forProvider: {vpcIdRef: {name: nowhere}}}

@@ -35,6 +35,8 @@ pub(crate) struct Name {
 
 pub(crate) struct Reference {
     pub(crate) line: u64,
+    /// The kind that the name of the field asks for, in lower case: `vpcIdRef` a `vpc`.
+    kind: String,
     meant: Meant,
 }
 
@@ -178,10 +180,10 @@ fn references(fields: &[Field], namespace: Option<&String>) -> Vec<Reference> {
         if key.ends_with("Refs") {
             assert_eq!(keys, BTreeSet::from(["name"]), "{}", field.line);
             // One of the files has a map instead of a list. That is a param, not a reference.
-            found.extend(below.iter().filter(|name| name.is_item).map(|name| named(name, namespace)));
+            found.extend(below.iter().filter(|name| name.is_item).map(|name| named(key, name, namespace)));
         } else if key.ends_with("Ref") && keys.iter().all(|key| ["name", "namespace"].contains(key)) {
             let own = of("namespace").map(|field| &field.value);
-            found.push(named(of("name").expect("a name"), own.or(namespace)));
+            found.push(named(key, of("name").expect("a name"), own.or(namespace)));
         } else if let Some(base) = key.strip_suffix("Selector")
             && keys.contains("matchLabels")
         {
@@ -194,39 +196,61 @@ fn references(fields: &[Field], namespace: Option<&String>) -> Vec<Reference> {
             if !fields.iter().any(beside) {
                 let labels = below.iter().filter(|other| other.path.len() == field.path.len() + 2);
                 let labels = labels.map(|field| entry(field)).collect();
-                found.push(Reference { line: field.line as u64, meant: Meant::Labelled(labels) });
+                let meant = Meant::Labelled(labels);
+                found.push(Reference { line: field.line as u64, kind: kind_of(key), meant });
             }
         }
     }
     found
 }
 
-fn named(field: &Field, namespace: Option<&String>) -> Reference {
+fn named(key: &str, field: &Field, namespace: Option<&String>) -> Reference {
     let name = Name { namespace: namespace.cloned(), name: field.value.clone() };
-    Reference { line: field.line as u64, meant: Meant::Named(name) }
+    Reference { line: field.line as u64, kind: kind_of(key), meant: Meant::Named(name) }
+}
+
+/// The name of a field without what it reads of its target.
+fn kind_of(key: &str) -> String {
+    let mut kind = key.to_lowercase();
+    for ends in [&["refs", "ref", "selector"][..], &["ids", "id", "arns", "arn", "names", "name"]] {
+        if let Some(rest) = ends.iter().find_map(|end| kind.strip_suffix(end)) {
+            kind = rest.to_owned();
+        }
+    }
+    kind.strip_suffix('s').unwrap_or(&kind).to_owned()
 }
 
 /// The possible targets of a reference according to the book: the name in the same namespace,
-/// otherwise the name of a manifest without a namespace. A selector of labels never matches the
-/// manifest that contains it.
-fn targets(manifests: &[Manifest], owner: usize, meant: &Meant) -> Vec<usize> {
+/// otherwise the name of a manifest without a namespace; those of the kind in the name of the
+/// field, if there are any; never the manifest that refers.
+fn targets(manifests: &[Manifest], owner: usize, reference: &Reference) -> Vec<usize> {
     let fitting = |fits: &dyn Fn(&Manifest) -> bool| -> Vec<usize> {
         (0..manifests.len()).filter(|number| fits(&manifests[*number])).collect()
     };
-    match meant {
+    let mut all = match &reference.meant {
         Meant::Named(name) => {
-            let within = fitting(&|other| other.identity.2 == *name);
+            let mut within = fitting(&|other| other.identity.2 == *name);
+            within.retain(|number| *number != owner);
             let global = Name { namespace: None, name: name.name.clone() };
             if within.is_empty() { fitting(&|other| other.identity.2 == global) } else { within }
         }
         Meant::Labelled(labels) => {
             let has =
                 |other: &Manifest| labels.iter().all(|(key, value)| other.labels.get(key) == Some(value));
-            let mut all = fitting(&has);
-            all.retain(|number| *number != owner);
-            all
+            fitting(&has)
         }
+    };
+    all.retain(|number| *number != owner);
+    let kind = |number: &usize| manifests[*number].identity.1.to_lowercase();
+    let ways: [&dyn Fn(&usize) -> bool; 3] = [
+        &|number| kind(number) == reference.kind,
+        &|number| reference.kind.ends_with(&kind(number)),
+        &|number| kind(number).ends_with(&reference.kind),
+    ];
+    if let Some(is_named) = ways.iter().find(|is_named| all.iter().any(is_named)) {
+        all.retain(is_named);
     }
+    all
 }
 
 pub(crate) fn outcomes(manifests: &[Manifest]) -> Outcomes {
@@ -234,7 +258,7 @@ pub(crate) fn outcomes(manifests: &[Manifest]) -> Outcomes {
     for (owner, manifest) in manifests.iter().enumerate() {
         for reference in &manifest.references {
             let place = (manifest.file.clone(), reference.line);
-            match *targets(manifests, owner, &reference.meant) {
+            match *targets(manifests, owner, reference) {
                 [] => outcomes.missing.push((owner, place, reference.meant.clone())),
                 [target] => {
                     outcomes.resolved += 1;

@@ -18,7 +18,9 @@ spec: {type: 'ec2/*', driver: test/scripted, criteria: [{}]}
 
 /// A manifest of `KIND` with this metadata and spec.
 pub(crate) fn manifest(kind: &str, metadata: &str, spec: &str) -> String {
-    format!("---\napiVersion: ec2.acme.dev/v1\nkind: {kind}\nmetadata: {{{metadata}}}\nspec: {{{spec}}}\n")
+    format!(
+        "---\napiVersion: ec2.crossplane.io/v1\nkind: {kind}\nmetadata: {{{metadata}}}\nspec: {{{spec}}}\n"
+    )
 }
 
 /// A VPC `NAME` with these params and the label `tier: shared`.

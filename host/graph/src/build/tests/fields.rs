@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Absent, Attribute, Definition, Dependency, Deployment, Entries, FieldReference, Location, Manifest,
+    Absent, Attribute, Definition, Dependency, Deployment, Entries, FieldReference, Location, Manifest, Map,
     Modifiers, Path, Piece, Placeholder, Reference, ResourceId, Target, TargetSelector, Template, TypeName,
     Value,
 };
@@ -23,6 +23,8 @@ struct Field {
     which: TargetSelector,
     read: Attribute,
     optional: bool,
+    /// The namespace, if the field names one.
+    namespace: Option<&'static str>,
 }
 
 fn path(text: &str) -> Path {
@@ -37,7 +39,7 @@ fn labels(labels: &[(&str, &str)]) -> BTreeMap<Arc<str>, Arc<str>> {
 fn named(text: &'static str) -> Field {
     let (type_name, name) = text.split_once(' ').map_or((None, text), |(kind, name)| (Some(kind), name));
     let read = Attribute::Output(path("id"));
-    Field { type_name, which: TargetSelector::Named(name.into()), read, optional: false }
+    Field { type_name, which: TargetSelector::Named(name.into()), read, optional: false, namespace: None }
 }
 
 fn selected(type_name: Option<&'static str>, all: bool, by: &[(&str, &str)]) -> Field {
@@ -46,11 +48,14 @@ fn selected(type_name: Option<&'static str>, all: bool, by: &[(&str, &str)]) -> 
     Field { type_name, which, ..named("x") }
 }
 
-fn target(id: &str, type_name: Option<&str>, which: &TargetSelector) -> Target {
+fn target(id: &str, name: &str, field: &Field) -> Target {
+    let own = id.split_once('/').map(|(namespace, _)| namespace);
     Target {
-        type_name: type_name.map(|name| TypeName::new(name).expect("a type")),
-        namespace: id.split_once('/').map(|(namespace, _)| namespace.into()),
-        which: which.clone(),
+        type_name: field.type_name.map(|name| TypeName::new(name).expect("a type")),
+        hint: field.type_name.is_none().then(|| name.into()),
+        in_namespace: field.namespace.is_some(),
+        namespace: field.namespace.or(own).map(Into::into),
+        which: field.which.clone(),
     }
 }
 
@@ -62,7 +67,7 @@ fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
             .optional
             .then(|| Box::new(Modifiers { absent: Absent::LeftOut, ..Modifiers::default() }));
         let field_reference = Reference::Field(Arc::new(FieldReference {
-            target: target(id, reference.type_name, &reference.which),
+            target: target(id, field, reference),
             read: reference.read.clone(),
         }));
         let place = Location::new(id, line, 1);
@@ -77,10 +82,11 @@ fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
         namespace,
         name: own.into(),
         id: ResourceId::new(id).expect("an id"),
-        annotations: BTreeMap::new(),
+        around: Map::from_iter([("kind".into(), Value::from(kind))]),
         under: purlin_model::ParamsPosition::Spec,
         labels: labels(&[("own", own), ("tier", "web")]),
         params: Arc::new(Template::Map(Box::new(params.collect::<Entries<_>>()))),
+        references: Arc::default(),
         depends_on: Vec::new(),
         location: Location::new(id, 1, 1),
     }
@@ -196,14 +202,14 @@ fn missing_targets_are_waited_for_or_left_out() {
 #[test]
 fn ambiguous_references_are_rejected_with_all_candidates() {
     let fault = build(vec![
-        manifest("subnet a", &[("vpcId", named("x")), ("one", selected(None, false, &[("own", "x")]))]),
+        manifest("subnet a", &[("target", named("x")), ("one", selected(None, false, &[("own", "x")]))]),
         manifest("vpc x", &[]),
         manifest("net x", &[]),
     ])
     .expect_err("ambiguous");
     assert_eq!(
         fault,
-        "a:2:1+8 ambiguous-reference: `vpcIdRef` can mean any of 2 resources\n  x:1:1: `net.default#x`\n  x:1:1: \
+        "a:2:1+9 ambiguous-reference: `targetRef` can mean any of 2 resources\n  x:1:1: `net.default#x`\n  x:1:1: \
          `vpc.default#x`\n  help: describe the field in a ResourceType: `x-reference: {type: TYPE}`\na:3:1+6 \
          ambiguous-reference: `oneRef` can mean any of 2 resources\n  x:1:1: `net.default#x`\n  x:1:1: \
          `vpc.default#x`\n  help: describe the field in a ResourceType: `x-reference: {type: TYPE}`\n"
@@ -219,7 +225,96 @@ fn is_a_loop(manifests: Vec<Manifest>, way: &str) {
 #[test]
 fn ref_24_a_reference_to_itself_is_rejected() {
     // Crossplane waits for it forever.
-    is_a_loop(vec![manifest("a x", &[("own", named("x"))])], "`a.default#x` → `a.default#x`");
+    is_a_loop(vec![manifest("a x", &[("own", named("a x"))])], "`a.default#x` → `a.default#x`");
+}
+
+/// The targets of the edges from a resource, and the texts of those that it waits for.
+fn targets(manifests: Vec<Manifest>, from: &str) -> Vec<String> {
+    let graph = build(manifests).expect("a graph");
+    let node = graph.find(from).expect("a node");
+    let key = |node: &crate::NodeId| graph.key(*node).expect("a key").to_string();
+    let edges = graph.dependencies(node).iter().map(key);
+    let missing = graph.missing().iter().map(|missing| {
+        let fault = missing.warning();
+        format!("{} ({})", fault.message, fault.help.unwrap_or_default())
+    });
+    edges.chain(missing).collect()
+}
+
+#[test]
+fn the_kind_in_the_name_of_a_field_decides_and_never_the_resource_itself() {
+    let all = || {
+        vec![
+            manifest("dns/dns-record x", &[("zoneName", named("x")), ("other", named("y"))]),
+            manifest("other y", &[]),
+        ]
+    };
+    // Alone, it waits for a target that may come later.
+    assert_eq!(
+        targets(all(), "dns/dns-record.default#x"),
+        ["other.default#y", "no document declares manifest `x` ()"]
+    );
+    let with = |more: &[&str]| {
+        let more = more.iter().map(|name| manifest(name, &[]));
+        targets(all().into_iter().chain(more).collect(), "dns/dns-record.default#x")
+    };
+    assert_eq!(with(&["zone x"]), ["other.default#y", "zone.default#x"]);
+    assert_eq!(with(&["zone x", "vpc x", "net x"]), ["other.default#y", "zone.default#x"]);
+    // Nothing else has the name.
+    assert_eq!(with(&["vpc x"]), ["other.default#y", "vpc.default#x"]);
+    let fields = [("vpcId", selected(None, false, &[("tier", "web")]))];
+    let labelled = vec![manifest("subnet a", &fields), manifest("vpc v", &[]), manifest("net n", &[])];
+    assert_eq!(targets(labelled, "subnet.default#a"), ["vpc.default#v"]);
+    let fields = [("subnetIds", selected(None, true, &[("tier", "web")]))];
+    let labelled = [("group g", &fields[..]), ("subnet a", &[]), ("subnet b", &[]), ("vpc v", &[])];
+    let labelled = labelled.iter().map(|(name, fields)| manifest(name, fields)).collect();
+    assert_eq!(targets(labelled, "group.default#g"), ["subnet.default#a", "subnet.default#b"]);
+}
+
+#[test]
+fn a_written_namespace_is_never_passed_over() {
+    let into = |name: &'static str, namespace| Field { namespace: Some(namespace), ..named(name) };
+    let of = |field: Field, others: &[&str]| {
+        let others = others.iter().map(|name| manifest(name, &[]));
+        let all = std::iter::once(manifest("subnet own/a", &[("vpcId", field)])).chain(others).collect();
+        targets(all, "subnet.default#own/a")
+    };
+    for (typed, what) in [("v", "manifest"), ("vpc v", "vpc")] {
+        assert_eq!(of(named(typed), &["vpc v", "vpc own/v"]), ["vpc.default#own/v"]);
+        // One that is only assumed falls back to none, as kinds without namespaces need it.
+        assert_eq!(of(named(typed), &["vpc v"]), ["vpc.default#v"]);
+        assert_eq!(
+            of(into(typed, "cool"), &["vpc v"]),
+            [format!("no document declares {what} `cool/v` (`v` is in no namespace: leave `namespace` out)")]
+        );
+        assert_eq!(of(into(typed, "cool"), &["vpc v", "vpc cool/v"]), ["vpc.default#cool/v"]);
+        assert_eq!(
+            of(named(typed), &["vpc other/v"]),
+            [format!(
+                "no document declares {what} `own/v` (`v` is in another namespace: add `namespace: other`)"
+            )]
+        );
+    }
+    // The kind of the field comes before the namespace.
+    assert_eq!(of(named("v"), &["net own/v", "vpc v"]), ["vpc.default#v"]);
+}
+
+#[test]
+fn a_similar_name_is_neither_the_resource_itself_nor_of_another_kind() {
+    let of = |more: &[&str]| {
+        let fields = [("vpcId", named("v0")), ("typed", named("vpc v9"))];
+        let more = more.iter().map(|name| manifest(name, &[]));
+        let all = std::iter::once(manifest("vpc v1", &fields)).chain(more).collect();
+        targets(all, "vpc.default#v1")
+    };
+    let missing = |v0: &str, v9: &str| {
+        [
+            format!("no document declares manifest `v0` ({v0})"),
+            format!("no document declares vpc `v9` ({v9})"),
+        ]
+    };
+    assert_eq!(of(&["subnet v2", "net v3"]), missing("", ""));
+    assert_eq!(of(&["subnet v2", "vpc v4"]), missing("did you mean `v4`?", "did you mean `v4`?"));
 }
 
 #[test]
@@ -276,34 +371,34 @@ fn composite_attributes_are_built_from_what_is_known_first() {
 fn an_ambiguous_dependency_requires_the_kind() {
     let mut a = manifest("a x", &[]);
     a.depends_on = vec![Dependency {
-        target: target("x", None, &TargetSelector::Named("y".into())),
+        target: Target { hint: None, ..target("x", "", &named("y")) },
         blocking: true,
         optional: false,
         location: Location::new("x", 9, 1),
     }];
     let fault = build(vec![a, manifest("b y", &[]), manifest("c y", &[])]).expect_err("ambiguous");
-    assert!(fault.contains("`dependsOn: y` can mean any of 2 resources"), "{fault}");
+    assert!(fault.contains("`depends-on: y` can mean any of 2 resources"), "{fault}");
     assert!(fault.contains("help: add the `kind` of the one that is meant"), "{fault}");
 }
 
 #[test]
 fn dependencies_may_block_or_not() {
     let mut a = manifest("a x", &[]);
-    let dependency = |kind: &str, name: &str, blocking, optional| Dependency {
-        target: target("x", Some(kind), &TargetSelector::Named(name.into())),
+    let dependency = |named_as: &'static str, blocking, optional| Dependency {
+        target: target("x", "", &named(named_as)),
         blocking,
         optional,
         location: Location::new("x", 9, 1),
     };
     a.depends_on = vec![
-        dependency("b", "y", true, false),
-        dependency("c", "z", false, false),
-        dependency("d", "no", true, true),
-        dependency("d", "later", true, false),
+        dependency("b y", true, false),
+        dependency("c z", false, false),
+        dependency("d no", true, true),
+        dependency("d later", true, false),
     ];
     // Without an order, each may wait for the other.
     let mut c = manifest("c z", &[]);
-    c.depends_on = vec![dependency("a", "x", false, false)];
+    c.depends_on = vec![dependency("a x", false, false)];
     let graph = build(vec![a, manifest("b y", &[]), c]).expect("a graph");
     assert!(has(&graph, "a.default#x", "b.default#y", EdgeKind::DependsOn));
     assert_eq!(graph.edge_count(), 1);
@@ -312,7 +407,7 @@ fn dependencies_may_block_or_not() {
         graph.non_blocking_dependencies().iter().map(|(a, b)| (key(*a), key(*b))).collect();
     assert_eq!(non_blocking_dependencies, [("a.default#x", "c.default#z"), ("c.default#z", "a.default#x")]);
     let missing: Vec<&str> = graph.missing().iter().map(|missing| &*missing.field).collect();
-    assert_eq!(missing, ["dependsOn: later"]);
+    assert_eq!(missing, ["depends-on: later"]);
     let (from, to) = (graph.find("a.default#x").expect("a"), graph.find("b.default#y").expect("b"));
     assert_eq!(graph.reasons(from, to)[0].location.as_ref().map(|at| at.line), Some(9));
 }

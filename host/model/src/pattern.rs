@@ -1,7 +1,7 @@
-//! Types with `*` in them.
+//! Patterns with `*`: of resource types, and of groups of manifests.
 
-/// Whether a pattern, in which `*` matches any text, matches a whole type.
-pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+/// Whether a pattern, in which `*` matches any text, matches a whole text.
+pub fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
     // The position for backtracking: after the last star, and the byte of the text.
@@ -24,14 +24,9 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     pattern.iter().skip(p).all(|b| *b == b'*')
 }
 
-/// How many characters of a pattern are not `*`: of two patterns, the longer is more specific.
-pub(crate) fn literal_length(pattern: &str) -> usize {
-    pattern.bytes().filter(|b| *b != b'*').count()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::matches_pattern;
 
     #[test]
     fn stars_stand_for_any_text() {
@@ -48,7 +43,7 @@ mod tests {
             ("dns", "dns", true),
             ("dns", "dnsx", false),
         ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+            assert_eq!(matches_pattern(pattern, text), expected, "{pattern} {text}");
         }
     }
 }
