@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use purlin_host::internal::documents::Loaded;
 use purlin_host::internal::engine::{Action, CancelToken, Event, Phase, PlanOptions};
-use purlin_host::internal::model::Key;
+use purlin_host::internal::model::{Finding, Key};
 use purlin_host::{Keeper, Pass, Purlin};
 
 use self::changes::Changes;
@@ -404,6 +404,8 @@ struct Messages {
     unreported: Vec<String>,
     failure: Option<String>,
     tally: Option<String>,
+    /// How many resources their systems do not show yet, in this pass.
+    unseen: usize,
     /// Whether this pass has shown anything.
     happened: bool,
 }
@@ -417,6 +419,7 @@ impl Messages {
         };
         let Some(mut line) = line(key, phase) else { return };
         match phase {
+            Phase::Observed { finding: Finding::NotVisible, .. } => self.unseen += 1,
             Phase::Succeeded { .. } => drop(self.failures.remove(key)),
             Phase::Failed { cause, .. } => {
                 let cause = cause.to_string();
@@ -443,7 +446,7 @@ impl Messages {
     fn pass(&mut self, pass: &Pass, app: &App) {
         self.failure = None;
         let happened = std::mem::take(&mut self.happened);
-        let tally = tally(pass);
+        let tally = tally(pass, std::mem::take(&mut self.unseen));
         let changed = self.tally.replace(tally.clone()).as_ref() != Some(&tally);
         if self.json {
             if happened || changed {
@@ -520,10 +523,13 @@ fn line(key: &Key, phase: &Phase) -> Option<String> {
     })
 }
 
-/// The status of all resources on one line.
-fn tally(pass: &Pass) -> String {
+/// The status of all resources on one line; `unseen` of them cannot be compared yet.
+fn tally(pass: &Pass, unseen: usize) -> String {
     if pass.is_in_sync() {
-        return paint(GOOD, "every resource matches the documents");
+        return match unseen {
+            0 => paint(GOOD, "every resource matches the documents"),
+            _ => format!("every other resource matches the documents, {unseen} not visible yet"),
+        };
     }
     let mut parts = Vec::new();
     let backed_off = |reasons: &Vec<purlin_host::internal::model::Reason>| {
@@ -548,7 +554,7 @@ fn tally(pass: &Pass) -> String {
         parts.push(paint(DELETE, text::line(&cause.to_string())));
     }
     if parts.is_empty() {
-        parts.push("not finished".to_owned());
+        parts.push("stopped before every resource was checked".to_owned());
     }
     parts.join(", ")
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use purlin_host::internal::engine::ResourceStatus;
+use purlin_host::internal::state::Outcome;
 
 use super::tree::{self, Node};
 use crate::report::status::{Resource, StatusReport};
@@ -96,12 +97,24 @@ fn heading(report: &StatusReport, look: StatusView) -> String {
         let line = format!(
             "deployment {} {} {when}, by {}",
             latest.number,
-            latest.outcome.as_str(),
+            outcome(report, latest.outcome),
             text::line(&latest.user)
         );
         let _ = writeln!(out, "{}", paint(DIM, line));
     }
     out
+}
+
+/// How a deployment ended. One that only left resources waiting did not fail.
+fn outcome(report: &StatusReport, outcome: Outcome) -> &'static str {
+    let count = |status: ResourceStatus| report.summary.get(&status).copied().unwrap_or(0);
+    let failed = [ResourceStatus::Failed, ResourceStatus::Incomplete, ResourceStatus::Interrupted];
+    let only_waits =
+        count(ResourceStatus::Waiting) > 0 && failed.into_iter().all(|status| count(status) == 0);
+    match outcome {
+        Outcome::Failed if only_waits => "left resources waiting",
+        outcome => outcome.as_str(),
+    }
 }
 
 /// Which resources are not ready, or depend on one that is not.

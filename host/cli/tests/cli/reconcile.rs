@@ -76,6 +76,26 @@ fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
     assert_eq!(world.effects(), (2, 0, 0));
 }
 
+#[test]
+fn a_resource_that_is_not_visible_yet_is_not_said_to_match() {
+    let project = crate::project::Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  reconcile: {grace: 1h}\n  drivers:\n    purlin/file:\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
+        ),
+        (
+            "platform.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec:\n  type: note\n  driver: purlin/file\n  inputs: {values: {path: /out/note, content: wanted}}\n  criteria: [{}]\n---\n\
+             apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {shared: {a: {type: note}}}\n",
+        ),
+    ]);
+    std::fs::create_dir(project.path().join("out")).expect("made");
+    project.run(&["up", "--yes"]).status(0);
+    std::fs::remove_file(project.path().join("out/note")).expect("removed");
+    let ran = project.run(&["reconcile", "--yes"]).status(0);
+    assert!(ran.err.contains("every other resource matches the documents, 1 not visible yet"), "{}", ran.err);
+}
+
 /// A driver that returns all inputs leaves no other trace of drift than these.
 #[test]
 fn complete_drift_of_a_driver_is_reported() {

@@ -219,7 +219,7 @@ impl Messages {
         let happened: Vec<String> = happened.collect();
         let status = match end {
             TurnEnd::Passed(pass) if pass.is_in_sync() => None,
-            TurnEnd::Passed(pass) => Some(tally(pass)),
+            TurnEnd::Passed(pass) => Some(tally(pass, 0)),
             TurnEnd::Empty => None,
             TurnEnd::Busy(error) => Some(paint(WARNING, text::line(&error.to_string()))),
             TurnEnd::Failed(error) => Some(paint(DELETE, text::line(&error.to_string()))),
