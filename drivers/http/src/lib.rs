@@ -4,6 +4,7 @@ mod api;
 mod attempt;
 mod check;
 mod inputs;
+mod location;
 mod look;
 mod template;
 mod wait;
@@ -92,6 +93,9 @@ impl Check for Http {
         }
         let unread = request.inputs.get("/values/find").is_none_or(Json::is_null)
             && request.inputs.get("/values/id/name") != Some(&Json::Bool(true));
+        // The name is recorded, so that writing it in the documents changes nothing.
+        let mut request = request;
+        request.choose("/values/name", |resource| resource.guresid.clone().into());
         let mut checked = Checked::unchanged(request.inputs);
         if unread {
             let message = "without `find` and with an id that the server chooses, a `create` whose response \
@@ -180,11 +184,8 @@ impl UpdateImpact for Http {
             places.iter().map(|place| format!("/values{place}")).filter(|place| request.changes(place));
         impact.replaces.extend(changed);
         impact.replaces.dedup();
-        if impact.replaces.is_empty() && moves(&request) {
-            impact.replaces.push(match request.changes("/values/read/path") {
-                true => "/values/read/path".to_owned(),
-                false => "/values/create/path".to_owned(),
-            });
+        if impact.replaces.is_empty() {
+            impact.replaces = location::moved_by(&request);
         }
         // Two cannot have the same name at the same time.
         let named = request.after.get("/values/find").is_some_and(|find| !find.is_null())
@@ -196,20 +197,6 @@ impl UpdateImpact for Http {
         }
         Ok(impact)
     }
-}
-
-/// Whether a resource would be in another place afterwards, and so a different one.
-fn moves(request: &ImpactRequest<HttpInputs>) -> bool {
-    let Ok(Some(after)) = request.after.known() else {
-        return ["/values/read/path", "/values/create/path", "/params", "/values/vars"]
-            .iter()
-            .any(|place| request.after.is_unknown(place));
-    };
-    let name = name_in(&request.state).unwrap_or_else(|| request.name.clone());
-    let api = Api::new(&after, &request.resource, &name, &request.call);
-    id_in(&request.state).is_some_and(|id| {
-        api.resource_url(&id).is_ok_and(|url| request.state.id.contains("://") && url != request.state.id)
-    })
 }
 
 impl Update for Http {

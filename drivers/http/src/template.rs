@@ -59,6 +59,15 @@ pub(crate) fn expand(template: &str, scope: &Scope) -> Result<String, String> {
     Ok(path)
 }
 
+/// The placeholders of a template; none of a faulty one.
+pub(crate) fn places(template: &str) -> Vec<&str> {
+    let place = |part| match part {
+        Part::Place(place) => Some(place),
+        Part::Text(_) => None,
+    };
+    parts(template).unwrap_or_default().into_iter().filter_map(place).collect()
+}
+
 /// The value of `{id}`, read back from an expanded template.
 pub(crate) fn id_in(path: &str, template: &str, scope: &Scope) -> Option<String> {
     let (before, after) = template.split_once("{id}")?;

@@ -99,6 +99,87 @@ fn a_change_replaces_if_it_moves_the_resource_or_is_declared_to() {
     assert_eq!(impact(after), ["/values/create/body"]);
 }
 
+/// Only the placeholders of its path decide whether a resource moves.
+#[test]
+fn an_unknown_value_outside_of_the_path_replaces_nothing() {
+    let replaced = |declaration: &Json, params: Json, unknown: &[&str]| {
+        let id = State::new("http://127.0.0.1:1/v1/x/7").cookie(json!({"id": "7", "name": "n"}));
+        let mut before = declaration.clone();
+        before["params"] = json!({"zone": "x", "vpc": "v1", "a/b": "x"});
+        let mut after = declaration.clone();
+        after["params"] = params;
+        let after = testing::unknown(inputs(&after), unknown);
+        testing::update_impact::<Http>(inputs(&before), after, &id.expect("a state"))
+    };
+    let with_path = |path: &str| {
+        json!({
+            "connection": {"base_url": "http://127.0.0.1:1/v1"},
+            "values": {"name": "n", "create": {"path": path, "body": {"v": 1}}, "update": {}},
+        })
+    };
+    let same = || json!({"zone": "x", "vpc": "v1", "a/b": "x"});
+    for update in [json!({}), json!({"method": "PUT", "body": {"v": 1}})] {
+        for find in [Json::Null, json!({"path": "/x?name={name}", "name": "/name"})] {
+            for named in [false, true] {
+                let id = json!({"name": named});
+                let mut declaration =
+                    with_path(if named { "/{params.zone}/{name}" } else { "/{params.zone}" });
+                for (name, value) in [("update", &update), ("find", &find), ("id", &id)] {
+                    declaration["values"][name] = value.clone();
+                }
+                let replaces = |params, unknown: &[&str]| {
+                    replaced(&declaration, params, unknown).expect("an impact").replaces
+                };
+                for unknown in [
+                    "/params/vpc",
+                    "/values/create/body",
+                    "/values/create/body/v",
+                    "/values/update/body",
+                    "/secrets/body",
+                    "/values/outputs",
+                    "/connection/bearer",
+                    "/values/headers",
+                ] {
+                    assert!(replaces(same(), &[unknown]).is_empty(), "{unknown}");
+                }
+                let mut other = same();
+                other["vpc"] = json!("v2");
+                assert!(replaces(other.clone(), &["/params/vpc"]).is_empty());
+                assert!(replaces(other.clone(), &["/values/create/body/v"]).is_empty());
+                assert_eq!(replaces(same(), &["/params/zone"]), ["/params/zone"]);
+                assert_eq!(replaces(same(), &["/params"]), ["/params/zone"]);
+                assert_eq!(replaces(same(), &["/values/create/path"]), ["/values/create/path"]);
+                other["zone"] = json!("y");
+                assert_eq!(replaces(other, &["/params/vpc"]), ["/params/zone"]);
+            }
+        }
+    }
+    // Another spelling of the same path.
+    let escaped = with_path("/{params.a/b}");
+    assert_eq!(replaced(&escaped, same(), &["/params/a~1b"]).expect("an impact").replaces, ["/params/a~1b"]);
+    let id = State::new("http://127.0.0.1:1/v1/things/7").cookie(json!({"id": "7", "name": "n"}));
+    let read = with("/values/read", json!({"path": "/things/{id}"}));
+    let impact = testing::update_impact::<Http>(inputs(&declaration()), inputs(&read), &id.expect("a state"));
+    assert!(impact.expect("an impact").replaces.is_empty());
+}
+
+/// The name that the driver chooses is recorded: writing it changes nothing, and neither does
+/// another default, which a rename causes.
+#[test]
+fn a_chosen_name_stays() {
+    let mut declaration = declaration();
+    declaration["values"].as_object_mut().expect("values").remove("name");
+    testing::chosen_inputs_stay::<Http>(inputs(&declaration)).expect("the same");
+    let checked = testing::check::<Http>(inputs(&declaration), None).expect("valid");
+    assert_eq!(checked.values["name"], json!("0123456789abcdef0123456789abcdef01234567"));
+    let previous = json!({"values": {"name": "old"}, "secrets": {}, "params": {}, "connection": {}});
+    let kept = testing::check::<Http>(inputs(&declaration), Some(&previous)).expect("valid");
+    assert_eq!(kept.values["name"], json!("old"));
+    declaration["values"]["name"] = json!("new");
+    let given = testing::check::<Http>(inputs(&declaration), Some(&previous)).expect("valid");
+    assert_eq!(given.values["name"], json!("new"));
+}
+
 #[test]
 fn an_unreachable_server_is_retried() {
     assert!(matches!(testing::create::<Http>(inputs(&declaration())), Err(Failure::RetryAfter { .. })));

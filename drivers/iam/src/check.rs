@@ -18,7 +18,8 @@ const DOCUMENTS: [(&str, PolicyKind); 3] = [
 ];
 
 pub(crate) fn check(request: CheckRequest<IamInputs>) -> Result<Checked, Failure> {
-    inputs::check(request, &KINDS, ONE_OF, normalise, IamInputs::validate, known_parts)
+    let named = ["/values/policy", "/values/role", "/values/user"];
+    inputs::check(request, &KINDS, &named, ONE_OF, normalise, IamInputs::validate, known_parts)
 }
 
 fn known_parts(inputs: &Raw<IamInputs>, faults: &mut Faults) {

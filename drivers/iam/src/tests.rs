@@ -41,6 +41,13 @@ fn inputs_get_one_spelling_and_checking_again_changes_nothing() {
     assert_eq!(checked(&role), role);
     let user = checked(&json!({"user": {}}));
     assert_eq!(checked(&user), user);
+    for thing in [
+        json!({"user": {}}),
+        json!({"policy": {"document": document()}}),
+        json!({"role": {"assume_role_policy": trust()}}),
+    ] {
+        testing::chosen_inputs_stay::<Driven>(given(&thing)).expect("the same");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which changes of inputs replace the resource.
 
-use purlin_sdk::{Impact, ImpactRequest, Json};
+use purlin_sdk::{Impact, ImpactRequest, Json, Raw};
 
 use crate::immutable;
 use crate::inputs::KubernetesInputs;
@@ -16,19 +16,14 @@ pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
     }
     let single = |document: &Json| document.pointer("/values/manifest").is_some_and(Json::is_object);
     if single(request.before.document()) && single(request.after.document()) {
-        let mut places = vec!["/values/manifest/kind", "/values/manifest/metadata/name"];
-        let places_of_it = ["/values/manifest/metadata/namespace", "/values/namespace"];
-        if request.after.get(places_of_it[0]).is_some() || request.before.get(places_of_it[0]).is_some() {
-            places.push(places_of_it[0]);
-        } else {
-            places.push(places_of_it[1]);
-        }
+        let places = ["/values/manifest/kind", "/values/manifest/metadata/name"];
         let group = |document: &Json| {
             let version = document.pointer("/values/manifest/apiVersion").and_then(Json::as_str);
             version.map(|version| version.split_once('/').map_or("", |(group, _)| group).to_owned())
         };
         let mut moved: Vec<String> =
             places.into_iter().filter(|place| request.changes(place)).map(str::to_owned).collect();
+        moved.extend(other_namespace(request).map(str::to_owned));
         if group(request.before.document()) != group(request.after.document()) {
             moved.push("/values/manifest/apiVersion".to_owned());
         }
@@ -55,6 +50,22 @@ pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
     // It keeps its name, and two objects cannot share one, whatever the cause of the replacement.
     impact.delete_before_replace = true;
     impact
+}
+
+/// The input that puts a single object in another namespace. It does not matter where the same
+/// namespace is written, nor to an object without a namespace.
+fn other_namespace(request: &ImpactRequest<KubernetesInputs>) -> Option<&'static str> {
+    let outputs = &request.state.outputs;
+    if outputs.contains_key("kind") && outputs.get("namespace").is_none_or(Json::is_null) {
+        return None;
+    }
+    let (own, of_all) = ("/values/manifest/metadata/namespace", "/values/namespace");
+    let place = |inputs: &Raw<KubernetesInputs>| if inputs.is_given(own) { own } else { of_all };
+    let (before, after) = (place(&request.before), place(&request.after));
+    if request.after.is_unknown(after) || request.before.get(before) != request.after.get(after) {
+        return Some(if request.changes(after) { after } else { before });
+    }
+    None
 }
 
 /// Manifests, each with its place.

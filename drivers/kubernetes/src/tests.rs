@@ -142,6 +142,49 @@ fn a_change_of_identity_replaces_the_object() {
     assert!(judged.replaces.is_empty());
 }
 
+/// Where a namespace is written makes no difference, and neither does an object without one.
+#[test]
+fn only_another_namespace_replaces_the_object() {
+    let with = |of_all: &str, own: Option<&str>| {
+        let mut map = config_map("a", &json!({"k": "1"}));
+        if let Some(own) = own {
+            map["metadata"]["namespace"] = json!(own);
+        }
+        inputs(
+            &json!({"connection": {"server": "http://a"}, "values": {"namespace": of_all, "manifest": map}}),
+        )
+    };
+    let replaces = |before, after, state: &State| {
+        testing::update_impact::<Kubernetes>(before, after, state).expect("judged").replaces
+    };
+    let (own, of_all) = ("/values/manifest/metadata/namespace", "/values/namespace");
+    let there = State::new("x");
+    for (before, after, expected) in [
+        (("x", None), ("x", Some("x")), None),
+        (("x", Some("x")), ("x", None), None),
+        (("y", Some("x")), ("x", None), None),
+        (("x", None), ("y", Some("x")), None),
+        (("x", Some("z")), ("y", Some("z")), None),
+        (("x", None), ("y", None), Some(of_all)),
+        (("x", None), ("x", Some("y")), Some(own)),
+        (("x", Some("y")), ("x", None), Some(own)),
+    ] {
+        let found = replaces(with(before.0, before.1), with(after.0, after.1), &there);
+        assert_eq!(
+            found,
+            expected.map(str::to_owned).into_iter().collect::<Vec<_>>(),
+            "{before:?} {after:?}"
+        );
+    }
+    let unknown = testing::unknown(with("x", Some("z")), &[of_all]);
+    assert!(replaces(with("x", Some("z")), unknown, &there).is_empty());
+    let unknown = testing::unknown(with("x", None), &[of_all]);
+    assert_eq!(replaces(with("x", None), unknown, &there), [of_all]);
+    let mut of_cluster = State::new("x");
+    of_cluster.outputs.insert("kind".to_owned(), json!("Namespace"));
+    assert!(replaces(with("x", None), with("y", None), &of_cluster).is_empty());
+}
+
 #[test]
 fn an_unreachable_cluster_is_retried() {
     let result = testing::create::<Kubernetes>(given(config_map("a", &json!({}))));

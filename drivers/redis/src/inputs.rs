@@ -204,10 +204,7 @@ fn check_name(faults: &mut Faults, place: &str, name: &str) {
 }
 
 /// Values in their only spelling, with a name.
-pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>, resource: &Resource) {
-    if let Some(Json::Object(user)) = inputs.document_mut().pointer_mut("/values/user") {
-        user.entry("name").or_insert_with(|| default_name(resource).into());
-    }
+pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>) {
     if let Some(Json::Array(rules)) = inputs.document_mut().pointer_mut("/values/user/commands") {
         for rule in rules {
             if let Json::String(rule) = rule {
@@ -217,7 +214,7 @@ pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>, resource: &Resource) {
     }
 }
 
-fn default_name(resource: &Resource) -> String {
+pub(crate) fn default_name(resource: &Resource) -> String {
     let last = resource.id.rsplit('.').next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '-' };
     let name: String = last.chars().map(plain).take(40).collect();

@@ -54,8 +54,10 @@ impl Driver for Redis {
 
 impl Check for Redis {
     fn check(request: CheckRequest<RedisInputs>) -> Result<Checked, Failure> {
-        let mut inputs = request.inputs.without_nulls();
-        inputs::normalise(&mut inputs, &request.resource);
+        let mut request = CheckRequest { inputs: request.inputs.without_nulls(), ..request };
+        request.choose("/values/user/name", |resource| inputs::default_name(resource).into());
+        let mut inputs = request.inputs;
+        inputs::normalise(&mut inputs);
         match inputs.known()? {
             Some(known) => known.validate()?,
             None => inputs::shape(&inputs)?,

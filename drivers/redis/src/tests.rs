@@ -27,6 +27,7 @@ fn a_name_is_filled_in_and_stays() {
         json!({"connection": given["connection"], "values": values, "secrets": {"user_password": "x"}});
     let again = testing::check::<Redis>(inputs(&again), None).expect("values").values;
     assert_eq!(again, values);
+    testing::chosen_inputs_stay::<Redis>(inputs(&given)).expect("the same");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub(crate) const ONE_OF: &str = "has to contain exactly one of `bucket`, `bucket
 pub(crate) const ONLY_REPLACED: &str = "cannot be changed, only replaced";
 
 pub(crate) fn check(request: CheckRequest<S3Inputs>) -> Result<Checked, Failure> {
-    inputs::check(request, &KINDS, ONE_OF, normalise, S3Inputs::validate, known_parts)
+    inputs::check(request, &KINDS, &["/values/bucket"], ONE_OF, normalise, S3Inputs::validate, known_parts)
 }
 
 fn known_parts(inputs: &Raw<S3Inputs>, faults: &mut Faults) {

@@ -36,6 +36,7 @@ fn inputs_get_one_spelling_and_checking_again_changes_nothing() {
         json!([{"id": "a", "abort_uploads_after_days": 2}, {"id": "b", "expire_after_days": 1}])
     );
     assert_eq!(checked(&once), once);
+    testing::chosen_inputs_stay::<Driven>(given(&json!({"bucket": {}}))).expect("the same");
     // Another server may not have AWS's public access settings.
     let url = json!({"url": "http://127.0.0.1:9000"});
     let elsewhere = testing::inputs(&json!({"connection": connection(url), "values": {"bucket": {}}}));

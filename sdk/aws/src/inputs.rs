@@ -7,25 +7,31 @@ use serde_json::json;
 use crate::tags;
 
 /// The `check` of a driver whose inputs name exactly one of several kinds of things: writes them in
-/// the only spelling that reality can be compared with, and checks every known part. `one_of` is
-/// the message if there is not exactly one.
+/// the only spelling that reality can be compared with, and checks every known part. Things of the
+/// kinds in `named` get a name of their own by default. `one_of` is the message if there is not
+/// exactly one.
 ///
 /// # Errors
 /// [`Failure::InvalidInputs`] with all faults.
 pub fn check<I: DeserializeOwned>(
     request: CheckRequest<I>,
     kinds: &[&str],
+    named: &[&str],
     one_of: &str,
     normalise: impl FnOnce(&mut Raw<I>, &str, &mut Faults),
     whole: impl FnOnce(&I, &mut Faults),
     parts: impl FnOnce(&Raw<I>, &mut Faults),
 ) -> Result<Checked, Failure> {
-    let mut inputs = request.inputs.without_nulls();
+    let mut request = CheckRequest { inputs: request.inputs.without_nulls(), ..request };
     let mut faults = Faults::default();
-    if kinds.iter().filter(|kind| inputs.is_given(kind)).count() != 1 {
+    if kinds.iter().filter(|kind| request.inputs.is_given(kind)).count() != 1 {
         faults.add("/values", one_of);
     }
-    normalise(&mut inputs, &request.resource.guresid, &mut faults);
+    for kind in named {
+        request.choose(&format!("{kind}/name"), |resource| json!(format!("purlin-{}", resource.guresid)));
+    }
+    let CheckRequest { mut inputs, resource, .. } = request;
+    normalise(&mut inputs, &resource.guresid, &mut faults);
     match faults.take(inputs.known())? {
         Some(Some(known)) => whole(&known, &mut faults),
         // Known parts can be checked before the others.
@@ -36,10 +42,8 @@ pub fn check<I: DeserializeOwned>(
     Ok(Checked::unchanged(inputs))
 }
 
-/// Fills in what a new object of AWS has by default: a name of its own, and the tag that marks it. `place` is
-/// that of the object.
+/// Adds the tag that marks an object. `place` is that of the object.
 pub fn own(object: &mut Object, guresid: &str, place: &str, faults: &mut Faults) {
-    object.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));
     if let Some(tags) = object.entry("tags").or_insert_with(|| json!({})).as_object_mut() {
         tags::mark(tags, guresid, &format!("{place}/tags"), faults);
     }

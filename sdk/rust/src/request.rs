@@ -17,6 +17,31 @@ pub struct CheckRequest<I> {
     pub previous: Option<Raw<I>>,
 }
 
+impl<I> CheckRequest<I> {
+    /// Fills in an input that the documents omit: an existing resource keeps the value that it has,
+    /// whatever `default` is by now, and a new one gets the default. Does nothing if the map that
+    /// contains the input is omitted or unknown.
+    ///
+    /// Use it for values that the driver chooses, such as a name made from the `guresid`: that
+    /// changes when the resource is renamed, and a new default must not change or replace the
+    /// resource.
+    pub fn choose(&mut self, pointer: &str, default: impl FnOnce(&Resource) -> Value) {
+        let Some((parent, name)) = pointer.rsplit_once('/') else { return };
+        if self.inputs.is_given(pointer) {
+            return;
+        }
+        let before = self.previous.as_ref().and_then(|previous| previous.get_known(pointer));
+        let value = match before {
+            Some(before) if !before.is_null() => before.clone(),
+            _ => default(&self.resource),
+        };
+        let parent = self.inputs.document_mut().pointer_mut(parent);
+        if let Some(parent) = parent.and_then(Value::as_object_mut) {
+            parent.insert(name.replace("~1", "/").replace("~0", "~"), value);
+        }
+    }
+}
+
 /// Inputs as they will be used.
 pub struct Checked {
     /// With defaults filled in and spellings normalised.

@@ -220,6 +220,53 @@ pub fn unknown(mut inputs: types::Inputs, pointers: &[&str]) -> types::Inputs {
     inputs
 }
 
+/// Checks that an input that the driver chooses, and that the schema marks with `replaces`, stays as
+/// it is for life: the same inputs, checked again for an existing resource that was renamed, give the
+/// same value. See [`crate::CheckRequest::choose`].
+///
+/// # Errors
+/// The inputs that change, or the driver's failure.
+pub fn chosen_inputs_stay<D: Exported>(inputs: types::Inputs) -> Result<(), String> {
+    let request = |resource, previous| raw::CheckRequest { resource, inputs: inputs.clone(), previous };
+    let check = |request| {
+        let checked = D::check(request).map_err(|error| failure(error).to_string())?;
+        serde_json::from_str::<Value>(&checked.values).map_err(|error| error.to_string())
+    };
+    let first = check(request(resource(), None))?;
+    let previous = json!({"values": first, "secrets": {}, "params": {}, "connection": {}}).to_string();
+    let renamed = types::Resource {
+        urn: "urn:purlin:dev/acme::shop::shared::demo.default::shared.other".to_owned(),
+        guresid: "f".repeat(40),
+        id: "shared.other".to_owned(),
+        ..resource()
+    };
+    let again = check(request(renamed, Some(previous)))?;
+    let mut changed = Vec::new();
+    for schema in describe::<D>().types {
+        let schema: Value = serde_json::from_str(&schema.inputs).map_err(|error| error.to_string())?;
+        let values = schema.pointer("/properties/values").unwrap_or(&Value::Null);
+        differing(values, &first, &again, "/values", &mut changed);
+    }
+    if changed.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("a renamed resource would be replaced: {changed:?}"))
+    }
+}
+
+fn differing(schema: &Value, before: &Value, after: &Value, place: &str, found: &mut Vec<String>) {
+    if before != after && schema.get("x-purlin-replaces") == Some(&Value::Bool(true)) {
+        found.push(place.to_owned());
+        return;
+    }
+    for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let (before, after) = (before.get(name), after.get(name));
+        if let (Some(before), Some(after)) = (before, after.or(Some(&Value::Null))) {
+            differing(schema, before, after, &format!("{place}/{name}"), found);
+        }
+    }
+}
+
 /// Inputs in raw form.
 ///
 /// # Errors
