@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -78,13 +79,13 @@ func (change Change) Changes(pointer string) bool {
 }
 
 // Decode reads the inputs into a struct with the wanted fields of `values`, `secrets`, `params` and
-// `connection`. A value that does not fit is InvalidInputs with a pointer to the place.
+// `connection`. Numbers in fields of type any become json.Number, so that none loses digits. A value that does not fit is InvalidInputs with a pointer to the place.
 func (in Inputs) Decode(into any) error {
 	text, err := json.Marshal(in.document())
 	if err != nil {
 		return err
 	}
-	err = json.Unmarshal(text, into)
+	err = parseInto(string(text), into)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		pointer := "/" + strings.ReplaceAll(wrong.Field, ".", "/")
@@ -127,10 +128,17 @@ func parseInputs(text string) (Inputs, error) {
 	return Inputs{Values: all.Values, Secrets: all.Secrets, Params: all.Params}, err
 }
 
+// parseInto reads JSON. Numbers whose type is open become json.Number, which keeps every digit.
 func parseInto(text string, into any) error {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	return decoder.Decode(into)
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return errors.New("there is something after the JSON")
+	}
+	return nil
 }
 
 // write turns an object into JSON, nil into an empty one.

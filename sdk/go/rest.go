@@ -125,13 +125,14 @@ func (client Client) pause(wait time.Duration) bool {
 // IsSuccess reports whether the status is one of 200 to 299.
 func (answer Answer) IsSuccess() bool { return answer.Status >= 200 && answer.Status < 300 }
 
-// Decode reads the JSON of an answer whose status is a success. Of any other, the error is Failure's. If
+// Decode reads the JSON of an answer whose status is a success; numbers in fields of type any become
+// json.Number. Of any other status, the error is Failure's. If
 // the answer to a request with effects cannot be read, the error is Undecided: it was carried out.
 func (answer Answer) Decode(into any) error {
 	if !answer.IsSuccess() {
 		return answer.Failure()
 	}
-	if err := json.Unmarshal(answer.Body, into); err != nil {
+	if err := parseInto(string(answer.Body), into); err != nil {
 		return answer.Unreadable(fmt.Sprintf("the answer is not the JSON expected: %v", err))
 	}
 	return nil

@@ -8,6 +8,7 @@ import * as operation from "purlin:driver/operation@0.2.0";
 import { fetchBy } from "./fetch.js";
 import * as files from "./files.js";
 import { Failure, host } from "./index.js";
+import { parse, stringify } from "./json.js";
 import { outcome, requestProblem } from "./outcome.js";
 import { send } from "./wasi.js";
 
@@ -58,17 +59,17 @@ async function call(action, request, answer, changes = false) {
 
 const inputs = (theirs) => ({
   ...theirs,
-  values: JSON.parse(theirs.values),
-  secrets: JSON.parse(theirs.secrets),
-  params: JSON.parse(theirs.params),
-  connection: JSON.parse(theirs.connection),
+  values: parse(theirs.values),
+  secrets: parse(theirs.secrets),
+  params: parse(theirs.params),
+  connection: parse(theirs.connection),
 });
 
 const state = (theirs) => ({
   ...theirs,
-  outputs: JSON.parse(theirs.outputs),
-  secrets: JSON.parse(theirs.secrets),
-  manifests: theirs.manifests.map((file) => ({ ...file, data: JSON.parse(file.data) })),
+  outputs: parse(theirs.outputs),
+  secrets: parse(theirs.secrets),
+  manifests: theirs.manifests.map((file) => ({ ...file, data: parse(file.data) })),
 });
 
 const times = (call) => call && { ...call, deadline: Number(call.deadline) };
@@ -76,7 +77,7 @@ const times = (call) => call && { ...call, deadline: Number(call.deadline) };
 const checkRequest = (theirs) => ({
   ...theirs,
   inputs: inputs(theirs.inputs),
-  previous: theirs.previous == null ? undefined : JSON.parse(theirs.previous),
+  previous: theirs.previous == null ? undefined : parse(theirs.previous),
 });
 
 const resourceRequest = (theirs) => ({
@@ -95,21 +96,21 @@ const changeRequest = (theirs) => ({
 });
 
 const checked = ({ values, secrets, warnings = [] }) => ({
-  values: JSON.stringify(values),
-  secrets: JSON.stringify(secrets),
+  values: stringify(values),
+  secrets: stringify(secrets),
   warnings,
 });
 
 const written = ({ id, outputs = {}, secrets = {}, cookie = new Uint8Array(), manifests = [] }) => ({
   id,
-  outputs: JSON.stringify(outputs),
-  secrets: JSON.stringify(secrets),
+  outputs: stringify(outputs),
+  secrets: stringify(secrets),
   cookie,
-  manifests: manifests.map((file) => ({ ...file, data: JSON.stringify(file.data) })),
+  manifests: manifests.map((file) => ({ ...file, data: stringify(file.data) })),
 });
 
 const observed = (seen) =>
-  seen && { state: written(seen.state), values: seen.values && JSON.stringify(seen.values) };
+  seen && { state: written(seen.state), values: seen.values && stringify(seen.values) };
 
 const impact = ({ replaces = [], deleteBeforeReplace = false, stableOutputs = [] }) => ({
   replaces,
@@ -130,8 +131,8 @@ function manifest(driver) {
     requestedCapabilities,
     types: types.map((type) => ({
       typeName: type.typeName,
-      inputs: JSON.stringify(type.inputs),
-      outputs: JSON.stringify(type.outputs),
+      inputs: stringify(type.inputs),
+      outputs: stringify(type.outputs),
     })),
     implements: {
       check: Boolean(driver.check),

@@ -1,6 +1,7 @@
 // The types of drivers. The contract in `wit/` explains each field.
 
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+/** An integer beyond 2^53 - 1 is a `bigint`, so that it keeps its digits. */
+export type Json = null | boolean | number | bigint | string | Json[] | { [name: string]: Json };
 export type Document = { [name: string]: any };
 type Maybe<T> = T | Promise<T>;
 

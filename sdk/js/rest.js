@@ -4,6 +4,7 @@
 import { conflict, failed, notFound, retryAfter, undecided } from "./failures.js";
 import { HttpError, isHarmless, targetOf } from "./http.js";
 import { host } from "./index.js";
+import { parse, stringify } from "./json.js";
 
 /** Methods whose requests are harmless when they arrive twice. */
 const REPEATABLE = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"];
@@ -30,7 +31,7 @@ export class Answer {
   /** The body as JSON. A request with effects whose answer cannot be read was carried out. */
   json() {
     try {
-      return JSON.parse(this.body);
+      return parse(this.body);
     } catch {
       const message = `${this.target}: the answer is not JSON`;
       throw this.effects && this.status < 300 ? undecided(message) : failed(message);
@@ -100,7 +101,7 @@ export class Client {
     if (body !== undefined) headers["content-type"] = "application/json";
     if (keyed) headers["idempotency-key"] = this.call.idempotencyKey;
     const request = { method, headers, redirect: "manual" };
-    if (body !== undefined) request.body = JSON.stringify(body);
+    if (body !== undefined) request.body = stringify(body);
     const repeatable = keyed || REPEATABLE.includes(method);
     const about = { target: targetOf(method, url), effects: !isHarmless(method), repeatable };
     for (let attempt = 1; ; attempt++) {

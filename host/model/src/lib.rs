@@ -31,6 +31,7 @@ mod manifest;
 mod map;
 mod name;
 mod pattern;
+pub mod number;
 mod reason;
 mod recipe;
 mod secret_store;

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::fmt;
 
+use purlin_model::number::is_kept;
 use purlin_model::{Entries, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
@@ -29,12 +30,54 @@ impl Values {
     }
 }
 
-/// Parses a document. `serde_json` stops at a nesting of 128.
+/// Parses a document. `serde_json` stops at a nesting of 128, and would round a number that has too
+/// many digits.
 pub(crate) fn parse(text: &str, values: &Values) -> Result<Value, serde_json::Error> {
+    if let Some(number) = rounded(text) {
+        let shown = number.get(..LONGEST_SHOWN).unwrap_or(number);
+        return Err(Error::custom(format_args!(
+            "the number {shown} has more digits than can be kept; return it as text"
+        )));
+    }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Json(values).deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
+}
+
+/// Bytes of a number in a message.
+const LONGEST_SHOWN: usize = 60;
+/// Every shorter number is kept.
+const SHORTEST_ROUNDED: usize = 18;
+
+/// The first number in a JSON text that would be rounded.
+fn rounded(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at += 1;
+                while let Some(byte) = bytes.get(at).filter(|byte| **byte != b'"') {
+                    at += if *byte == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            b'-' | b'0'..=b'9' => {
+                let start = at;
+                let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+                at += bytes.iter().skip(at).take_while(|byte| is_part(byte)).count();
+                let may_be_tiny = || bytes.get(start..at).is_some_and(|number| number.contains(&b'-'));
+                let number = text.get(start..at)?;
+                let is_number = || number.parse::<f64>().is_ok();
+                if (number.len() >= SHORTEST_ROUNDED || may_be_tiny()) && !is_kept(number) && is_number() {
+                    return Some(number);
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    None
 }
 
 /// One value, and those within it.
@@ -125,6 +168,20 @@ mod tests {
         let text = r#"{"a":[1,-2,3.5,true,null,"x\n"],"b":{"c":18446744073709551615},"b2":""}"#;
         let expected: serde_json::Value = serde_json::from_str(text).expect("valid");
         assert_eq!(parse(text).expect("valid"), Value::from(expected));
+    }
+
+    #[test]
+    fn a_number_is_kept_or_refused() {
+        for text in ["123456789.12345679", "18446744073709551615", "-9223372036854775808", "-0.0", "5e-324"] {
+            assert_eq!(parse(text).expect(text).redact().to_string(), text);
+        }
+        assert!(parse(r#"["12345678901234567890123", "\"12345678901234567890123"]"#).is_ok());
+        for text in ["12345678901234567890123", "0.1234567890123456789", "1e-400", r#"{"a\"": [1, 1e-999]}"#]
+        {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(error.contains("more digits than can be kept"), "{error}");
+        }
+        assert!(parse("1e999").is_err() && parse("1-1").is_err() && parse("-").is_err());
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod secrets;
 pub mod server;
 pub mod shop;
 pub mod tools;
+pub mod values;
 pub mod workspace;
 
 pub use example::Example;

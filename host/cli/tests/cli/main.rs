@@ -36,6 +36,7 @@ mod project;
 mod reality;
 mod reconcile;
 mod reference;
+mod round_trips;
 mod schemas;
 mod scope;
 mod secret_output;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use purlin_model::number::is_kept;
 use serde_json::Number;
 
 use super::{NodeKind, Style};
@@ -47,7 +48,10 @@ pub(crate) fn number(text: &str) -> Result<Option<Number>, &'static str> {
         return Ok(None);
     }
     let value: f64 = text.parse().map_err(|_| "the number cannot be read")?;
-    Number::from_f64(value).map(Some).ok_or(TOO_LARGE)
+    match Number::from_f64(value) {
+        Some(value) if is_kept(text) => Ok(Some(value)),
+        _ => Err(TOO_LARGE),
+    }
 }
 
 /// `(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
@@ -82,6 +86,7 @@ mod tests {
             (".5", "0.5"),
             ("1.", "1.0"),
             ("18446744073709551615", "18446744073709551615"),
+            ("123456789.12345679", "123456789.12345679"),
         ] {
             let found = number(text).expect(text).expect(text);
             assert_eq!(found.to_string(), json, "{text}");
@@ -89,7 +94,9 @@ mod tests {
         for text in ["1_000", "0b1", "1:30", "1.2.3", "-", ".", "e3", "1e", "0o8", "0x", "-0x1", "12a"] {
             assert_eq!(number(text), Ok(None), "{text}");
         }
-        for text in [".inf", "-.inf", ".nan", "1e999", "123456789012345678901234567890"] {
+        for text in
+            [".inf", "-.inf", ".nan", "1e999", "123456789012345678901234567890", "0.123456789012345678"]
+        {
             assert!(number(text).is_err(), "{text}");
         }
     }

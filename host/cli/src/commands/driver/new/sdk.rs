@@ -104,7 +104,7 @@ const WASI: &[(&str, &str)] = folder! { "sdk/wit": "clocks.wit", "http.wit", "io
 const JS: &[(&str, &str)] = folder! {
     "sdk/js":
     "README.md", "bindings.js", "build.d.ts", "build.js", "cli.js", "component.js", "failures.js",
-    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "outcome.js", "package.json", "rest.d.ts",
+    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "json.js", "outcome.js", "package.json", "rest.d.ts",
     "rest.js", "wasi.js",
     "wit/deps/cli.wit", "wit/deps/filesystem.wit", "wit/driver.wit"
 };

@@ -1,0 +1,44 @@
+// JSON with every digit. JavaScript's numbers hold integers exactly only up to 2^53 - 1, so a larger one is
+// read as a `BigInt`, and a `BigInt` is written as a number.
+
+const LONG = /\d{16}/;
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
+
+/** Reads JSON. */
+export function parse(text) {
+  if (!LONG.test(text)) return JSON.parse(text);
+  // Faults are reported at their place in the original text.
+  const plain = JSON.parse(text);
+  const mark = unused(text);
+  let any = false;
+  const marked = text.replace(TOKEN, (token) => {
+    if (token.length < 16 || !/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token))) return token;
+    any = true;
+    return `"${mark}${token}"`;
+  });
+  if (!any) return plain;
+  return JSON.parse(marked, (_, value) =>
+    typeof value === "string" && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
+  );
+}
+
+/** Writes JSON, as `JSON.stringify` does. */
+export function stringify(value) {
+  let any = false;
+  const without = JSON.stringify(value, (_, item) => {
+    if (typeof item !== "bigint") return item;
+    any = true;
+    return 0;
+  });
+  if (!any) return without;
+  const mark = unused(without);
+  const marked = JSON.stringify(value, (_, item) => (typeof item === "bigint" ? `${mark}${item}` : item));
+  return marked.replace(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1");
+}
+
+/** A text that does not occur in another. */
+function unused(text) {
+  let mark = "integer:";
+  while (text.includes(mark)) mark = `an ${mark}`;
+  return mark;
+}
