@@ -12,6 +12,7 @@ use purlin_state::{Record, Status};
 
 use crate::driver::Driver;
 use crate::plan::Change;
+use crate::planner::look::is_known;
 
 /// What happens to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,11 @@ pub(crate) enum Fate {
     /// It is updated in place.
     Update,
     /// It is replaced with a new one.
-    Replace,
+    Replace {
+        /// Whether that is decided. Otherwise it depends on a value that is not known yet, and that
+        /// may turn out to be the same.
+        decided: bool,
+    },
 }
 
 /// Everything that the decision depends on.
@@ -42,10 +47,10 @@ pub(crate) struct Case<'a> {
 
 /// Decides, marks the changes that force a replacement, and gives the reasons.
 pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reason>) {
-    let mut reasons = replacement(case, changes);
+    let (mut reasons, decided) = replacement(case, changes);
     if !reasons.is_empty() {
         reasons.extend(redefined(case));
-        return (Fate::Replace, reasons);
+        return (Fate::Replace { decided }, reasons);
     }
     if !case.always && is_as_wanted(case.record, case.inputs, case.driver) {
         return (Fate::Keep, Vec::new());
@@ -75,7 +80,9 @@ fn redefined(case: &Case<'_>) -> Option<Reason> {
     (**before != *now).then(|| Reason::DefinitionChanged { before: Arc::clone(before), now: now.into() })
 }
 
-fn replacement(case: &Case<'_>, changes: &mut [Change]) -> Vec<Reason> {
+/// The reasons to replace, and whether they are decided: a value that is not known yet counts only
+/// if nothing else decides it.
+fn replacement(case: &Case<'_>, changes: &mut [Change]) -> (Vec<Reason>, bool) {
     let (record, name) = (case.record, case.driver.known_as());
     let mut reasons: Vec<Reason> = case.forced.iter().cloned().collect();
     if record.tainted {
@@ -84,25 +91,40 @@ fn replacement(case: &Case<'_>, changes: &mut [Change]) -> Vec<Reason> {
     if !made_it(case.driver, record) {
         reasons.push(Reason::DriverChanged { before: Arc::clone(&record.driver.name), now: name.into() });
     }
+    let mut possible = Vec::new();
     for pointer in &case.impact.replaces {
-        mark(changes, |path| concerns(path, pointer));
-        reasons.push(Reason::CannotChangeInPlace { path: pointer.as_str().into() });
+        let is_decided = match mark(changes, |path| concerns(path, pointer)) {
+            Marked::Known => true,
+            Marked::Unknown { .. } => false,
+            // The driver names another input than the one that changes.
+            Marked::Nothing => is_known(case.inputs),
+        };
+        let path: Arc<str> = pointer.as_str().into();
+        match is_decided {
+            true => reasons.push(Reason::CannotChangeInPlace { path }),
+            false => possible.push(Reason::ReplacedIfDiffers { path }),
+        }
     }
     for path in &case.lifecycle.replace_on_changes {
-        if mark(changes, |changed| path.matches(changed)) {
-            reasons.push(Reason::ReplaceOnChanges { path: Arc::clone(&path.text) });
+        match mark(changes, |changed| path.matches(changed)) {
+            Marked::Known => reasons.push(Reason::ReplaceOnChanges { path: Arc::clone(&path.text) }),
+            Marked::Unknown { path } => possible.push(Reason::ReplacedIfDiffers { path }),
+            Marked::Nothing => {}
         }
     }
     if reasons.is_empty() && !case.driver.manifest().implements.update {
-        let driver = || name.into();
-        if !changes.is_empty() {
-            mark(changes, |_| true);
-            reasons.push(Reason::DriverCannotUpdate { driver: driver() });
-        } else if let Status::Partial(unfinished) = &record.status {
-            reasons.extend([unfinished.clone().into(), Reason::DriverCannotUpdate { driver: driver() }]);
+        let cannot = || Reason::DriverCannotUpdate { driver: name.into() };
+        match mark(changes, |_| true) {
+            Marked::Known => reasons.push(cannot()),
+            Marked::Unknown { path } => possible.push(Reason::ReplacedIfDiffers { path }),
+            Marked::Nothing => {}
+        }
+        if let (true, Status::Partial(unfinished)) = (changes.is_empty(), &record.status) {
+            reasons.extend([unfinished.clone().into(), cannot()]);
         }
     }
-    reasons
+    let decided = !reasons.is_empty();
+    (if decided { reasons } else { possible }, decided)
 }
 
 fn update(case: &Case<'_>, changes: &[Change]) -> Vec<Reason> {
@@ -150,13 +172,29 @@ fn is_as_wanted(record: &Record, inputs: &Inputs, driver: &dyn Driver) -> bool {
         && (*record.driver.digest == *driver.digest() || !driver.manifest().implements.update)
 }
 
-fn mark(changes: &mut [Change], is_meant: impl Fn(&str) -> bool) -> bool {
-    let mut any = false;
+/// The changes that were marked.
+enum Marked {
+    Nothing,
+    /// Only values that are not known yet; the first of them.
+    Unknown {
+        path: Arc<str>,
+    },
+    /// At least one known value.
+    Known,
+}
+
+/// Marks the changes that force a replacement.
+fn mark(changes: &mut [Change], is_meant: impl Fn(&str) -> bool) -> Marked {
+    let mut marked = Marked::Nothing;
     for change in changes.iter_mut().filter(|change| is_meant(&change.path)) {
         change.replaces = true;
-        any = true;
+        match (&marked, change.is_unknown()) {
+            (_, false) => marked = Marked::Known,
+            (Marked::Nothing, true) => marked = Marked::Unknown { path: change.path.as_str().into() },
+            _ => {}
+        }
     }
-    any
+    marked
 }
 
 /// Whether a change at one path affects another path: they are equal, or one contains the other.

@@ -68,7 +68,7 @@ pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, turn: Turn) ->
     let outcome = match &operation.kind {
         OperationKind::Keep { prepared } => task.keep(prepared.as_deref()),
         OperationKind::Pass => Ok(task.pass()),
-        OperationKind::Create { prepared, instead_of, certain, with } => {
+        OperationKind::Create { prepared, instead_of, certain, with, .. } => {
             let goes = with.as_ref().map(|host| task.is_replaced(host));
             // If the host was kept after all, this resource is judged on its own.
             let prepared = prepared.as_deref().filter(|_| *certain || goes != Some(false));

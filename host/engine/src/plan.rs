@@ -209,8 +209,13 @@ pub(crate) enum OperationKind {
         instead_of: InsteadOf,
         /// Whether an existing resource is replaced regardless of its final inputs.
         certain: bool,
-        /// Its host (`deleted_with`): if the host is really replaced, so is this resource.
+        /// The resource that it is replaced together with, such as its host (`deleted_with`): if
+        /// that is really replaced, so is this one.
         with: Option<Urn>,
+        /// Given if the old one must be deleted first, and whether it is replaced is decided only
+        /// with the final inputs: then this operation deletes it. These operations provision its
+        /// dependents that are deleted before it, in this order.
+        makes_room: Option<Vec<u32>>,
     },
     /// Updates the resource in place.
     Update {

@@ -12,6 +12,7 @@ mod decide;
 mod decisions;
 mod destroy;
 pub(crate) mod drivers;
+mod follows;
 mod grants;
 pub(crate) mod look;
 mod losses;
@@ -51,7 +52,7 @@ use crate::secrets::{self, NoStores, SecretStores, Vault};
 use crate::workload;
 
 pub use base::{Base, Scratch};
-use decisions::{Decided, Decisions};
+use decisions::{Certainty, Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
 pub use names::{Misnamed, Role, find, find_declared};
 pub use scope::{Scope, fits, select};
@@ -517,7 +518,8 @@ impl Planner<'_> {
 
     /// Records a decision without an adoption or a forced order.
     fn settle(&mut self, node: NodeId, step: Step, kind: OperationKind) {
-        self.push(Decided { node, step, kind, adopt: None, forced_order: false });
+        let certainty = Certainty::Decided;
+        self.push(Decided { node, step, kind, adopt: None, forced_order: false, certainty });
     }
 }
 

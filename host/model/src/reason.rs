@@ -60,6 +60,11 @@ pub enum Reason {
         /// JSON Pointer into `{values, secrets, params, account}`.
         path: Arc<str>,
     },
+    /// An input has a value that is not known yet. If it differs, the resource is replaced.
+    ReplacedIfDiffers {
+        /// JSON Pointer into `{values, secrets, params, connection, account}`.
+        path: Arc<str>,
+    },
     /// Its driver has no `update`.
     DriverCannotUpdate {
         /// Name of the driver.
@@ -326,6 +331,7 @@ impl Reason {
             Self::DriverVersionChanged { .. } => "driver-version-changed",
             Self::DriverRebuilt { .. } => "driver-rebuilt",
             Self::CannotChangeInPlace { .. } => "cannot-change-in-place",
+            Self::ReplacedIfDiffers { .. } => "replaced-if-differs",
             Self::DriverCannotUpdate { .. } => "driver-cannot-update",
             Self::ReplaceOnChanges { .. } => "replace-on-changes",
             Self::Tainted => "tainted",

@@ -29,6 +29,9 @@ impl fmt::Display for Reason {
             }
             Self::DriverRebuilt { driver } => return write!(f, "its driver `{driver}` was rebuilt"),
             Self::CannotChangeInPlace { path } => return write!(f, "`{path}` cannot be changed in place"),
+            Self::ReplacedIfDiffers { path } => {
+                return write!(f, "only if `{path}` differs once it is known");
+            }
             Self::DriverCannotUpdate { driver } => {
                 return write!(f, "the driver `{driver}` cannot change it in place");
             }
@@ -275,7 +278,7 @@ mod tests {
     fn reasons() -> Vec<Reason> {
         use Reason::*;
         let other = Key::parse("s3.default#shared.a").expect("a key");
-        let (before, now, driver, path) = ("1".into(), "2".into(), "acme/db".into(), "/values/a".into());
+        let (before, now, driver) = ("1".into(), "2".into(), "acme/db".into());
         let departure = departures().pop().map(Box::new);
         vec![
             New,
@@ -288,7 +291,8 @@ mod tests {
             DriverChanged { before: "a".into(), now: "b".into() },
             DriverVersionChanged { driver, before, now },
             DriverRebuilt { driver: "acme/db".into() },
-            CannotChangeInPlace { path },
+            CannotChangeInPlace { path: "/values/a".into() },
+            ReplacedIfDiffers { path: "/values/a".into() },
             DriverCannotUpdate { driver: "acme/db".into() },
             ReplaceOnChanges { path: "values.a".into() },
             Tainted,

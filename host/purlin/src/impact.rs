@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_documents::{AttachedFile, Loaded, SourceText, load_sources};
 use purlin_engine::{Action, Base, ByManifest, Change, LostData, Plan, PlanOptions, RecordedSecrets, Step};
-use purlin_graph::may_match;
+use purlin_graph::{Graph, may_match};
 use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
 use purlin_state::{Environment, EnvironmentSummary, Outcome, Snapshot};
 use sha2::{Digest as _, Sha256};
@@ -272,7 +272,7 @@ impl Purlin {
         let before = last.documents(&id)?;
         let graph = self.graph_in(&before, Arc::clone(&before.context)).await?;
         let secrets = RecordedSecrets::new(&graph, &base, self.secret_stores()?);
-        let foresight = Foresight { purlin: self, base, secrets: Arc::new(secrets), ask };
+        let foresight = Foresight { purlin: self, base, secrets: Arc::new(secrets), deployed: graph, ask };
         let after = match Documents::of_archive(archive, &id) {
             Ok(documents) => foresight.plan(&documents, &known.environment).await,
             Err(error) => Err(error),
@@ -330,12 +330,14 @@ struct Foresight<'a> {
     purlin: &'a Purlin,
     base: Base,
     secrets: Arc<RecordedSecrets>,
+    /// The graph of the last deployment.
+    deployed: Arc<Graph>,
     ask: bool,
 }
 
 impl Foresight<'_> {
     async fn plan(&self, documents: &Documents, environment: &Environment) -> Result<Plan, Error> {
-        let Self { purlin, base, secrets, ask } = self;
+        let Self { purlin, base, secrets, deployed, ask } = self;
         crate::installations::check_answered(documents.resolution())?;
         let graph = purlin.graph_in(documents, Arc::clone(&documents.context)).await?;
         let base = base.clone().protected(purlin.protection(environment));
@@ -349,7 +351,10 @@ impl Foresight<'_> {
         let context = &documents.context;
         Ok(match ask {
             true => purlin_engine::plan(graph, context, base, registry, options).await?,
-            false => purlin_engine::plan(graph, context, base, &ByManifest(registry), options).await?,
+            false => {
+                let drivers = ByManifest::new(registry, deployed, &base);
+                purlin_engine::plan(graph, context, base, &drivers, options).await?
+            }
         })
     }
 }

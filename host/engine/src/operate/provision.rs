@@ -16,7 +16,7 @@ use crate::error::Cause;
 use crate::evaluate::{self, NodeValues};
 use crate::exclusion::Side;
 use crate::fate::{self, Case, Fate};
-use crate::plan::{Action, InsteadOf, Prepared};
+use crate::plan::{Action, InsteadOf, OperationKind, Prepared};
 use crate::planner::predict;
 use crate::recorded::exists;
 use crate::rules::{Rules, connection};
@@ -56,6 +56,13 @@ impl Task<'_> {
                 None => Ok(nothing()),
             },
             Decision::Create(prepared) => {
+                // Only now it is decided that the old one goes.
+                if let (Some(old), OperationKind::Create { makes_room: Some(dependents), .. }) =
+                    (record, &self.operation.kind)
+                {
+                    self.make_room(old, dependents).await?;
+                    return Box::pin(self.create(planned, InsteadOf::Deleted, certain, turn)).await;
+                }
                 let name = match driver.manifest().implements.name {
                     true => driver.name(&call, &prepared.inputs).await?,
                     false => self.step.urn.guresid().as_str().into(),
@@ -97,9 +104,7 @@ impl Task<'_> {
                     // call.
                     drop(side);
                     self.written(vec![Change::Settle(id)]).await?;
-                    if let Some(durable) = self.delete(&old.id(), true, true, None).await?.durable {
-                        durable.await?;
-                    }
+                    self.make_room(old, &[]).await?;
                     return Box::pin(self.create(planned, InsteadOf::Deleted, certain, turn)).await;
                 }
                 drop(turn);
@@ -136,6 +141,34 @@ impl Task<'_> {
                 };
                 self.finished(node, known, action, durable, failure).await
             }
+        }
+    }
+
+    /// Deletes the old resource before the new one is created, and before it its dependents that are
+    /// replaced too, whose operations follow.
+    async fn make_room(self, old: &Record, dependents: &[u32]) -> Result<(), Cause> {
+        let plan = &self.shared.plan;
+        for index in dependents {
+            let Some(operation) = plan.operations.get(*index as usize) else { continue };
+            let Some(step) = plan.steps.get(operation.step as usize) else { continue };
+            // A retained resource is only forgotten, and only for its successor.
+            if !matches!(operation.kind, OperationKind::Create { instead_of: InsteadOf::Copy(_), .. }) {
+                continue;
+            }
+            let dependent = Task { index: *index, operation, step, ..self };
+            // The new one is not in the way.
+            if dependent.is_replaced(&step.urn) {
+                continue;
+            }
+            dependent.delete_now(&RecordId::current(step.urn.clone())).await?;
+        }
+        self.delete_now(&old.id()).await
+    }
+
+    async fn delete_now(self, id: &RecordId) -> Result<(), Cause> {
+        match self.delete(id, true, true, None).await?.durable {
+            Some(durable) => Ok(durable.await?),
+            None => Ok(()),
         }
     }
 
@@ -311,8 +344,8 @@ impl Task<'_> {
         match fate {
             Fate::Keep => Ok(Decision::Keep(Some(prepared))),
             Fate::Update => Ok(Decision::Update(prepared)),
-            Fate::Replace if self.step.action == Action::Replace => Ok(Decision::Create(prepared)),
-            Fate::Replace => Err(Cause::MoreThanPlanned { reasons }),
+            Fate::Replace { .. } if self.step.action == Action::Replace => Ok(Decision::Create(prepared)),
+            Fate::Replace { .. } => Err(Cause::MoreThanPlanned { reasons }),
         }
     }
 

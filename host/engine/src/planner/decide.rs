@@ -7,7 +7,7 @@ use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
 use purlin_model::{Diagnostic, Reason, Unfinished, Urn};
 use purlin_state::{Record, Status};
 
-use super::{Decided, Planner, is_done, predict, prepared};
+use super::{Certainty, Decided, Planner, is_done, predict, prepared};
 use crate::ask::{self, Answer, Ask, Question};
 use crate::diff;
 use crate::evaluate::NodeValues;
@@ -15,6 +15,8 @@ use crate::fate::{self, Case, Fate};
 use crate::operate::{named, record_of, with_unknown_host};
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, Warning};
 use crate::recorded::{are_one, exists};
+
+const DECIDED: Certainty = Certainty::Decided;
 
 impl Planner<'_> {
     pub(super) fn decide(&mut self, mut answer: Answer) {
@@ -83,6 +85,7 @@ impl Planner<'_> {
                 instead_of: InsteadOf::Nothing,
                 certain: false,
                 with: None,
+                makes_room: None,
             };
             self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;
@@ -107,10 +110,17 @@ impl Planner<'_> {
             true => (Fate::Keep, None),
             false => (fate, digest),
         };
-        if fate == Fate::Replace && names_its_import(node, &record) {
-            self.refuse_replacement(node, &record, &reasons);
-            return;
-        }
+        let (fate, reasons) = match fate {
+            Fate::Replace { decided } if names_its_import(node, &record) => {
+                if decided {
+                    self.refuse_replacement(node, &record, &reasons);
+                    return;
+                }
+                // The run stops if the value differs.
+                (Fate::Update, fate::because_of(&changes, true).into_iter().collect())
+            }
+            other => (other, reasons),
+        };
         if record.external && !names_its_import(node, &record) && !self.options.import_only {
             self.refuse_to_take_over(node, &record);
             return;
@@ -127,7 +137,14 @@ impl Planner<'_> {
                 let action = if adopt.is_some() { Action::Adopt } else { Action::None };
                 let kind = OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) };
                 let step = Step { reasons: taken_over(&record), ..step(action) };
-                self.push(Decided { node: node.id, step, kind, adopt, forced_order: false });
+                self.push(Decided {
+                    node: node.id,
+                    step,
+                    kind,
+                    adopt,
+                    forced_order: false,
+                    certainty: DECIDED,
+                });
             }
             Fate::Update => {
                 let outputs = predict::outputs(
@@ -147,32 +164,62 @@ impl Planner<'_> {
                     always: full,
                 };
                 let step = Step { reasons, changes, ..step(action) };
-                self.push(Decided { node: node.id, step, kind, adopt, forced_order: false });
+                self.push(Decided {
+                    node: node.id,
+                    step,
+                    kind,
+                    adopt,
+                    forced_order: false,
+                    certainty: DECIDED,
+                });
             }
-            Fate::Replace => {
+            Fate::Replace { decided } => {
                 let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
                 self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
                 // The order, and what happens to the old resource, depend on all decisions
                 // together.
                 let certain = forced || record.tainted;
                 let prepared = prepared(inputs, digest, Vec::new());
-                let kind = OperationKind::Create { prepared, instead_of: InsteadOf::Deleted, certain, with };
+                let certainty = match (decided, &with) {
+                    (true, Some(other)) if !self.is_decided(other) => Certainty::MayFollow,
+                    (true, _) => Certainty::Decided,
+                    (false, _) => self.follows(node, &changes),
+                };
+                let kind = OperationKind::Create {
+                    prepared,
+                    instead_of: InsteadOf::Deleted,
+                    certain,
+                    with,
+                    makes_room: None,
+                };
                 let step = Step { reasons, changes, ..step(Action::Replace) };
                 let forced_order = impact.delete_before_replace;
-                self.push(Decided { node: node.id, step, kind, adopt: None, forced_order });
+                self.push(Decided { node: node.id, step, kind, adopt: None, forced_order, certainty });
             }
         }
     }
 
-    /// The host of a resource, if this plan replaces the host: if the host turns out to stay, so
-    /// can the resource. `None` for a resource that lives in an old copy.
+    /// The resource that this one is replaced together with, if that is not certain to be replaced:
+    /// if it turns out to stay, so can this one. That is a host of it, or one of `replace_with`.
+    /// `None` for a resource that lives in an old copy.
     fn goes_with(&self, record: &Record, forced: Option<&Reason>) -> Option<Urn> {
-        let Some(Reason::GoesWith { other }) = forced else { return None };
-        if self.recorded.host_of(record).is_some_and(|home| home.superseded.is_some()) {
+        let (other, is_host) = match forced? {
+            Reason::GoesWith { other } => (other, true),
+            Reason::ReplacedWith { other } => (other, false),
+            _ => return None,
+        };
+        if is_host && self.recorded.host_of(record).is_some_and(|home| home.superseded.is_some()) {
             return None;
         }
         let is_it = |step: &&Step| step.key == *other && step.action == Action::Replace;
-        self.decided.steps.iter().find(is_it).map(|step| step.urn.clone())
+        let other = self.decided.steps.iter().find(is_it).map(|step| step.urn.clone())?;
+        (is_host || !self.is_decided(&other)).then_some(other)
+    }
+
+    /// Whether the replacement of a resource is decided.
+    fn is_decided(&self, urn: &Urn) -> bool {
+        let step = self.decided.steps.iter().position(|step| step.urn == *urn);
+        step.and_then(|step| self.decided.certainty(step as u32)) == Some(Certainty::Decided)
     }
 
     fn why_create(&self, urn: &Urn) -> Reason {
@@ -248,10 +295,17 @@ impl Planner<'_> {
             always: false,
         };
         let (fate, why) = fate::judge(&case, &mut changes);
-        if fate == Fate::Replace {
-            self.refuse_replacement(node, &record, &why);
-            return;
-        }
+        let (fate, why) = match fate {
+            Fate::Replace { decided: true } => {
+                self.refuse_replacement(node, &record, &why);
+                return;
+            }
+            // The run stops if the value differs.
+            Fate::Replace { decided: false } => {
+                (Fate::Update, fate::because_of(&changes, true).into_iter().collect())
+            }
+            other => (other, why),
+        };
         let mut reasons = vec![Reason::Adopted { id: id.into() }];
         reasons.extend(why);
         let outputs = match fate {
@@ -276,7 +330,8 @@ impl Planner<'_> {
             },
         };
         let step = Step { reasons, changes, ..Step::new(key, urn, Action::Adopt) };
-        self.push(Decided { node: node.id, step, kind, adopt: Some(Box::new(record)), forced_order: false });
+        let adopt = Some(Box::new(record));
+        self.push(Decided { node: node.id, step, kind, adopt, forced_order: false, certainty: DECIDED });
     }
 
     /// Whether an object is already managed under another name. It must not become two resources.

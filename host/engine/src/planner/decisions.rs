@@ -1,12 +1,25 @@
 //! The decisions of the planner so far, in the form in which the plan keeps them, since a second
 //! list would double the memory of a large plan. It does not know how decisions are made.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use purlin_graph::NodeId;
 use purlin_state::Record;
 
-use crate::plan::{Operation, OperationKind, Step};
+use crate::plan::{Action, Operation, OperationKind, Step};
+
+/// How certain a replacement is when the plan is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Certainty {
+    /// It depends on a value that is not known yet, of a resource that stays.
+    MayDiffer,
+    /// It depends on a value of a resource whose own replacement is not decided.
+    MayFollow,
+    /// It depends on a value of a resource that is replaced or created.
+    Follows,
+    /// It is decided.
+    Decided,
+}
 
 /// The decision about a node.
 pub(crate) struct Decided {
@@ -17,6 +30,8 @@ pub(crate) struct Decided {
     pub adopt: Option<Box<Record>>,
     /// Whether the driver requires that a replacement deletes first.
     pub forced_order: bool,
+    /// How certain a replacement is.
+    pub certainty: Certainty,
 }
 
 /// The decisions about all nodes so far: one step for each, and an operation with the same number.
@@ -28,6 +43,8 @@ pub(crate) struct Decisions {
     pub adopted: Vec<(u32, Box<Record>)>,
     /// The steps for which the driver requires that a replacement deletes first.
     pub forced_order: HashSet<u32>,
+    /// The steps that replace only perhaps.
+    pub undecided: HashMap<u32, Certainty>,
 }
 
 impl Decisions {
@@ -38,15 +55,24 @@ impl Decisions {
 
     /// Adds a decision and returns the number of its step.
     pub(crate) fn push(&mut self, decided: Decided) -> u32 {
-        let Decided { node, step, kind, adopt, forced_order } = decided;
+        let Decided { node, step, kind, adopt, forced_order, certainty } = decided;
         let number = self.steps.len() as u32;
         self.adopted.extend(adopt.map(|record| (number, record)));
         if forced_order {
             self.forced_order.insert(number);
         }
+        if certainty != Certainty::Decided {
+            self.undecided.insert(number, certainty);
+        }
         self.operations.push(Operation { step: number, node: Some(node), kind, after: Vec::new() });
         self.steps.push(step);
         number
+    }
+
+    /// How certain the replacement of a step is; `None` if it does not replace.
+    pub(crate) fn certainty(&self, step: u32) -> Option<Certainty> {
+        let replaces = self.steps.get(step as usize)?.action == Action::Replace;
+        replaces.then(|| self.undecided.get(&step).copied().unwrap_or(Certainty::Decided))
     }
 
     /// Each step with the kind of its operation.

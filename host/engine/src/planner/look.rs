@@ -301,11 +301,14 @@ impl Planner<'_> {
         if let Some(reason) = self.forced.get(urn) {
             return Some(reason.clone());
         }
-        self.graph.replace_with(id).iter().find_map(|other| {
+        let together = self.graph.replace_with(id);
+        let replaced = together.iter().filter_map(|other| {
             let step = *self.step_of.get(other.index())?;
-            let step = self.decided.steps.get(step as usize)?;
-            (step.action == Action::Replace).then(|| Reason::ReplacedWith { other: step.key.clone() })
-        })
+            Some((self.decided.certainty(step)?, step))
+        });
+        let (_, step) = replaced.max_by_key(|(certainty, step)| (*certainty, std::cmp::Reverse(*step)))?;
+        let step = self.decided.steps.get(step as usize)?;
+        Some(Reason::ReplacedWith { other: step.key.clone() })
     }
 
     /// Plans without drivers: only the recorded inputs show what changed.
@@ -327,6 +330,7 @@ impl Planner<'_> {
                 instead_of: InsteadOf::Nothing,
                 certain: false,
                 with: None,
+                makes_room: None,
             };
             self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;

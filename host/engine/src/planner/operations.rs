@@ -22,9 +22,9 @@ use purlin_graph::Graph;
 use purlin_model::{Context, Diagnostic, Key, Urn};
 use purlin_state::{Record, RecordId};
 
-use super::Decisions;
+use super::{Certainty, Decisions};
 use crate::error::Error;
-use crate::plan::{Action, Operation, OperationKind, Step, Warning};
+use crate::plan::{Operation, OperationKind, Step, Warning};
 use crate::recorded::{Recorded, exists};
 use edges::Edges;
 pub(super) use joint_deletion::losing_their_host;
@@ -64,13 +64,16 @@ pub(super) fn build(
     removed: &[Urn],
     warnings: &mut Vec<Warning>,
 ) -> Result<Built, Error> {
-    let Decisions { steps, operations, adopted, forced_order } = decided;
-    let is_replaced = |(step, operation): &(&Step, &Operation)| {
-        step.action == Action::Replace && matches!(operation.kind, OperationKind::Create { .. })
-    };
-    let replaced = steps.iter().zip(&operations).filter(is_replaced);
-    let replaced = replaced.map(|(_, operation)| (operation.step, forced_order.contains(&operation.step)));
-    let replaced: Vec<(u32, bool)> = replaced.collect();
+    let is_replaced =
+        |(_, operation): &(u32, &Operation)| matches!(operation.kind, OperationKind::Create { .. });
+    let replaced = (0u32..).zip(&decided.operations).filter(is_replaced);
+    let replaced: Vec<Replaced> = replaced
+        .filter_map(|(index, _)| {
+            let certainty = decided.certainty(index)?;
+            Some(Replaced { index, forced: decided.forced_order.contains(&index), certainty })
+        })
+        .collect();
+    let Decisions { steps, operations, adopted, .. } = decided;
     let mut building = Building {
         steps,
         operations,
@@ -110,6 +113,7 @@ pub(super) fn build(
         return Ok(Built { blocked: building.blocked, ..Built::default() });
     }
     let given_way = std::mem::take(&mut building.edges).settle(&mut building.operations)?;
+    building.wait_for_departures();
     keep_places(&mut building.operations, &given_way);
     building.goes_with();
     let Building { steps, operations, blocked, .. } = building;
@@ -153,6 +157,16 @@ pub(super) fn prefer(operations: &mut [Operation], before: u32, after: u32) {
         operation.after.sort_unstable();
         operation.after.dedup();
     }
+}
+
+/// A resource to replace.
+#[derive(Clone, Copy)]
+struct Replaced {
+    /// Its step and operation.
+    index: u32,
+    /// Whether its driver requires that the old one is deleted first.
+    forced: bool,
+    certainty: Certainty,
 }
 
 struct Building<'a> {
@@ -282,8 +296,8 @@ impl Building<'_> {
     /// The records that a remaining resource needs, each with the key of that resource. Resources
     /// outside the scope of this run remain, and so do the old copies that they need, and the
     /// dependencies and hosts of those in turn.
-    fn needed(&self, replaced: &[(u32, bool)], in_scope: Option<&HashSet<Urn>>) -> BTreeMap<RecordId, Key> {
-        let replaced: HashSet<&Urn> = replaced.iter().filter_map(|(index, _)| self.urn(*index)).collect();
+    fn needed(&self, replaced: &[Replaced], in_scope: Option<&HashSet<Urn>>) -> BTreeMap<RecordId, Key> {
+        let replaced: HashSet<&Urn> = replaced.iter().filter_map(|one| self.urn(one.index)).collect();
         let stays = |record: &&Arc<Record>| match record.superseded {
             None => !self.going.contains(&record.urn) && !self.provisions.contains_key(&record.urn),
             Some(_) => in_scope.is_some_and(|scope| !scope.contains(&record.urn)),

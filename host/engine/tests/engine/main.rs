@@ -27,4 +27,5 @@ mod secrets;
 mod staleness;
 mod support;
 mod targets;
+mod undecided;
 mod unknown;

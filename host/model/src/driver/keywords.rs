@@ -125,6 +125,30 @@ pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Optio
     part(root, rules, value, 0)
 }
 
+/// Keeps the inputs marked with [`REPLACES`] that the documents omit: the driver chose them, and no
+/// omitted value replaces a resource. `part` is the group of inputs.
+pub fn keep_omitted(schema: &Json, part: &str, before: &Value, after: &mut Value) {
+    fn keep(root: &Json, rules: &Json, before: &Value, after: &mut Value, depth: usize) {
+        let (Value::Map(before), Value::Map(after)) = (before.exposed(), after) else { return };
+        let rules = resolved(root, rules);
+        for name in names(rules) {
+            let (Some(rules), Some(there)) = (property(root, rules, name), before.get(name)) else {
+                continue;
+            };
+            match after.get_mut(name) {
+                Some(after) if depth < MOST_STEPS => keep(root, rules, there, after, depth + 1),
+                None if is_marked(resolved(root, rules), REPLACES) => {
+                    after.insert(name.into(), there.clone());
+                }
+                _ => {}
+            }
+        }
+    }
+    if let Some(rules) = property(schema, schema, part) {
+        keep(schema, rules, before, after, 0);
+    }
+}
+
 /// The names of outputs that only `create` returns.
 pub fn write_once_outputs(schema: &Json) -> impl Iterator<Item = &str> {
     names(schema).filter(|name| {
@@ -268,6 +292,18 @@ mod tests {
         let part = |value: Json| replacing_part(&rules, &rules, Some(&value.into()));
         assert_eq!(part(json!({"host": "a"})), part(json!({"host": "a", "port": 1, "tls": {"key": 1}})));
         assert_ne!(part(json!({"host": "a"})), part(json!({"host": "a", "port": 2})));
+    }
+
+    #[test]
+    fn an_omitted_value_replaces_nothing() {
+        let before = Value::from(json!({"size": 1, "name": "a", "place": {"zone": 1, "rack": 1}}));
+        let kept = |after: Json| {
+            let mut after = Value::from(after);
+            keep_omitted(&schema(), "values", &before, &mut after);
+            after.redact()
+        };
+        assert_eq!(kept(json!({"place": {}})), json!({"place": {"zone": 1}, "name": "a"}));
+        assert_eq!(kept(json!({"name": "b"})), json!({"name": "b"}));
     }
 
     #[test]

@@ -112,6 +112,17 @@ impl Building<'_> {
         )
     }
 
+    /// Whether an operation deletes a resource that this run first makes an old copy.
+    fn becomes_old(&self, operation: u32) -> bool {
+        let Some(Operation { step, kind: OperationKind::Delete { id, .. }, .. }) =
+            self.operations.get(operation as usize)
+        else {
+            return false;
+        };
+        let replaces = |step: &Step| step.action == Action::Replace;
+        id.superseded.is_some() && self.steps.get(*step as usize).is_some_and(replaces)
+    }
+
     /// The operation that moves a dependent away, if it should precede a deletion.
     fn provision_before(&self, dependent: &Urn, deletion: u32) -> Option<u32> {
         let provision = self.provisions.get(dependent).copied()?;
@@ -142,6 +153,9 @@ impl Building<'_> {
                     // An old copy's record does not say which copy it depended on, but it says when.
                     let was_there = self.recorded.at(&id.urn, dependent.updated);
                     match was_there {
+                        // A dependent that is replaced for another reason, if at all, leaves its old
+                        // copy behind only later.
+                        _ if is_hard && self.becomes_old(*other) => self.edges.soft(*other, *own),
                         _ if is_hard => self.edges.hard(*other, *own),
                         Some(there) if there == *id => self.edges.soft(*other, *own),
                         // The dependency was recorded later than the last change of the dependent.

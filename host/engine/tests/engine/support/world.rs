@@ -114,7 +114,9 @@ impl Scripted {
     /// A driver with a schema of its outputs.
     pub(crate) fn with_outputs(name: &str, implements: Implements, outputs: serde_json::Value) -> Arc<Self> {
         // A resource with the param `data` holds data.
-        let inputs = serde_json::json!({"properties": {"params": {"properties": {
+        let inputs = serde_json::json!({"properties": {"values": {"properties": {
+            "drawn": {"x-purlin-replaces": true},
+        }}, "params": {"properties": {
             "data": {"x-purlin-holds-data": "what it keeps"},
             "engine": {"x-purlin-immutable": true},
             "zone": {"x-purlin-replaces": true},
