@@ -180,9 +180,10 @@ impl Maker<'_> {
             "boolean" => false.into(),
             "null" => Json::Null,
             _ => {
-                let least = usize::try_from(number("minLength").unwrap_or(0)).unwrap_or(0).min(1 << 16);
+                // A width of `format!` has 16 bits only.
+                let least = usize::try_from(number("minLength").unwrap_or(0)).unwrap_or(0);
                 self.take(least)?;
-                format!("{:a<least$}", "check").into()
+                format!("check{}", "a".repeat(least.saturating_sub("check".len()))).into()
             }
         })
     }
@@ -266,6 +267,17 @@ mod tests {
             }}});
             let error = inputs(&schema).expect_err("too much");
             assert!(error.contains("larger than 1 MiB"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_can_be_required() {
+        for least in [65_535, 65_536, 200_000] {
+            let schema = json!({"required": ["values"], "properties": {"values": {
+                "type": "object", "required": ["op"], "properties": {"op": {"type": "string", "minLength": least}},
+            }}});
+            let made = inputs(&schema).expect("made").values.redact();
+            assert_eq!(made["op"].as_str().map(str::len), Some(least));
         }
     }
 
