@@ -12,7 +12,7 @@ pub(crate) fn keep_recorded<'a>(
 ) -> Vec<&'a InputPath> {
     let mut wrong = Vec::new();
     for path in paths {
-        let mut segments = path.pointer.split('/').skip(1).map(|s| s.replace("~1", "/").replace("~0", "~"));
+        let mut segments = segments(&path.pointer).into_iter();
         let root = segments.next().unwrap_or_default();
         let rest: Vec<String> = segments.collect();
         let found = match root.as_str() {
@@ -30,6 +30,11 @@ pub(crate) fn keep_recorded<'a>(
         }
     }
     wrong
+}
+
+/// The segments of a pointer.
+pub(crate) fn segments(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect()
 }
 
 /// Copies the value at a path. Returns whether the path exists on either side.

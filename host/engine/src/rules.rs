@@ -317,6 +317,22 @@ impl Rules {
             || driver.manifest().types.iter().any(|schema| sealing::has_secret_keyword(&schema.outputs))
     }
 
+    /// Whether a resource can have an input at a path, such as `["values", "size"]`, by the schema of
+    /// its driver or its type: `None` if neither says so.
+    pub(crate) fn has_input(&self, driver: &dyn Driver, type_name: &str, path: &[&str]) -> Option<bool> {
+        let of_driver = match self.of_driver(driver, type_name) {
+            Some(Ok(schema)) => schema.has_place(path.iter().copied()),
+            _ => None,
+        };
+        let of_type = path.split_first().filter(|(root, _)| **root == "params").and_then(|(_, rest)| {
+            self.types.get(type_name)?.params.as_ref()?.has_place(rest.iter().copied())
+        });
+        match (of_driver, of_type) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (known, other) => known.or(other),
+        }
+    }
+
     fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
         let schema = driver.manifest().schema(type_name)?;
         Some(self.made(driver, "inputs", &schema.type_name, &schema.inputs))

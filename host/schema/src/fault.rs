@@ -75,6 +75,11 @@ pub enum Fault {
         /// The known names.
         known: Vec<String>,
     },
+    /// There is no such entry, and its name may be secret. [`Violation::at`] is the map around it.
+    UnknownSecret {
+        /// The known names.
+        known: Vec<String>,
+    },
     /// The name of an entry does not fit. [`Violation::at`] is the entry.
     Name {
         /// The name.

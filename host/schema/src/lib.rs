@@ -11,6 +11,7 @@ mod compile;
 mod defaults;
 mod fault;
 mod format;
+mod place;
 mod seal;
 mod validate;
 mod words;

@@ -67,7 +67,7 @@ impl Schema {
     }
 
     /// All schemas that apply to the same value.
-    fn together<'s>(&'s self, rules: &[&'s Json]) -> Vec<&'s Json> {
+    pub(crate) fn together<'s>(&'s self, rules: &[&'s Json]) -> Vec<&'s Json> {
         let mut all: Vec<&Json> = Vec::new();
         let mut open: Vec<&Json> = rules.to_vec();
         while let Some(one) = open.pop() {
@@ -95,7 +95,7 @@ impl Schema {
         all
     }
 
-    fn below<'s>(&'s self, all: &[&'s Json], name: &str) -> Vec<&'s Json> {
+    pub(crate) fn below<'s>(&'s self, all: &[&'s Json], name: &str) -> Vec<&'s Json> {
         let mut found = Vec::new();
         for rules in all.iter().filter_map(|one| one.as_object()) {
             let before = found.len();
@@ -130,7 +130,7 @@ fn items(rules: &serde_json::Map<String, Json>, index: usize) -> impl Iterator<I
     prefix.into_iter().chain(rest).chain(rules.get("contains")).chain(rules.get("unevaluatedItems"))
 }
 
-fn is_secret(schema: &Json) -> bool {
+pub(crate) fn is_secret(schema: &Json) -> bool {
     ["writeOnly", "x-secret"].iter().any(|keyword| schema.get(keyword) == Some(&Json::Bool(true)))
 }
 

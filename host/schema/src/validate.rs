@@ -8,6 +8,7 @@ use serde_json::{Number, Value as Json};
 use crate::compile::{Schema, escaped};
 use crate::fault::{Fault, Violation};
 use crate::format;
+use crate::seal::is_secret;
 
 /// The maximum number of steps of one check.
 const MOST_STEPS: usize = 1_000_000;
@@ -141,7 +142,7 @@ impl<'s> Run<'s> {
             return Err(TooComplex);
         }
         self.depth += 1;
-        let secret = matches!(value, Value::Secret(_));
+        let secret = matches!(value, Value::Secret(_)) || is_secret(schema);
         self.hidden += usize::from(secret);
         let held = self.rules(rules, value);
         self.hidden -= usize::from(secret);
@@ -408,6 +409,11 @@ impl<'s> Run<'s> {
                 for name in map.keys() {
                     let held = self.entry(name, &[keyword], schema, &Value::String(name.clone()))?;
                     let wrong = held.faults.into_iter().next();
+                    if wrong.is_some() && self.hidden > 0 {
+                        let fault = Fault::UnknownSecret { known: Vec::new() };
+                        verdict.faults.push(self.violation(keyword, value, fault));
+                        continue;
+                    }
                     verdict.faults.extend(wrong.map(|violation| Violation {
                         fault: Fault::Name { name: name.to_string(), fault: Box::new(violation.fault) },
                         value: None,
@@ -439,6 +445,9 @@ impl<'s> Run<'s> {
     ) -> Violation {
         let known = rules.get("properties").and_then(Json::as_object);
         let known = known.map(|all| all.keys().cloned().collect()).unwrap_or_default();
+        if self.hidden > 0 {
+            return self.violation(keyword, item, Fault::UnknownSecret { known });
+        }
         let fault = Fault::Unknown { name: name.to_owned(), known };
         let violation = self.violation(keyword, item, fault);
         Violation { at: format!("{}/{}", self.at, escaped(name)), ..violation }

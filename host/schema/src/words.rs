@@ -197,6 +197,13 @@ impl Words<'_> {
                 let help = did_you_mean(name, &format!("{noun}s"), known.iter().map(String::as_str));
                 (format!("`{who}` has no {noun} `{path}`"), Some(help).filter(|help| !help.is_empty()))
             }
+            Fault::UnknownSecret { known } => {
+                let help = did_you_mean("", &format!("{noun}s"), known.iter().map(String::as_str));
+                (
+                    format!("{it} has an entry that `{who}` does not allow"),
+                    Some(help).filter(|help| !help.is_empty()),
+                )
+            }
             Fault::Name { name, fault } => {
                 let inner = Violation {
                     at: self.violation.at.clone(),

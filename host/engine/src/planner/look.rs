@@ -79,9 +79,7 @@ impl Planner<'_> {
             self.errors.extend(violations);
             return None;
         }
-        if let Some(record) = &record {
-            self.ignore(node, record, &mut inputs);
-        }
+        self.ignore(node, record.as_deref(), &mut inputs);
         if self.options.offline {
             let known = is_known_but_connection(&inputs);
             self.offline(node, urn, record, inputs, known);
@@ -251,8 +249,25 @@ impl Planner<'_> {
         true
     }
 
-    fn ignore(&mut self, node: Node<'_>, record: &Record, inputs: &mut Inputs) {
-        for path in ignore::keep_recorded(&node.lifecycle.ignore_changes, &record.inputs, inputs) {
+    /// Keeps the recorded values of ignored inputs. A path is a mistake if it leads to no input, and
+    /// no schema describes it: an optional input need not be given. As long as nothing is recorded,
+    /// the driver may still add an input that no schema excludes.
+    fn ignore(&mut self, node: Node<'_>, record: Option<&Record>, inputs: &mut Inputs) {
+        let paths = &node.lifecycle.ignore_changes;
+        let missing = match record {
+            Some(record) => ignore::keep_recorded(paths, &record.inputs, inputs),
+            None => ignore::keep_recorded(paths, &inputs.clone(), inputs),
+        };
+        for path in missing {
+            let driver = self.drivers.get(&requirement_name(&node.recipe.driver));
+            let known = driver.and_then(|driver| {
+                let segments = ignore::segments(&path.pointer);
+                let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+                self.options.rules.has_input(&**driver, node.key.type_name(), &segments)
+            });
+            if known.unwrap_or(record.is_none()) {
+                continue;
+            }
             self.errors.push(
                 Diagnostic::error(
                     "ignore-changes",
