@@ -43,8 +43,9 @@ pub(super) fn order(
             groups.entry(group).or_default().0.push(index);
         }
     }
+    let mut suggestions = parents(recorded, steps, graph);
     if groups.is_empty() {
-        return Vec::new();
+        return suggestions;
     }
     for (index, operation) in (0u32..).zip(&*operations) {
         let OperationKind::Create { prepared: Some(prepared), instead_of: InsteadOf::Nothing, .. } =
@@ -64,7 +65,6 @@ pub(super) fn order(
         groups.into_values().filter(|(_, come)| !come.is_empty()).collect();
     // Maps are unordered, but a plan must be deterministic.
     groups.sort_unstable();
-    let mut suggestions = Vec::new();
     let mut left = MANY_ALIKE;
     for (gone, come) in groups {
         // Each pair costs a walk through the whole plan.
@@ -85,6 +85,44 @@ pub(super) fn order(
             }
         }
     }
-    suggestions.sort_unstable_by(|a, b| a.from.cmp(&b.from));
+    suggestions.sort_unstable_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
+    suggestions.dedup();
     suggestions
+}
+
+/// The renames of workloads and of installations. Their inputs may contain outputs of their own
+/// resources, which are unknown as long as those have new names too, so these are alike if they have
+/// the same driver, and if there is no other of their type that is deleted or created.
+fn parents(recorded: &Recorded, steps: &[Step], graph: &Graph) -> Vec<Suggestion> {
+    let is_parent = |key: &Key| match key.type_name() {
+        "workload" => true,
+        // The others belong to a requirement of a bundle.
+        "installation" => !key.id().contains('/'),
+        _ => false,
+    };
+    let of = |action: Action, type_name: &str| {
+        let steps = steps.iter().filter(move |step| step.action == action && !step.left_out);
+        let found: Vec<&Step> =
+            steps.filter(|step| step.key.type_name() == type_name && is_parent(&step.key)).collect();
+        found
+    };
+    // The resources of a workload, as it names them.
+    let own = |parent: &Step| {
+        let prefix = format!("{}.", parent.key.id());
+        let steps = steps.iter().filter(|step| step.action == parent.action);
+        let mut own: Vec<(&str, &str)> = steps
+            .filter_map(|step| Some((step.key.type_name(), step.key.id().strip_prefix(&*prefix)?)))
+            .collect();
+        own.sort_unstable();
+        own
+    };
+    let pair = |type_name| {
+        let (gone, come) = (of(Action::Delete, type_name), of(Action::Create, type_name));
+        let ([from], [to]) = (gone.as_slice(), come.as_slice()) else { return None };
+        let record = recorded.current(&from.urn)?;
+        let node = graph.node(graph.find(to.key.as_str())?)?;
+        let is_same = record.driver.name == node.recipe.driver.name && own(from) == own(to);
+        is_same.then(|| Suggestion { from: from.key.clone(), to: to.key.clone() })
+    };
+    ["installation", "workload"].into_iter().filter_map(pair).collect()
 }
