@@ -39,6 +39,23 @@ pub(crate) fn already_exists(path: &str) -> Failure {
     Failure::input(format!("`{path}` already exists; nothing was written"))
 }
 
+/// Checks that a command may write a new project into a folder: it must not contain the current one,
+/// which may be anything.
+///
+/// # Errors
+/// A failure that suggests the current folder.
+pub(crate) fn no_parent(folder: &Path, current: &Path) -> Result<(), Failure> {
+    let (Ok(real), Ok(current)) = (current.join(folder).canonicalize(), current.canonicalize()) else {
+        return Ok(());
+    };
+    if real == current || !current.starts_with(&real) {
+        return Ok(());
+    }
+    let message = format!("`{}` contains the current folder; nothing was written", crate::text::path(folder));
+    Err(Failure::input(message)
+        .hint("`.` is the current folder; run the command in the other one to write there"))
+}
+
 /// Writes a new file unless it exists with the same content.
 pub(crate) fn write_once(path: &Path, text: &str) -> io::Result<()> {
     if is_written(path, text) { Ok(()) } else { write_new(path, text) }

@@ -147,6 +147,4 @@ pub mod internal {
     pub use purlin_sandbox as sandbox;
     pub use purlin_sandbox::clock;
     pub use purlin_state as state;
-
-    pub use crate::resolve_context::is_context_name;
 }

@@ -103,7 +103,7 @@ pub(crate) fn resolve_context(
 
 /// Whether this can be the name of an organisation, an application or an environment. URNs are made of
 /// these names, so they must not contain its separators.
-pub fn is_context_name(name: &str) -> bool {
+fn is_context_name(name: &str) -> bool {
     let separates = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
     !name.is_empty() && !name.contains(separates)
 }

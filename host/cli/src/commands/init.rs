@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::is_context_name;
 use serde::Serialize;
 
 use crate::app::App;
@@ -120,16 +119,18 @@ impl Args {
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = match &args.app {
-        Some(name) if is_context_name(name) => name.clone(),
+        // The name becomes a part of host names and of namespaces.
+        Some(name) if application(name) == *name => name.clone(),
         Some(name) => {
             let shown = text::line(name);
-            return Err(Failure::input(format!("`{shown}` is not a valid application name")).hint(format!(
-                "a name has at least one character, and no spaces, `/` or `:`, such as `{}`",
+            return Err(Failure::input(format!("`{shown}` cannot be the name of the application")).hint(format!(
+                "the project uses it in host names: write up to 40 lower-case letters, digits and `-`, such as `{}`",
                 application(name)
             )));
         }
         None => application(&folder_name(&app.folder.join(&args.folder))),
     };
+    files::no_parent(&args.folder, &app.folder)?;
     let files: Vec<(PathBuf, String)> = args
         .files(&name)
         .into_iter()
@@ -205,8 +206,7 @@ mod tests {
 
     #[test]
     fn names_are_quoted_where_yaml_needs_it() {
-        for (name, written) in [("Shop", "Shop"), ("12", "\"12\""), ("true", "\"true\""), ("a#b", "\"a#b\"")]
-        {
+        for (name, written) in [("shop", "shop"), ("12", "\"12\""), ("true", "\"true\"")] {
             assert_eq!(scalar(name), written);
         }
     }

@@ -87,6 +87,7 @@ pub(super) enum Template {
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let Some(language) = args.lang else { return upgrade::run(&args.folder, app) };
+    files::no_parent(&args.folder, &app.folder)?;
     let name = match &args.name {
         Some(name) => Name::parse(name)?,
         None => Name::of(&app.folder.join(&args.folder)),
