@@ -269,7 +269,14 @@ fn map_of(
     dialect: Dialect,
 ) -> Option<Template> {
     let node = fields.get(reader, name)?;
-    for entry in reader.map(node, &format!("`{name}`"))? {
+    let entries = reader.map(node, &format!("`{name}`"))?;
+    reader.no_empty(
+        entries,
+        &["criteria", "provision"],
+        name,
+        "it belongs beside `type`: check its indentation",
+    );
+    for entry in entries {
         let criteria = &*entry.key == "criteria" && is_criteria(&entry.value);
         if criteria || (&*entry.key == "provision" && is_provision(&entry.value)) {
             reader.misplaced(entry, name, "it belongs beside `type`: check its indentation");

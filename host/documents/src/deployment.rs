@@ -39,7 +39,7 @@ use crate::request::requests;
 use crate::score;
 use crate::shape::is_requests;
 use crate::template::{key, template};
-use crate::yaml::{Node, NodeKind};
+use crate::yaml::{Entry, Node, NodeKind};
 
 /// A part of the context and its place in the document.
 pub(crate) type Part = Option<(Arc<str>, Location)>;
@@ -90,9 +90,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     }
     if let Some(node) = fields.get(reader, "values") {
         let entries = reader.map(node, "`values`").unwrap_or_default();
+        reader.no_requests(entries, "values");
         for entry in entries {
-            let workloads = &*entry.key == "workloads" && matches!(entry.value.kind, NodeKind::List(_));
-            if workloads || (&*entry.key == "shared" && is_requests(&entry.value)) {
+            if is_section(entry) {
                 reader.misplaced(entry, "values", "indent it as far as `values`");
             }
             let value = template(reader, &entry.value, Dialect::Definition);
@@ -122,6 +122,21 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     }
     fields.done(reader);
     Some(spec)
+}
+
+/// Whether an entry has the name and the form of a field of `spec`, or the name and nothing else:
+/// then its entries were left behind.
+fn is_section(entry: &Entry<'_>) -> bool {
+    let is_list = matches!(entry.value.kind, NodeKind::List(_));
+    match &*entry.key {
+        "workloads" | "requires" => is_list || entry.value.is_null(),
+        "shared" => is_requests(&entry.value) || entry.value.is_null(),
+        "lifecycle" => {
+            let entries = entry.value.entries().unwrap_or_default();
+            entry.value.is_null() || entries.iter().any(|entry| entry.key.contains('#'))
+        }
+        _ => false,
+    }
 }
 
 fn part(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Part {

@@ -5,18 +5,31 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use purlin_model::{Diagnostic, Location};
+
 use crate::manifest;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
 use crate::yaml::{self, Node};
 
 /// A document in a text.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Held {
     /// Its kind, for people.
     pub kind: &'static str,
     /// Its name, if it has one.
     pub name: Option<Arc<str>>,
+    /// The group of a manifest.
+    pub group: Option<Arc<str>>,
+    /// Its place.
+    pub location: Location,
+}
+
+/// Wherever it is, it is the same document.
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, &self.name, &self.group) == (other.kind, &other.name, &other.group)
+    }
 }
 
 impl fmt::Display for Held {
@@ -25,6 +38,13 @@ impl fmt::Display for Held {
             Some(name) => write!(f, "{} `{}`", self.kind, name.escape_debug()),
             None => f.write_str(self.kind),
         }
+    }
+}
+
+impl Held {
+    /// Whether it declares resources, rather than how to provision them.
+    pub fn declares_resources(&self) -> bool {
+        matches!(self.kind, "manifest" | "Score file" | "Deployment" | "Deployment Set")
     }
 }
 
@@ -39,41 +59,99 @@ pub enum ReadFrom {
     Text(Arc<str>),
 }
 
+/// The content of a text.
+#[derive(Clone, Debug, Default)]
+pub struct Content {
+    /// Its documents, in order.
+    pub held: Vec<Held>,
+    /// Its parts that are no documents of Purlin, in order.
+    pub unread: Vec<Unread>,
+}
+
+/// A part of a text that is no document of Purlin.
+#[derive(Clone, Debug)]
+pub struct Unread {
+    /// Its place, and the reason why it is not read.
+    pub fault: Diagnostic,
+    /// The part itself.
+    pub text: Arc<str>,
+}
+
+impl Content {
+    /// The parts that are no documents here, and were not in an earlier content: those that are
+    /// neither the same as there nor edited ones from there.
+    pub fn newly_unread(&self, before: &Self) -> Vec<&Unread> {
+        let mut then: Vec<&Unread> = before.unread.iter().collect();
+        let mut new: Vec<&Unread> = Vec::new();
+        for part in &self.unread {
+            match then.iter().position(|known| known.text == part.text) {
+                Some(at) => drop(then.swap_remove(at)),
+                None => new.push(part),
+            }
+        }
+        for edited in then {
+            let alike = |part: &&Unread| {
+                part.text.lines().filter(|line| edited.text.lines().any(|known| known == *line)).count()
+            };
+            if let Some((at, _)) = new.iter().enumerate().max_by_key(|(_, part)| alike(part)) {
+                new.remove(at);
+            }
+        }
+        new
+    }
+}
+
 /// The documents in a text, in order. A Workspace and a Lock are not included: they are the
 /// operator's configuration, and declare nothing.
 pub fn held(text: &str) -> Vec<Held> {
-    let name: Arc<str> = "".into();
-    let mut found = Vec::new();
+    content("", text).held
+}
+
+/// The documents in a text, and everything else in it. `name` is the text's name in places.
+pub fn content(name: &str, text: &str) -> Content {
+    let name: Arc<str> = name.into();
+    let mut found = Content::default();
     yaml::parse(&name, text, &mut |document| {
         let reader = Reader::new(&name, text, false);
-        let Recognised::Ours(format) = recognise(&reader, &document.root) else { return };
-        if format == Format::Manifest {
-            found.extend(
-                manifest::items(&document.root)
-                    .into_iter()
-                    .map(|item| Held { kind: "manifest", name: manifest::name_of(item) }),
-            );
-            return;
-        }
+        let format = match recognise(&reader, &document.root) {
+            Recognised::Ours(format) => format,
+            Recognised::Other(fault) | Recognised::Stray(fault) | Recognised::Wrong(fault) => {
+                let text = document.root.span.slice(text).trim_end().into();
+                found.unread.push(Unread { fault, text });
+                return;
+            }
+        };
         let kind = match format {
+            Format::Manifest => {
+                let items = manifest::items(&document.root).into_iter();
+                found.held.extend(items.map(|item| manifest_of(item, &name)));
+                return;
+            }
             Format::Definition { .. } => "Definition",
             Format::Score => "Score file",
             Format::Deployment => "Deployment",
             Format::DeploymentSet => "Deployment Set",
             Format::ResourceType => "ResourceType",
             Format::Bundle(_) => "Bundle",
-            Format::Workspace | Format::Lock | Format::Manifest => return,
+            Format::Workspace | Format::Lock => return,
         };
-        found.push(Held { kind, name: name_of(&document.root) });
+        let location = document.root.span.location(&name);
+        found.held.push(Held { kind, name: name_of(&document.root), group: None, location });
     });
     found
 }
 
+fn manifest_of(item: &Node<'_>, file: &Arc<str>) -> Held {
+    let version = item.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    let span = item.get("kind").map_or(item.span, |kind| kind.span);
+    let (name, location) = (manifest::name_of(item), span.location(file));
+    Held { kind: "manifest", name, group: Some(group.into()), location }
+}
+
 /// Whether a text holds a document that declares resources, rather than how to provision them.
-pub(crate) fn declares_resources(text: &str) -> bool {
-    let is_declaration =
-        |held: &Held| matches!(held.kind, "manifest" | "Score file" | "Deployment" | "Deployment Set");
-    held(text).iter().any(is_declaration)
+pub fn declares_resources(text: &str) -> bool {
+    held(text).iter().any(Held::declares_resources)
 }
 
 fn name_of(root: &Node<'_>) -> Option<Arc<str>> {

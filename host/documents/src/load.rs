@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use indexmap::IndexMap;
 use purlin_model::{
     Bundle, ContextDefaults, ContextPlaces, Definition, Deployment, Diagnostic, GivenValue, Location,
     RequirementContext, ResourceRequest, ResourceType, Severity, Workload, Workspace,
@@ -95,6 +96,8 @@ pub struct Loaded {
     pub sources: SourceMap,
     /// Their sources, in the given order; empty for documents that were read without their files.
     pub read_from: Vec<ReadFrom>,
+    /// The place of each value of the Deployments.
+    pub value_places: IndexMap<Arc<str>, Location>,
     texts: Vec<SourceText>,
 }
 
@@ -155,6 +158,7 @@ impl Reading {
 fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
     let Reading { mut assembly, sources, texts } = reading;
     assembly.manifests();
+    assembly.suspects();
     let mut loaded = Loaded { sources, texts, ..assembly.loaded };
     loaded.diagnostics.append(&mut faults);
     loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
@@ -257,6 +261,8 @@ enum Piece {
     Bundle(Box<Bundle>),
     Manifest(Draft),
     Faults(Vec<Diagnostic>),
+    /// Faults that are some only if there is a resource type of that name.
+    Suspects(Vec<(Arc<str>, Diagnostic)>),
 }
 
 /// The content of a text, the files that it needs, and whether to keep it.
@@ -316,6 +322,7 @@ fn read_source(source: &Source) -> Read {
     let mut read = Read::default();
     let (mut workspaces, mut ours, mut others) = (0, 0, 0);
     let mut skipped: Vec<(Diagnostic, bool)> = Vec::new();
+    let mut inside: Vec<Diagnostic> = Vec::new();
     let faults = yaml::parse(&source.name, &source.text, &mut |document| {
         let mut reader = Reader::new(&source.name, &source.text, false);
         reader.files = match &source.kept {
@@ -342,6 +349,7 @@ fn read_source(source: &Source) -> Read {
                 read_document(&mut reader, format, document, source, &mut read);
             }
             Recognised::Wrong(fault) => {
+                reader.faults.extend(document.faults);
                 // After a document of ours, it is most likely the rest of that.
                 let cut_off = ours + workspaces > 1 && document.root.get("apiVersion").is_none();
                 reader.report(match cut_off {
@@ -349,11 +357,19 @@ fn read_source(source: &Source) -> Read {
                     false => fault,
                 });
             }
-            Recognised::Other(fault) => skipped.push((fault, false)),
-            Recognised::Stray(fault) => skipped.push((fault, true)),
+            // A key that is given twice may be the reason why it is not recognised.
+            Recognised::Other(fault) => {
+                inside.extend(duplicates(document));
+                skipped.push((fault, false));
+            }
+            Recognised::Stray(fault) => {
+                inside.extend(duplicates(document));
+                skipped.push((fault, true));
+            }
         }
         read.attached.append(&mut reader.attached);
         read.pieces.push(Piece::Faults(reader.faults));
+        read.pieces.push(Piece::Suspects(reader.suspects));
     });
     for (fault, stray) in skipped {
         // Beside a document of ours, a part without a head was cut off by a `---` or `...`.
@@ -363,6 +379,13 @@ fn read_source(source: &Source) -> Read {
             (false, false) => skip(fault),
         };
         read.fault(fault);
+    }
+    if ours + workspaces > 0 || source.named {
+        read.pieces.push(Piece::Faults(inside));
+    } else if let Some(place) = inside.into_iter().find_map(|fault| fault.location) {
+        // Nothing of a file of others is shown.
+        let fault = Diagnostic::warning("duplicate-key", "skipped: a key is given twice");
+        read.fault(fault.at(&place));
     }
     if workspaces == 0 && faults.is_empty() && is_workspace_file(source) {
         let place = Location::new(source.name.clone(), 1, 1);
@@ -399,6 +422,11 @@ fn has_mark(text: &str) -> bool {
 fn is_workspace_file(source: &Source) -> bool {
     Path::new(&*source.name).file_name().is_some_and(|name| name == WORKSPACE_FILE)
         && matches!(source.kept, KeptFiles::OnDisk)
+}
+
+/// The keys that are given twice in a document.
+fn duplicates(document: Document<'_>) -> impl Iterator<Item = Diagnostic> {
+    document.faults.into_iter().filter(|fault| fault.code == "duplicate-key")
 }
 
 fn skip(fault: Diagnostic) -> Diagnostic {

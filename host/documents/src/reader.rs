@@ -23,6 +23,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) files: Files<'a>,
     pub(crate) attached: Vec<AttachedFile>,
     pub(crate) faults: Vec<Diagnostic>,
+    /// Faults that are some only if there is a resource type of that name.
+    pub(crate) suspects: Vec<(Arc<str>, Diagnostic)>,
 }
 
 /// The help for an empty text.
@@ -42,6 +44,7 @@ impl<'a> Reader<'a> {
             files: Files::Unread,
             attached: Vec::new(),
             faults: Vec::new(),
+            suspects: Vec::new(),
         }
     }
 
@@ -130,18 +133,38 @@ impl<'a> Reader<'a> {
     /// Reports an entry in a map of arbitrary values, where it is just another value, if it has the
     /// form of something that belongs elsewhere.
     pub(crate) fn misplaced(&mut self, entry: &Entry<'_>, within: &str, help: &str) {
-        let message = format!("`{}` is inside `{within}`, where it has no effect", entry.key);
-        let fault = self.about(&entry.key_span, "misplaced-field", message).help(help);
+        let fault = self.out_of_place(entry, within, help);
         self.report(fault);
     }
 
-    /// Reports resources that slipped into a map of arbitrary values, such as the `params` of the
-    /// one above.
-    pub(crate) fn no_requests(&mut self, entries: &[Entry<'_>], within: &str) {
+    fn out_of_place(&self, entry: &Entry<'_>, within: &str, help: &str) -> Diagnostic {
+        let message = format!("`{}` is inside `{within}`, where it has no effect", entry.key);
+        self.about(&entry.key_span, "misplaced-field", message).help(help)
+    }
+
+    /// Reports a field that slipped into a map of arbitrary values and left its entries behind.
+    pub(crate) fn no_empty(&mut self, entries: &[Entry<'_>], fields: &[&str], within: &str, help: &str) {
         for entry in entries {
-            // With only a `type` it may be intended.
-            if shape::is_request(&entry.value) && entry.value.get("params").is_some() {
-                self.misplaced(entry, within, "a resource belongs next to the others: check its indentation");
+            if entry.value.is_null() && fields.contains(&&*entry.key) {
+                self.misplaced(entry, within, help);
+            }
+        }
+    }
+
+    /// Reports resources that slipped into a map of arbitrary values, such as the `params` of the
+    /// one above. With a class or an id and without `params`, it is one only if there is such a type;
+    /// with only a `type` it may be intended.
+    pub(crate) fn no_requests(&mut self, entries: &[Entry<'_>], within: &str) {
+        const HELP: &str = "a resource belongs next to the others: check its indentation";
+        for entry in entries.iter().filter(|entry| shape::is_request(&entry.value)) {
+            let has = |name| entry.value.get(name).is_some();
+            if has("params") {
+                self.misplaced(entry, within, HELP);
+            } else if let (true, Some(kind)) =
+                (has("class") || has("id"), entry.value.get("type").and_then(Node::as_str))
+            {
+                let fault = self.out_of_place(entry, within, HELP);
+                self.suspects.push((kind.into(), fault));
             }
         }
     }

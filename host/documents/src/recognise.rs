@@ -195,6 +195,9 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
             return Recognised::Wrong(fault.help("did you mean `apiVersion`?"));
         }
     }
+    if let Some(fault) = slipped_manifest(reader, root) {
+        return Recognised::Wrong(fault);
+    }
     if let Some(modules) = root.get("modules") {
         // Other formats may use `modules` for other things; a cut leaves nothing at all.
         let alone = entries.iter().all(|entry| ["modules", "shared"].contains(&&*entry.key));
@@ -248,6 +251,9 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
     if (is_manifest || is_list) && shape.is_none() {
         return Recognised::Ours(Format::Manifest);
     }
+    if let Some(fault) = slipped_manifest(reader, root) {
+        return Recognised::Wrong(fault);
+    }
     if let Some(shape) = shape {
         let message = format!("this looks like {}, and its `apiVersion` is `{text}`", shape.name);
         let fault = reader.about(&version.span, "unknown-version", message);
@@ -257,4 +263,35 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
     let help = did_you_mean(text, "known ones", known);
     let message = format!("this is not a Purlin document: unknown `apiVersion: {text}`");
     Recognised::Other(other(reader, version, &message, Some(&help)))
+}
+
+/// The fault of a manifest with a misspelt field in its head, or with an empty `metadata`. All other
+/// fields of the head must be there: documents of others have some of them, too.
+fn slipped_manifest(reader: &Reader<'_>, root: &Node<'_>) -> Option<Diagnostic> {
+    let head = ["apiVersion", "kind", "metadata"].map(|name| (name, field(root, name)));
+    let [(_, Some(version)), (_, Some(kind)), (_, Some(metadata))] = head else { return None };
+    if version.value.as_str().is_none() || kind.value.as_str().is_none() {
+        return None;
+    }
+    let name = ("name", field(&metadata.value, "name"));
+    let misspelt = head.into_iter().chain([name]).find_map(|(name, found)| {
+        let entry = found.filter(|entry| &*entry.key != name)?;
+        let message = format!("unknown field `{}`, and no `{name}`", entry.key);
+        let fault = reader.about(&entry.key_span, "unknown-field", message);
+        Some(fault.help(format!("did you mean `{name}`?")))
+    });
+    let is_complete = name.1.is_some() || metadata.value.is_null();
+    let empty = || {
+        let message = "this looks like a manifest, and its `metadata` is empty";
+        let fault = reader.about(&metadata.key_span, "missing-field", message);
+        metadata.value.is_null().then(|| fault.help("indent `name` further than `metadata`"))
+    };
+    misspelt.filter(|_| is_complete).or_else(empty)
+}
+
+/// The entry of a field, under its name or a misspelling of it.
+fn field<'n, 't>(node: &'n Node<'t>, name: &str) -> Option<&'n Entry<'t>> {
+    let entries = node.entries()?;
+    let exact = entries.iter().find(|entry| &*entry.key == name);
+    exact.or_else(|| entries.iter().find(|entry| slip(&entry.key, [name]).is_some()))
 }

@@ -90,7 +90,14 @@ fn metadata<'n>(reader: &mut Reader<'_>, node: &'n Node<'_>) -> Option<&'n str> 
             reader.misplaced(entry, "metadata", "indent it as far as `metadata`");
         }
     }
-    reader.no_requests(node.entries().unwrap_or_default(), "metadata");
+    let entries = node.entries().unwrap_or_default();
+    reader.no_requests(entries, "metadata");
+    reader.no_empty(
+        entries,
+        &["resources", "containers", "service"],
+        "metadata",
+        "indent it as far as `metadata`",
+    );
     let name = fields.need(reader, "name", "NAME");
     if let Some(node) = fields.get(reader, "annotations") {
         annotations(reader, node);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purlin_expression::{Dialect, did_you_mean, parse_text};
+use purlin_expression::{Dialect, did_you_mean, lost_placeholders, parse_text};
 use purlin_model::{Diagnostic, Entries, Location, Map, Reference, Template, Value};
 
 use crate::reader::Reader;
@@ -11,8 +11,13 @@ use crate::yaml::{Entry, Locator, Node, NodeKind};
 /// A tree with its placeholders parsed. Faults are reported, and leave a null.
 pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Template {
     match &node.kind {
-        NodeKind::String(text, style) if text.contains('$') => {
+        NodeKind::String(text, style) if text.contains(['$', '{']) => {
             let locator = Locator::new(reader.file, reader.text, node.span, text, *style);
+            let lost = lost_placeholders(text, dialect);
+            reader.faults.extend(lost.into_iter().map(|(part, correct)| {
+                let written = text.get(part.clone()).unwrap_or_default();
+                without_dollar(written, &correct, &locator.locate(part.start))
+            }));
             match parse_text(text, dialect, &|offset| locator.locate(offset)) {
                 Ok(template) => template,
                 Err(faults) => {
@@ -59,6 +64,17 @@ pub(crate) fn constant_key(key: &str, dialect: Dialect) -> Option<Arc<str>> {
         _ => None,
     }
 }
+
+/// The warning about a text that most likely lost a character of its placeholder.
+pub(crate) fn without_dollar(written: &str, correct: &str, place: &Location) -> Diagnostic {
+    Diagnostic::warning(WITHOUT_DOLLAR, format!("`{written}` is text, and reads nothing"))
+        .at(place)
+        .spanning(written.chars().count())
+        .help(format!("write `{correct}` to read the value"))
+}
+
+/// The code of [`without_dollar`].
+pub const WITHOUT_DOLLAR: &str = "placeholder-without-dollar";
 
 /// A tree in which `${` has no meaning.
 pub(crate) fn constant(node: &Node<'_>) -> Value {

@@ -1,9 +1,8 @@
 //! Combines documents: each kind and id once, and Deployments that do not contradict each other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use purlin_model::{
     Bundle, Definition, Diagnostic, Key, Location, Requirement, ResourceLifecycle, Template, TypeName,
     Workload, Workspace,
@@ -28,7 +27,7 @@ pub(super) struct Assembly {
     types: HashMap<Arc<str>, Location>,
     bundles: HashMap<Arc<str>, Location>,
     requirements: HashMap<Arc<str>, Location>,
-    values: IndexMap<Arc<str>, Location>,
+    suspects: Vec<(Arc<str>, Diagnostic)>,
     lifecycles: HashMap<Key, Location>,
     /// Manifests, which are compiled after everything else is read.
     drafts: Vec<Draft>,
@@ -49,6 +48,7 @@ impl Assembly {
             Piece::Bundle(bundle) => self.bundle(*bundle),
             Piece::Manifest(draft) => self.drafts.push(draft),
             Piece::Faults(mut faults) => self.loaded.diagnostics.append(&mut faults),
+            Piece::Suspects(mut suspects) => self.suspects.append(&mut suspects),
         }
     }
 
@@ -96,6 +96,18 @@ impl Assembly {
             self.rules.insert(resource_type.type_name.clone(), rules);
             self.loaded.resource_types.push(resource_type);
         }
+    }
+
+    /// Reports maps that look like resources, if there are resources of their type.
+    pub(super) fn suspects(&mut self) {
+        let Loaded { definitions, resource_types, diagnostics, .. } = &mut self.loaded;
+        let types: HashSet<&str> = definitions
+            .iter()
+            .map(|definition| &*definition.type_pattern)
+            .chain(resource_types.iter().map(|one| one.type_name.as_str()))
+            .collect();
+        let found = std::mem::take(&mut self.suspects).into_iter();
+        diagnostics.extend(found.filter(|(name, _)| types.contains(&**name)).map(|(_, fault)| fault));
     }
 
     /// Turns all manifests into resources. A Deployment's lifecycle settings for one override those
@@ -203,7 +215,7 @@ impl Assembly {
 
     fn value(&mut self, name: Arc<str>, value: Template, place: Location) {
         let equal = |known: &Template| matches!(known, Template::Constant(_)) && *known == value;
-        match (self.loaded.deployment.values.get(&name), self.values.get(&name)) {
+        match (self.loaded.deployment.values.get(&name), self.loaded.value_places.get(&name)) {
             (Some(known), _) if equal(known) => {}
             (Some(_), Some(first)) => {
                 let fault = Diagnostic::error("value-conflict", format!("the value `{name}` is given twice"))
@@ -214,7 +226,7 @@ impl Assembly {
                 self.loaded.diagnostics.push(fault);
             }
             _ => {
-                self.values.insert(name.clone(), place);
+                self.loaded.value_places.insert(name.clone(), place);
                 self.loaded.deployment.values.insert(name, value);
             }
         }

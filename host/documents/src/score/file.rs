@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use purlin_expression::{Dialect, parse_text};
+use purlin_expression::{Dialect, lost_placeholders, parse_text};
 use purlin_model::{Diagnostic, Location, Template, Value};
 
 use super::{filled, pattern};
 use crate::attached::{AttachedFile, FileContent, Files, base64};
 use crate::reader::Reader;
-use crate::template::{constant, list, map, template};
+use crate::template::{constant, list, map, template, without_dollar};
 use crate::yaml::{Node, NodeKind};
 
 /// One file or one volume: validated, and with its placeholders parsed.
@@ -131,6 +131,10 @@ fn content_of(reader: &mut Reader<'_>, source: &Node<'_>, plain: bool) -> Option
         FileContent::Text(text) if plain => ("content", Template::Constant(Value::string(&**text))),
         FileContent::Text(text) => {
             let places = Places { file: &name, text, at: Cell::new((0, 1, 1)) };
+            for (part, correct) in lost_placeholders(text, Dialect::Score) {
+                let written = text.get(part.clone()).unwrap_or_default();
+                reader.report(without_dollar(written, &correct, &places.locate(part.start)));
+            }
             match parse_text(text, Dialect::Score, &|offset| places.locate(offset)) {
                 Ok(template) => ("content", template.as_text()),
                 Err(faults) => {

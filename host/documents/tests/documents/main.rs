@@ -13,4 +13,5 @@ mod nothing_vanishes;
 mod placeholders;
 mod robust;
 mod score_schema;
+mod slips;
 mod stored;
