@@ -165,10 +165,14 @@ impl Archive {
         self.sources.into_iter().map(read).collect()
     }
 
-    /// The paths of texts that are within `places`, which are as for [`Self::revise`].
-    pub(crate) fn paths_within<'a>(&'a self, places: &'a [Arc<str>]) -> impl Iterator<Item = &'a str> {
-        let paths = self.sources.iter().filter_map(|text| text.path.as_deref());
-        paths.filter(|path| cover(places, path))
+    /// The texts of files that are within `places`, which are as for [`Self::revise`], each with its
+    /// path.
+    pub(crate) fn texts_within<'a>(
+        &'a self,
+        places: &'a [Arc<str>],
+    ) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let texts = self.sources.iter().filter_map(|text| Some((text.path.as_deref()?, &*text.text)));
+        texts.filter(|(path, _)| cover(places, path))
     }
 
     /// Removes the texts of files within `places`, each of which is a file or a folder relative to
@@ -211,10 +215,10 @@ impl Archive {
         (taken.into_iter().map(|text| text.read().0).collect(), put)
     }
 
-    /// Whether it contains texts from a place, or a new run would read new ones from there.
-    pub(crate) fn reads_from(&self, place: &Arc<str>) -> bool {
+    /// Whether it contains texts from a place, or a new run would read those that are there now.
+    pub(crate) fn reads_from(&self, place: &Arc<str>, is_empty: bool) -> bool {
         let from = std::slice::from_ref(place);
-        self.paths_within(from).next().is_some() || cover(&self.inputs, place)
+        self.texts_within(from).next().is_some() || (!is_empty && cover(&self.inputs, place))
     }
 
     /// Where the documents were.
@@ -409,7 +413,7 @@ impl Text {
 }
 
 /// Whether a file is one of the places, or within one.
-fn cover(places: &[Arc<str>], file: &str) -> bool {
+pub(crate) fn cover(places: &[Arc<str>], file: &str) -> bool {
     places.iter().any(|place| {
         let below = || file.strip_prefix(&**place).is_some_and(|rest| rest.starts_with('/'));
         **place == *file || below() || (&**place == "." && !file.starts_with("../") && !file.starts_with('/'))

@@ -94,9 +94,9 @@ impl Documents {
         };
         let mut remarks = resolution.diagnostics.clone();
         if let Some(catalogue) = &catalogue {
-            let (wrong, odd): (Vec<_>, Vec<_>) = values::unread(&loaded.deployment, catalogue, &loaded.given)
-                .into_iter()
-                .partition(Diagnostic::is_error);
+            let Loaded { deployment, given, value_places, .. } = &loaded;
+            let unread = values::unread(deployment, catalogue, given, value_places);
+            let (wrong, odd): (Vec<_>, Vec<_>) = unread.into_iter().partition(Diagnostic::is_error);
             faults.extend(wrong);
             remarks.extend(odd);
         }
@@ -162,12 +162,15 @@ impl Documents {
         &self.resolution
     }
 
+    /// Whether the documents declare no resources. Definitions alone declare none.
+    pub(crate) fn declare_nothing(&self) -> bool {
+        let Deployment { workloads, shared, manifests, installations, .. } = &*self.deployment;
+        workloads.is_empty() && shared.is_empty() && manifests.is_empty() && installations.is_empty()
+    }
+
     /// The fault of documents that declare nothing, and contain no definitions; `None` if they do.
     pub fn nothing_declared(&self) -> Option<Diagnostic> {
-        let is_nothing = self.deployment.workloads.is_empty()
-            && self.deployment.shared.is_empty()
-            && self.deployment.installations.is_empty()
-            && self.catalogue.definitions().is_empty();
+        let is_nothing = self.declare_nothing() && self.catalogue.definitions().is_empty();
         is_nothing.then(|| {
             Diagnostic::error("no-documents", "the documents declare no resources").help(
                 "`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents",

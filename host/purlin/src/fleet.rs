@@ -280,7 +280,7 @@ impl Kept {
             _ => {
                 let mut archive = last.archive()?;
                 if let Some(proposal) = proposal {
-                    drop(proposal.revise(&mut archive)?);
+                    proposal.revise(&mut archive)?;
                 }
                 let id = purlin.deployment_id()?;
                 let documents = Arc::new(Documents::of_archive(archive, &id)?);

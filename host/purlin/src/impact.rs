@@ -2,18 +2,22 @@
 //! from its own recorded documents with the changed ones substituted. Nothing is written, and
 //! drivers are called only on request.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use purlin_documents::{AttachedFile, Loaded, SourceText, load_sources};
+use purlin_documents::{AttachedFile, Held, Loaded, SourceText, declares_resources, held, load_sources};
 use purlin_engine::{Action, Base, ByManifest, Change, LostData, Plan, PlanOptions, RecordedSecrets, Step};
 use purlin_graph::{Graph, may_match};
 use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
 use purlin_state::{Environment, EnvironmentSummary, Outcome, Snapshot};
 use sha2::{Digest as _, Sha256};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, cover};
 use crate::files::Files;
+use crate::missing_documents::folders::{GoneFile, emptied, folder_without_documents};
+use crate::missing_documents::slips;
 use crate::{Documents, Error, Purlin};
 
 /// Changed documents, to be compared with the recorded ones.
@@ -33,13 +37,15 @@ pub struct Proposal {
 
 /// The difference between two sets of documents.
 #[derive(Debug, Default)]
-struct Difference {
+pub(crate) struct Difference {
     /// Definitions on either side that the other side does not have in the same form.
     definitions: Vec<Definition>,
     /// Resource types that differ in the same way.
     types: BTreeSet<Arc<str>>,
     /// Whether anything else differs, which may concern every resource.
     others: bool,
+    /// What is most likely not meant as a change.
+    slips: Vec<Diagnostic>,
 }
 
 /// The effect of a proposal on one environment.
@@ -88,32 +94,70 @@ impl Proposal {
         Ok(Self { texts, files, references, differences: Mutex::default() })
     }
 
-    /// Substitutes the changed documents in an archive. Returns the removed and the inserted ones.
+    /// Substitutes the changed documents in an archive. Returns what they change; `None` if nothing.
     ///
     /// # Errors
     /// [`Error::Documents`] if a deployed file that a deployment would read again no longer
-    /// contains documents, or was named and is gone: its resources must not vanish with it.
-    pub(crate) fn revise(&self, archive: &mut Archive) -> Result<(Vec<SourceText>, Vec<SourceText>), Error> {
+    /// contains documents, or was named and is gone, and for slips: resources must not vanish with
+    /// them.
+    pub(crate) fn revise(&self, archive: &mut Archive) -> Result<Option<Arc<Difference>>, Error> {
         let read: HashSet<&str> = self.texts.iter().map(|(_, path)| &**path).collect();
-        let lost = archive.paths_within(&self.files.inputs).filter_map(|path| {
-            let is_there = self.files.find(path).exists();
+        let mut lost = Vec::new();
+        let mut gone = Vec::new();
+        for (path, text) in archive.texts_within(&self.files.inputs) {
+            if read.contains(path) {
+                continue;
+            }
+            let file = self.files.find(path);
             let is_named = archive.inputs.iter().any(|input| **input == *path);
-            let what = match (read.contains(path), is_there, is_named) {
-                (false, true, _) => "no longer contains a document",
-                (false, false, true) => "is gone, and the last deployment named it",
-                _ => return None,
+            let what = match (file.exists(), is_named) {
+                (true, _) => "no longer contains a document",
+                (false, true) => "is gone, and the last deployment named it",
+                (false, false) => {
+                    gone.push(GoneFile { path: file, declares: declares_resources(text) });
+                    continue;
+                }
             };
             let help = "to remove what it declared, deploy the environment without it";
-            Some(Diagnostic::error("file-without-documents", format!("`{path}` {what}")).help(help))
-        });
-        let lost: Vec<Diagnostic> = lost.collect();
+            lost.push(Diagnostic::error("file-without-documents", format!("`{path}` {what}")).help(help));
+        }
+        lost.extend(self.emptied(&gone));
         if !lost.is_empty() {
             return Err(Error::Documents(lost));
         }
-        if let Some(references) = &self.references {
+        let references = self.references.as_ref().filter(|references| **references != archive.references);
+        if let Some(references) = references {
             archive.references.clone_from(references);
         }
-        Ok(archive.revise(&self.files.inputs, &self.texts))
+        let is_read_alike = references.is_none();
+        let (taken, put) = archive.revise(&self.files.inputs, &self.texts);
+        if is_read_alike && contents(&taken).eq(contents(&put)) {
+            return Ok(None);
+        }
+        let difference = self.difference(&taken, &put);
+        match &*difference.slips {
+            [] if is_read_alike => Ok(Some(difference)),
+            [] => Ok(Some(Arc::new(Difference { others: true, ..Difference::default() }))),
+            slips => Err(Error::Documents(slips.to_vec())),
+        }
+    }
+
+    /// Whether it has no document at a place.
+    fn is_empty_at(&self, place: &Arc<str>) -> bool {
+        !self.texts.iter().any(|(_, path)| cover(std::slice::from_ref(place), path))
+    }
+
+    /// The faults of deployed folders that have lost all their documents.
+    fn emptied(&self, gone: &[GoneFile]) -> Vec<Diagnostic> {
+        if gone.is_empty() {
+            return Vec::new();
+        }
+        let texts = self.texts.iter();
+        let now: Vec<_> = texts.map(|(source, path)| (self.files.find(path), &*source.text)).collect();
+        let top = |path: &Path| self.files.folder_over(path).map(Path::to_path_buf);
+        let help = "to remove what its files declared, deploy the environment without them";
+        let folders = emptied(gone, &now, &top).into_iter();
+        folders.map(|(folder, count)| folder_without_documents(&folder, count, None).help(help)).collect()
     }
 
     fn difference(&self, taken: &[SourceText], put: &[SourceText]) -> Arc<Difference> {
@@ -145,7 +189,19 @@ impl Difference {
         let attached =
             |texts: &[SourceText]| -> Vec<_> { texts.iter().map(|text| text.files.clone()).collect() };
         let (before, now) = (parts(taken), parts(put));
-        let mut difference = Self { others: attached(taken) != attached(put), ..Self::default() };
+        let all: OnceCell<Vec<Held>> = OnceCell::new();
+        let is_put = |document: &Held| {
+            all.get_or_init(|| put.iter().flat_map(|text| held(&text.text)).collect()).contains(document)
+        };
+        let slips = taken.iter().filter_map(|then| {
+            let now = put.iter().find(|now| now.name == then.name && now.text != then.text)?;
+            Some(slips::between(then, now, &is_put))
+        });
+        let mut difference = Self {
+            others: attached(taken) != attached(put),
+            slips: slips.flatten().collect(),
+            ..Self::default()
+        };
         for part in before.symmetric_difference(&now) {
             let text = SourceText {
                 name: "changed".into(),
@@ -224,7 +280,7 @@ impl Purlin {
             if let Some(last) = self.last_deployed_of(&known).await? {
                 is_deployed = true;
                 let archive = last.archive()?;
-                unread.retain(|place| !archive.reads_from(place));
+                unread.retain(|place| !archive.reads_from(place, proposal.is_empty_at(place)));
             }
         }
         Ok(if is_deployed { unread } else { Vec::new() })
@@ -248,23 +304,16 @@ impl Purlin {
             return Ok(if known.records == 0 { Impact::None } else { Impact::Unknown });
         };
         let mut archive = last.archive()?;
-        let references = archive.references.clone();
-        let (taken, put) = match proposal.revise(&mut archive) {
-            Ok(revised) => revised,
+        let difference = match proposal.revise(&mut archive) {
+            Ok(Some(difference)) => difference,
+            Ok(None) => return Ok(Impact::None),
             Err(error) => return rejected(error),
         };
-        let is_read_alike = references == archive.references;
-        if is_read_alike && contents(&taken).eq(contents(&put)) {
-            return Ok(Impact::None);
-        }
         let snapshot = self.snapshot(&known.environment).await?;
         let is_complete = last.deployment.outcome == Outcome::Succeeded
             && snapshot.pending.is_empty()
             && snapshot.unmet.is_empty();
-        if is_complete
-            && is_read_alike
-            && !proposal.difference(&taken, &put).concerns(&last.context()?, &snapshot)
-        {
+        if is_complete && !difference.concerns(&last.context()?, &snapshot) {
             return Ok(Impact::None);
         }
         let id = Arc::clone(&last.deployment.id);

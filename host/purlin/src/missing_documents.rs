@@ -3,6 +3,9 @@
 //! is more often a mistake than a decision, so the user must accept it.
 
 mod faults;
+pub(crate) mod folders;
+pub(crate) mod similar;
+pub(crate) mod slips;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,8 +27,12 @@ pub(crate) struct MissingFile {
     pub(crate) then: Arc<str>,
     /// Its name for messages.
     pub(crate) name: Arc<str>,
+    /// Its absolute path, if it was a file.
+    pub(crate) path: Option<PathBuf>,
     /// The documents that it contained.
     pub(crate) held: Vec<Held>,
+    /// Those that are in no file now.
+    pub(crate) left: Vec<Held>,
     /// What happened to it.
     pub(crate) fate: Fate,
     /// Whether the user accepted this.
@@ -126,9 +133,9 @@ impl<'a> Comparison<'a> {
             left.retain(|document| !now.iter_mut().any(|(_, _, documents)| take(documents, document)));
         }
         let lost = missing.into_iter().filter(|(_, _, left)| !left.is_empty());
-        lost.filter_map(|(index, held, _)| {
+        lost.filter_map(|(index, held, left)| {
             let (source, path) = changed.get(index)?;
-            Some(self.tell(source, path.as_deref(), held))
+            Some(self.tell(source, path.as_deref(), held, left))
         })
         .collect()
     }
@@ -140,14 +147,16 @@ impl<'a> Comparison<'a> {
         Some((self.call(source, path.as_deref()), self.fate(source, path.as_deref())))
     }
 
-    fn tell(&self, source: &SourceText, path: Option<&str>, held: Vec<Held>) -> MissingFile {
+    fn tell(&self, source: &SourceText, path: Option<&str>, held: Vec<Held>, left: Vec<Held>) -> MissingFile {
         let path = self.absolute(source, path);
         MissingFile {
             then: source.name.clone(),
             name: self.call(source, path.as_deref()),
             held,
+            left,
             fate: self.fate(source, path.as_deref()),
             accepted: self.documents.accepts(&source.name, path.as_deref()),
+            path,
         }
     }
 

@@ -170,6 +170,13 @@ impl Purlin {
         }
         let recorded = Some(&base).filter(|_| is_new);
         let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
+        let gone: Vec<Key> = match is_new && documents.rollback_of.is_none() {
+            true => {
+                let recorded = base.all_current().filter_map(|record| record.urn.key());
+                recorded.filter(|key| graph.find(key.as_str()).is_none()).collect()
+            }
+            false => Vec::new(),
+        };
         let base = base.protected(self.protection(&documents.environment()));
         let options = PlanOptions {
             parallelism: self.parallelism(),
@@ -179,6 +186,10 @@ impl Purlin {
         };
         let mut plan =
             purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
+        let similar = crate::missing_documents::similar::similar(documents, &gone, &plan);
+        if !similar.is_empty() {
+            return Err(Error::Documents(similar));
+        }
         self.explain_departures(&mut plan, documents).await?;
         self.warn_of_last_uses(&mut plan).await?;
         self.allow_as_recorded(plan, &documents.environment()).await

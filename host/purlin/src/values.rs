@@ -4,9 +4,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use purlin_expression::{did_you_mean, is_slip, nearest};
 use purlin_graph::Catalogue;
-use purlin_model::{Deployment, Diagnostic, GivenValue, Recipe, Reference, Template, Value, ValueOrigin};
+use purlin_model::{
+    Deployment, Diagnostic, GivenValue, Location, Recipe, Reference, Requirement, Sharing, Template, Value,
+    ValueOrigin,
+};
 
 /// Overrides the values of Deployments with the given ones, in their order.
 pub(crate) fn lay(deployment: &mut Deployment, given: &mut [GivenValue], faults: &mut Vec<Diagnostic>) {
@@ -55,12 +59,13 @@ pub(crate) fn unread(
     deployment: &Deployment,
     catalogue: &Catalogue,
     given: &[GivenValue],
+    places: &IndexMap<Arc<str>, Location>,
 ) -> Vec<Diagnostic> {
-    if given.is_empty() {
+    if given.is_empty() && places.is_empty() {
         return Vec::new();
     }
     let Some(read) = names(deployment, catalogue) else { return Vec::new() };
-    let mut remarks = Vec::new();
+    let mut remarks = written(deployment, &read, places);
     let mut seen = BTreeSet::new();
     for value in given {
         if read.contains(&value.name) || !seen.insert(value.name.clone()) {
@@ -100,6 +105,45 @@ pub(crate) fn unread(
     remarks
 }
 
+/// Remarks about values of the Deployments that no placeholder reads. A map in the form of a
+/// resource is an error: it would not be one here.
+fn written(
+    deployment: &Deployment,
+    read: &BTreeSet<Arc<str>>,
+    places: &IndexMap<Arc<str>, Location>,
+) -> Vec<Diagnostic> {
+    let unread = places.iter().filter(|(name, _)| !read.contains(*name));
+    let remark = |(name, place): (&Arc<str>, &Location)| {
+        let remark = match deployment.values.get(name).is_some_and(is_request) {
+            true => {
+                let message = format!("`{name}` is inside `values`, where it has no effect");
+                let help =
+                    format!("a resource belongs in `shared`; a value is read with `${{values.{name}}}`");
+                Diagnostic::error("misplaced-field", message).help(help)
+            }
+            false => {
+                let known = did_you_mean(name, "values that are read", read.iter().map(|name| &**name));
+                let message = format!("no placeholder reads `values.{name}`");
+                Diagnostic::warning("unread-value", message).help(known)
+            }
+        };
+        remark.at(place).spanning(name.chars().count())
+    };
+    unread.map(remark).collect()
+}
+
+/// Whether a value has the form of a resource: a map with a `type`, and nothing that a resource does
+/// not have.
+fn is_request(value: &Template) -> bool {
+    const KNOWN: [&str; 5] = ["type", "class", "id", "params", "metadata"];
+    let keys: Vec<&str> = match value {
+        Template::Map(entries) => entries.keys().map(|key| &**key).collect(),
+        Template::Constant(Value::Map(entries)) => entries.keys().map(|key| &**key).collect(),
+        _ => return false,
+    };
+    keys.contains(&"type") && keys.iter().all(|key| KNOWN.contains(key))
+}
+
 /// The names of the values that placeholders read; `None` if a placeholder reads all of them.
 pub(crate) fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BTreeSet<Arc<str>>> {
     let mut read = BTreeSet::new();
@@ -126,11 +170,21 @@ pub(crate) fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BT
         workload.resources.iter().filter_map(|request| request.params.as_deref()).for_each(&mut look);
     }
     deployment.shared.iter().filter_map(|request| request.params.as_deref()).for_each(&mut look);
+    deployment.requires.iter().for_each(|one| requirement(one, &mut look));
     (!all).then_some(read)
+}
+
+fn requirement(requirement: &Requirement, look: &mut dyn FnMut(&Template)) {
+    let bindings = requirement.parameters.iter().chain(&requirement.credentials);
+    bindings.for_each(|binding| look(&binding.value));
+    if let Sharing::Group(group) = &requirement.sharing {
+        look(group);
+    }
 }
 
 fn recipe(recipe: &Recipe, look: &mut dyn FnMut(&Template)) {
     recipe.templates().for_each(&mut *look);
+    recipe.requires.iter().for_each(|one| requirement(one, look));
     recipe.provision.iter().filter_map(|provision| provision.params.as_deref()).for_each(look);
 }
 

@@ -42,6 +42,7 @@ mod scope;
 mod secret_output;
 mod secrets;
 mod sharing;
+mod slips;
 mod state;
 mod status;
 mod terminal;

@@ -65,17 +65,20 @@ impl Purlin {
                 if !unread.is_empty() {
                     faults.push(not_named(&unread, &last, &inputs));
                 }
-                let is_nothing = documents.nothing_declared().is_some();
-                if faults.is_empty() && is_nothing && lost.iter().any(|lost| !lost.accepted) {
+                faults.extend(comparison.slips(&lost));
+                if !documents.declare_nothing() {
+                    faults.extend(comparison.emptied(&lost, last.deployment.number));
+                }
+                if faults.is_empty() && documents.declare_nothing() && !is_accepted {
                     faults.push(nothing_left(base, &environment));
                 }
             }
             LastDocuments::Unknown => {
                 faults.extend(self.workspace_of_others(documents, &environment).await?);
-                if let (true, Some(nothing)) = (faults.is_empty(), documents.nothing_declared()) {
-                    faults.push(match base.is_empty() {
-                        true => nothing,
-                        false => nothing_left(base, &environment),
+                if faults.is_empty() {
+                    faults.extend(match base.is_empty() {
+                        true => documents.nothing_declared(),
+                        false => documents.declare_nothing().then(|| nothing_left(base, &environment)),
                     });
                 }
             }
@@ -254,13 +257,13 @@ fn named(input: &str) -> String {
 }
 
 /// The option that accepts that something is missing.
-fn accepting(name: &str) -> String {
+pub(super) fn accepting(name: &str) -> String {
     let between = if name.starts_with("--") { '=' } else { ' ' };
     format!("--accept-missing{between}{}", word(name))
 }
 
 /// The first few items as a list in words.
-fn list(items: impl ExactSizeIterator<Item = String>) -> String {
+pub(super) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     let count = items.len();
     let shown: Vec<String> = items.take(LISTED).collect();
     match (shown.split_last(), count > LISTED) {
@@ -272,7 +275,7 @@ fn list(items: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 /// A key without its class, if that is `default`.
-fn short(key: &Key) -> String {
+pub(super) fn short(key: &Key) -> String {
     key.as_str().replacen(".default#", "#", 1)
 }
 

@@ -1,0 +1,177 @@
+//! Slips in a file that was deployed: a document that is still there and is not read any more, a
+//! placeholder that has become text, a definition that is one letter away from the one that
+//! matched. What was taken out of a file is not a slip.
+
+use std::collections::HashSet;
+
+use purlin_documents::{Content, Held, SourceText, WITHOUT_DOLLAR, content, load_sources};
+use purlin_expression::is_slip;
+use purlin_model::{Criterion, Definition, Diagnostic, Location};
+
+use super::{Comparison, MissingFile};
+
+impl Comparison<'_> {
+    /// The slips in all files that were deployed, except in those in which the user accepted them.
+    pub(crate) fn slips(&self, lost: &[MissingFile]) -> Vec<Diagnostic> {
+        let mut faults = Vec::new();
+        let diagnostics = &self.documents.loaded.diagnostics;
+        let warnings: Vec<&Diagnostic> =
+            diagnostics.iter().filter(|warning| warning.code == WITHOUT_DOLLAR).collect();
+        let texts: HashSet<&str> =
+            self.documents.loaded.sources().iter().map(|source| &*source.text).collect();
+        for (then, path) in self.then.iter().filter(|(then, _)| !texts.contains(&*then.text)) {
+            let lost = lost.iter().find(|lost| lost.then == then.name);
+            let path = self.absolute(then, path.as_deref());
+            let Some(now) = self.read(then, path.as_deref()) else { continue };
+            if self.documents.accepts(&then.name, path.as_deref()) {
+                continue;
+            }
+            if let Some(lost) = lost {
+                let contents = (content(&then.name, &then.text), content(&now.name, &now.text));
+                faults.extend(of_documents((&contents.0, &contents.1), &lost.left));
+            }
+            let here = |warning: &&&Diagnostic| {
+                warning.location.as_ref().is_some_and(|place| place.file == now.name)
+            };
+            faults.extend(of_placeholders(then, now, warnings.iter().filter(here).copied()));
+            faults.extend(self.of_definitions(then, now));
+        }
+        faults
+    }
+
+    /// The definitions of a file that matched before, and are one letter away from that.
+    fn of_definitions(&self, then: &SourceText, now: &SourceText) -> Vec<Diagnostic> {
+        let catalogue = &self.documents.catalogue;
+        let here = catalogue.definitions().iter().filter(|one| one.location.file == now.name);
+        let here: Vec<&Definition> = here.collect();
+        if here.is_empty() {
+            return Vec::new();
+        }
+        let before = load_sources(vec![then.clone()]).definitions;
+        let slip = |new: &Definition| {
+            let old = before.iter().find(|old| old.id == new.id)?;
+            if is_slip(&new.type_pattern, &old.type_pattern) {
+                return Some((new.location.clone(), format!("`type: {}`", old.type_pattern)));
+            }
+            let changed = new.criteria.iter().filter(|one| !old.criteria.iter().any(|old| is_same(one, old)));
+            changed.flat_map(|one| old.criteria.iter().map(move |old| (one, old))).find_map(|(one, old)| {
+                let is_gone = !new.criteria.iter().any(|new| is_same(new, old));
+                let correct = self.criterion(one, old).filter(|_| is_gone)?;
+                Some((one.location.clone(), correct))
+            })
+        };
+        let fault = |new: &Definition| {
+            let (place, correct) = slip(new)?;
+            let message = format!("the definition `{}` had {correct} before, and is one letter away", new.id);
+            let help = format!("did you mean {correct}? Otherwise {}", accept(Some(&place)));
+            Some(Diagnostic::error("similar-criterion", message).at(&place).help(help))
+        };
+        here.into_iter().filter_map(fault).collect()
+    }
+
+    /// The field of a criterion that matched the context, if this one misspells it.
+    fn criterion(&self, now: &Criterion, then: &Criterion) -> Option<String> {
+        let context = &self.documents.context;
+        let fields = [
+            ("env_type", &now.env_type, &then.env_type, Some(&context.env.kind)),
+            ("app_id", &now.app_id, &then.app_id, Some(&context.app)),
+            ("env_id", &now.env_id, &then.env_id, Some(&context.env.id)),
+            ("res_id", &now.res_id, &then.res_id, None),
+        ];
+        let class = (now.class != then.class).then(|| {
+            is_slip(now.class.as_str(), then.class.as_str()).then(|| format!("`class: {}`", then.class))
+        });
+        let mut changed = fields
+            .into_iter()
+            .filter(|(_, now, then, _)| now != then)
+            .map(|(name, now, then, matched)| {
+                let (now, then) = (now.as_ref()?, then.as_ref()?);
+                let did_match = matched.is_none_or(|matched| matched == then);
+                (did_match && is_slip(now, then)).then(|| format!("`{name}: {then}`"))
+            })
+            .chain(class);
+        let first = changed.next().flatten()?;
+        changed.next().is_none().then_some(first)
+    }
+}
+
+/// Whether two criteria are equal, wherever they are.
+fn is_same(one: &Criterion, other: &Criterion) -> bool {
+    Criterion { location: other.location.clone(), ..one.clone() } == *other
+}
+
+/// The slips in a file between two texts, without knowledge of other files: `elsewhere` says whether
+/// another file contains a document now.
+pub(crate) fn between(
+    then: &SourceText,
+    now: &SourceText,
+    elsewhere: &dyn Fn(&Held) -> bool,
+) -> Vec<Diagnostic> {
+    let contents = (content(&then.name, &then.text), content(&now.name, &now.text));
+    let mut lost = contents.0.held.clone();
+    lost.retain(|document| !contents.1.held.contains(document) && !elsewhere(document));
+    let mut faults = of_documents((&contents.0, &contents.1), &lost);
+    let loaded = load_sources(vec![now.clone()]);
+    let warnings = loaded.diagnostics.iter().filter(|warning| warning.code == WITHOUT_DOLLAR);
+    faults.extend(of_placeholders(then, now, warnings));
+    faults
+}
+
+/// The documents that are still there in another form, of those that a file has lost.
+fn of_documents((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    if lost.is_empty() {
+        return faults;
+    }
+    for part in now.newly_unread(then) {
+        let message = "this part of the file is no document, and the file has lost one";
+        let mut fault = Diagnostic::error("document-not-read", message);
+        fault.location.clone_from(&part.fault.location);
+        fault = fault.fact(format!("the file contained the {} before", words(lost)));
+        fault = fault.fact(part.fault.message.clone());
+        faults.push(fault.help(format!(
+            "correct it, or remove it if its document should be deleted, or {}",
+            accept(part.fault.location.as_ref())
+        )));
+    }
+    faults
+}
+
+/// The placeholders that have become text.
+fn of_placeholders<'a>(
+    then: &SourceText,
+    now: &SourceText,
+    warnings: impl Iterator<Item = &'a Diagnostic>,
+) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    for warning in warnings {
+        let Some(place) = &warning.location else { continue };
+        let Some(correct) = correct(&now.text, place) else { continue };
+        let count = |text: &str| text.matches(&*correct).count();
+        if count(&then.text) > count(&now.text) {
+            let message = format!("the file read `{correct}` before, and this is text");
+            let fault = Diagnostic::error(WITHOUT_DOLLAR, message);
+            let help = format!("write `{correct}` to read the value, or {}", accept(Some(place)));
+            faults.push(Diagnostic { length: warning.length, ..fault.at(place) }.help(help));
+        }
+    }
+    faults
+}
+
+/// The placeholder that a text at a place would be with its `$` and its `{`.
+fn correct(text: &str, place: &Location) -> Option<String> {
+    let line = text.lines().nth(usize::try_from(place.line).ok()?.checked_sub(1)?)?;
+    let column = usize::try_from(place.column).ok()?.checked_sub(1)?;
+    let (at, _) = line.char_indices().nth(column)?;
+    let rest = line.get(at..)?.trim_start_matches(['$', '{']);
+    Some(format!("${{{}", rest.get(..=rest.find('}')?)?))
+}
+
+fn accept(place: Option<&Location>) -> String {
+    let name = place.map_or("FILE", |place| &*place.file);
+    format!("accept this with `{}`", super::faults::accepting(name))
+}
+
+fn words(lost: &[Held]) -> String {
+    super::faults::list(lost.iter().map(Held::to_string))
+}
