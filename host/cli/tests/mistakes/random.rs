@@ -27,10 +27,14 @@ const REQUESTED: [(&str, &str, &[&str]); 9] = [
 ];
 
 /// Pseudorandom numbers, which are the same for the same seed.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -38,7 +42,7 @@ impl Random {
     }
 }
 
-fn number(name: &str, otherwise: u64) -> u64 {
+pub(crate) fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
@@ -162,7 +166,7 @@ fn fault(project: &Project, file: &str, text: &str) -> Option<String> {
 
 #[test]
 fn a_resource_is_deleted_only_if_no_document_declares_it() {
-    let mut random = Random(number("PURLIN_SEED", 0x9E37_79B9_7F4A_7C15).max(1));
+    let mut random = Random::new(number("PURLIN_SEED", 0x9E37_79B9_7F4A_7C15).max(1));
     let runs = number("PURLIN_EDITS", 400);
     let project = deployed();
     let mut faults = Vec::new();
