@@ -69,6 +69,7 @@ impl Purlin {
                 if !documents.declare_nothing() {
                     faults.extend(comparison.emptied(&lost, last.deployment.number));
                 }
+                let is_accepted = !lost.is_empty() && lost.iter().all(|lost| lost.accepted);
                 if faults.is_empty() && documents.declare_nothing() && !is_accepted {
                     faults.push(nothing_left(base, &environment));
                 }
