@@ -3,6 +3,7 @@
 mod assemble;
 mod beside;
 mod stored;
+mod withheld;
 mod written;
 
 use std::collections::HashSet;
@@ -163,6 +164,7 @@ fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
     loaded.diagnostics.append(&mut faults);
     loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
     at_most(&mut loaded.diagnostics);
+    loaded.diagnostics.iter_mut().for_each(|fault| loaded.sources.mask(fault));
     // They live as long as the run.
     loaded.deployment.shared.shrink_to_fit();
     loaded.deployment.workloads.shrink_to_fit();
@@ -283,6 +285,15 @@ struct Read {
 impl Read {
     fn fault(&mut self, fault: Diagnostic) {
         self.pieces.push(Piece::Faults(vec![fault]));
+    }
+
+    /// Removes the text of the file from its faults: messages and help quote what is to be changed.
+    fn withhold(&mut self) {
+        for piece in &mut self.pieces {
+            if let Piece::Faults(faults) = piece {
+                faults.iter_mut().for_each(withheld::fault);
+            }
+        }
     }
 }
 
@@ -406,6 +417,9 @@ fn read_source(source: &Source) -> Read {
         let help = "a Score file begins with `apiVersion: score.dev/v1b1`";
         read.fault(fault.at(place).help(help));
         return read;
+    }
+    if read.foreign {
+        read.withhold();
     }
     ours += usize::from(broken);
     read.used = ours > 0 || (source.named && (others > 0 || workspaces == 0));

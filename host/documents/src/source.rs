@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use purlin_model::Diagnostic;
+
 use crate::render::hidden;
 
 /// Texts by the name under which the user knows them.
@@ -41,6 +43,21 @@ impl SourceMap {
     /// The text of that name.
     pub fn text(&self, name: &str) -> Option<&Arc<str>> {
         self.texts.get(name).map(|entry| &entry.text)
+    }
+
+    /// Masks the literal secrets of a fault's line in its words too: they may quote it.
+    pub(crate) fn mask(&self, fault: &mut Diagnostic) {
+        let Some(place) = fault.location.as_ref().filter(|place| place.line > 0) else { return };
+        let text = self.text(&place.file).and_then(|text| text.lines().nth(place.line as usize - 1));
+        let Some((text, shown)) = text.zip(self.line(&place.file, place.line)) else { return };
+        if text == shown {
+            return;
+        }
+        let secrets = hidden::secret_words(text, shown);
+        let words = [&mut fault.message].into_iter().chain(&mut fault.help).chain(&mut fault.notes);
+        for word in words {
+            *word = hidden::without(word, &secrets);
+        }
     }
 
     /// One line of a text, counted from 1, without its end, for display: literal secrets are

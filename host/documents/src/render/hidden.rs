@@ -19,7 +19,10 @@ const IDENTITY: &str = "AGE-SECRET-KEY-";
 /// The text with its secrets masked, character by character; none if it has none.
 pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
     let mut secrets = Vec::new();
-    yaml::parse(file, text, &mut |document| find(&document.root, false, &mut secrets));
+    let faults = yaml::parse(file, text, &mut |document| find(&document.root, false, &mut secrets));
+    if !faults.is_empty() {
+        in_broken_lines(text, &mut secrets);
+    }
     // The key of a state is secret whatever the file is.
     for (at, _) in text.match_indices(IDENTITY) {
         let rest = text.get(at..).unwrap_or_default();
@@ -33,6 +36,10 @@ pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
     let mut masked = String::with_capacity(text.len());
     let mut shown_to = 0;
     for (secret, style) in secrets {
+        // What the lines show may be part of what the tree showed.
+        if secret.start < shown_to {
+            continue;
+        }
         let Some(before) = text.get(shown_to..secret.start) else { continue };
         masked.push_str(before);
         mask(text.get(secret.clone()).unwrap_or_default(), style, &mut masked);
@@ -44,6 +51,66 @@ pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
 
 /// A secret in a text, and how it is written.
 type Secret = (Range<usize>, Style);
+
+/// Adds the secrets of a text that has no tree, or only parts of one, by its lines: the value of a
+/// line with the name of a credential, and everything below a map of secrets.
+fn in_broken_lines(text: &str, secrets: &mut Vec<Secret>) {
+    let mut at = 0;
+    // The indentation of the line whose lines below are secret.
+    let mut below: Option<usize> = None;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_start();
+        let indent = line.len() - content.len();
+        let start = at + indent;
+        at += line.len();
+        let content = content.trim_end();
+        if content.is_empty() {
+            continue;
+        }
+        below = below.filter(|outer| indent > *outer);
+        let (holds, value) = match after_credential(content) {
+            Some(value) => (true, value),
+            None if below.is_none() => continue,
+            None => (false, content.split_once(": ").map_or(content, |(_, value)| value.trim_start())),
+        };
+        if !value.is_empty() {
+            let from = start + content.len() - value.len();
+            secrets.push((from..start + content.len(), Style::Plain));
+        }
+        if holds && below.is_none() && (value.is_empty() || value.starts_with(['|', '>'])) {
+            below = Some(indent);
+        }
+    }
+}
+
+/// The rest of a line after the first key that names a credential, or a map of secrets.
+fn after_credential(line: &str) -> Option<&str> {
+    line.match_indices(':').find_map(|(at, _)| {
+        let before = line.get(..at)?.trim_end_matches([' ', '"', '\'']);
+        let name = before.rsplit([' ', '{', '[', ',', '"', '\'']).next()?;
+        let is_map = matches!(name, "secrets" | "credentials" | "stringData");
+        (is_map || names_a_credential(name)).then(|| line.get(at + 1..).map(str::trim_start))?
+    })
+}
+
+/// The words of a line that its masked form hides, long ones first.
+pub(crate) fn secret_words<'t>(text: &'t str, shown: &str) -> Vec<&'t str> {
+    /// Shorter ones reveal nothing, and are part of many words.
+    const SHORT: usize = 3;
+    let mut hidden = text.chars().zip(shown.chars()).map(|(c, shown)| c != shown);
+    let whole: Vec<&str> = text.split(|_: char| !hidden.next().unwrap_or(false)).collect();
+    let parts = whole.iter().flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
+    let mut words: Vec<&str> = whole.iter().copied().chain(parts).collect();
+    words.retain(|word| word.chars().count() >= SHORT);
+    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    words.dedup();
+    words
+}
+
+/// A text without these words.
+pub(crate) fn without(text: &str, words: &[&str]) -> String {
+    words.iter().fold(text.to_owned(), |text, word| text.replace(word, "***"))
+}
 
 /// Adds the secrets of a node, in the order of the text.
 fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Secret>) {
@@ -150,6 +217,26 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(shown(text), expected);
         }
+    }
+
+    #[test]
+    fn credentials_of_broken_documents_are_masked() {
+        for (text, expected) in [
+            ("a: b\npassword: s3: x: y\nc: d", "a: b\npassword: *** ** *\nc: d"),
+            ("secrets:\n  a: \"b\n  c: d\ne: f", "secrets:\n  a: **\n  c: *\ne: f"),
+            ("token: |\n  one\n  two\nb: {", "token: *\n  ***\n  ***\nb: {"),
+            ("a: {\"apiKey\": \"xy\", b: [", "a: {\"apiKey\": ***** ** *"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_fault_are_those_of_its_line() {
+        let (text, shown) = ("password: s3-hunter2: tail", "password: *********** ****");
+        let words = secret_words(text, shown);
+        assert_eq!(words, ["s3-hunter2:", "hunter2", "tail"]);
+        assert_eq!(without("quote it: \"s3-hunter2: tail\"", &words), "quote it: \"*** ***\"");
     }
 
     #[test]

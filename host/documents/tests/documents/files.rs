@@ -281,3 +281,58 @@ fn a_folder_that_cannot_be_entered_is_not_an_empty_one() {
     let help = loaded.diagnostics[0].help.as_deref().unwrap_or_default();
     assert!(help.contains("chmod u+rx") && help.ends_with("apps`"), "{help}");
 }
+
+/// Neither the lines nor the words of a file that is not a document are shown, however it is broken.
+#[test]
+fn faults_of_other_files_quote_nothing() {
+    const SECRET: &str = "s3-hunter2";
+    for text in [
+        "password: S: tail\n",
+        "password: \"S\n",
+        "a: 1\nS\nb: 2\n",
+        "a:\n  S word\n  b: c\n",
+        "S:x\na: b\n",
+        "a: {b: ${S}}\n",
+        "a: {{ S }}: x\n",
+        "a: [*, S\n",
+        "a: *S\n",
+        "a: &S b: c\n",
+        "a: !S% b\n",
+        "a: S\n\tb: c\n",
+        "{\"S\": \n",
+        "<<<<<<< S\na: b\n=======\n>>>>>>> S\n",
+        "a: S\u{1}\n",
+        "--- S: b: c\n",
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        write(folder.path(), "creds.yaml", &text.replace('S', SECRET));
+        let loaded = load_path(folder.path());
+        assert!(loaded.has_errors(), "{text}");
+        let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
+        let json = serde_json::to_string(&loaded.diagnostics).expect("JSON");
+        for secret in [SECRET, "hunter2"] {
+            assert!(!shown.contains(secret) && !json.contains(secret), "{text}: {shown}");
+        }
+    }
+}
+
+/// A document of ours is shown, without its literal secrets.
+#[test]
+fn faults_of_documents_do_not_quote_their_secrets() {
+    for text in [
+        "    secrets: {password: s3-hunter2: tail}\n",
+        "    secrets:\n      password: s3-hunter2: tail\n",
+        "    secrets:\n      one: \"s3-hunter2\n      two: 1\n",
+        "    values: {a: [\n      token: s3-hunter2: tail\n",
+    ] {
+        let definition = format!(
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: a}}\nspec:\n  type: a\n  inputs:\n{text}"
+        );
+        let loaded = load(&[Input::Text { name: "a.yaml".into(), text: definition }]);
+        assert!(loaded.has_errors(), "{text}");
+        let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
+        let json = serde_json::to_string(&loaded.diagnostics).expect("JSON");
+        assert!(!shown.contains("hunter2") && !json.contains("hunter2"), "{text}: {shown}");
+        assert!(shown.contains("| "), "the line is shown: {shown}");
+    }
+}

@@ -1,0 +1,23 @@
+//! Faults of a file that is not a document. It may hold anything, such as the passwords of a secret
+//! store, so its faults say where they are and of which kind, and quote nothing.
+
+use purlin_model::{Diagnostic, Severity};
+
+/// Removes everything from a fault that may be text of the file.
+pub(super) fn fault(fault: &mut Diagnostic) {
+    if fault.severity != Severity::Error {
+        // The head of a document that is skipped; nothing else of it was read.
+        return;
+    }
+    fault.notes.clear();
+    fault.related.iter_mut().for_each(|(_, what)| what.clear());
+    // These quote nothing, and their help is the same for every text.
+    if ["control-character", "merge-conflict", "too-deep", "yaml-tab"].contains(&fault.code) {
+        return;
+    }
+    fault.message = match fault.code {
+        "yaml-syntax" => "not valid YAML".to_owned(),
+        _ => "this file cannot be read".to_owned(),
+    };
+    fault.help = Some("correct this place, or move the file elsewhere if it is not a document".to_owned());
+}
