@@ -47,17 +47,22 @@ pub(crate) fn read(
     top.entry("kind");
     let metadata = top.need(reader, "metadata", "{id: NAME}");
     let id = metadata.and_then(|node| id(reader, node));
+    let name = bodies.first().copied().unwrap_or("spec");
     let mut body = None;
     for name in bodies {
         body = body.or(top.get(reader, name));
     }
     if body.is_none() {
-        let name = bodies.first().copied().unwrap_or("spec");
-        body = top.need(reader, name, "{type: TYPE, driver: ORG/NAME}");
+        let elsewhere = ["spec", "entity", "object"].into_iter().filter(|name| !bodies.contains(name));
+        body = top.get_called(reader, name, &elsewhere.collect::<Vec<_>>());
+    }
+    if body.is_none() {
+        let driver = if reader.foreign { "driver_type" } else { "driver" };
+        body = top.need(reader, name, &format!("{{type: TYPE, {driver}: ORG/NAME}}"));
     }
     let outer = top.entry("criteria");
     top.done(reader);
-    let body = read_body(reader, body?, bodies.first().copied().unwrap_or("spec"), outer);
+    let body = read_body(reader, body?, name, outer);
     let ((id, location), body) = (id?, body?);
     let recipe = Recipe {
         name: Some(id.clone()),
@@ -117,15 +122,19 @@ fn read_body(
     };
     let mut fields = reader.fields(node, &format!("`{name}`"))?;
     let type_pattern = fields.need(reader, "type", "TYPE").and_then(|node| type_pattern(reader, node));
-    let driver = if foreign { "driver_type" } else { "driver" };
-    let driver =
-        fields.need(reader, driver, "ORG/NAME").and_then(|node| driver_requirement(reader, node, driver));
+    let (driver, other) = if foreign { ("driver_type", "driver") } else { ("driver", "driver_type") };
+    let node = match fields.get_called(reader, driver, &[other]) {
+        None => fields.need(reader, driver, "ORG/NAME"),
+        found => found,
+    };
+    let driver = node.and_then(|node| driver_requirement(reader, node, driver));
     let account = fields.get(reader, "driver_account").and_then(|node| {
         reader.text(node, "`driver_account`")?;
         Some(template(reader, node, dialect))
     });
-    let inputs = if foreign { "driver_inputs" } else { "inputs" };
-    let inputs = fields.get(reader, inputs).and_then(|node| read_inputs(reader, node, inputs, dialect));
+    let (inputs, other) = if foreign { ("driver_inputs", "inputs") } else { ("inputs", "driver_inputs") };
+    let node = fields.get_called(reader, inputs, &[other]);
+    let inputs = node.and_then(|node| read_inputs(reader, node, inputs, dialect));
     let provision =
         fields.get(reader, "provision").map(|node| provisions(reader, node, dialect)).unwrap_or_default();
     let inner_criteria = fields.entry("criteria");
@@ -161,7 +170,15 @@ fn type_pattern(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
         Err(_) => {
             let error = purlin_model::NameError::Type(text.into());
             let fault = reader.about(&node.span, "bad-name", error.to_string());
-            reader.report(fault.help("write a type such as `postgres`, or a pattern such as `aws-*`"));
+            let class = text.split_once('.').filter(|(name, class)| {
+                purlin_model::TypeName::new(name).is_ok() && Class::new(class).is_ok()
+            });
+            reader.report(fault.help(match class {
+                Some((name, class)) => {
+                    format!("write `type: {name}`, and the class into the criteria: `criteria: [{{class: {class}}}]`")
+                }
+                None => "write a type such as `postgres`, or a pattern such as `aws-*`".to_owned(),
+            }));
             None
         }
     }
@@ -383,6 +400,12 @@ fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
     let faults = reader.faults.len();
     let mut field = |name: &'static str| {
         let node = fields.get(reader, name)?;
+        if let Some(each) = one_for_each(node, name) {
+            let message = format!("`{name}` takes a string, not a list");
+            let fault = reader.about(&node.span, "wrong-type", message);
+            reader.report(fault.help(format!("write one criterion for each: {each}")));
+            return None;
+        }
         reader.text(node, &format!("`{name}`")).map(Arc::from)
     };
     let (env_type, app_id) = (field("env_type"), field("app_id"));
@@ -399,4 +422,13 @@ fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
         class: class.unwrap_or_else(Class::default_class),
         location: reader.at(&node.span),
     })
+}
+
+/// The criteria that a list of values in one stands for.
+fn one_for_each(node: &Node<'_>, name: &str) -> Option<String> {
+    const SHOWN: usize = 4;
+    let NodeKind::List(items) = &node.kind else { return None };
+    let each = |item: &Node<'_>| Some(format!("`{{{name}: {}}}`", item.as_str()?));
+    let written: Vec<String> = items.iter().take(SHOWN).map(each).collect::<Option<_>>()?;
+    (!written.is_empty()).then(|| written.join(", "))
 }

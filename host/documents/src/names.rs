@@ -2,10 +2,35 @@
 
 use std::sync::Arc;
 
-use purlin_model::ResourceId;
+use purlin_model::{Class, ResourceId, TypeName};
 
 use crate::reader::Reader;
 use crate::yaml::{Node, Span};
+
+/// Names like a wrong one that may be valid: without the characters that names rarely have, and in
+/// lower case.
+pub(crate) fn similar(name: &str) -> [String; 2] {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
+    let words = name.split(|c| !plain(c)).filter(|word| !word.is_empty());
+    let joined = words.collect::<Vec<_>>().join("-");
+    let joined = joined.trim_matches('-');
+    [joined.to_owned(), joined.to_ascii_lowercase().replace('_', "-")]
+}
+
+/// The type of a requested resource.
+pub(crate) fn type_name(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<TypeName> {
+    let text = reader.string(node, "`type`")?;
+    if let Some((name, class)) = text.split_once('.')
+        && let (Ok(_), Ok(_)) = (TypeName::new(name), Class::new(class))
+    {
+        let message = purlin_model::NameError::Type(text.into()).to_string();
+        let help = format!("write `type: {name}` and `class: {class}`");
+        let fault = reader.about(&node.span, "bad-name", message).help(help);
+        reader.report(fault);
+        return None;
+    }
+    reader.name(node, "`type`")
+}
 
 /// The name of a workload: it becomes part of ids and of URNs, whose separator is `::`.
 pub(crate) fn workload(reader: &mut Reader<'_>, name: &str, span: &Span) -> Option<Arc<str>> {
@@ -16,11 +41,22 @@ pub(crate) fn workload(reader: &mut Reader<'_>, name: &str, span: &Span) -> Opti
     if fits {
         return Some(name.into());
     }
-    let fault = reader
-        .about(span, "bad-name", format!("`{name}` cannot be the name of a workload"))
-        .help("a name is printable, without spaces, `:`, `#`, `<`, `>`, quotes or brackets");
-    reader.report(fault);
+    let rule = match name.contains(".externals.") {
+        true => "a name is without `.externals.`, which is before the name of a resource in ids",
+        false => "a name is printable, without spaces, `:`, `#`, `<`, `>`, quotes or brackets",
+    };
+    let fault = reader.about(span, "bad-name", format!("`{name}` cannot be the name of a workload"));
+    reader.report(fault.help(with_similar(rule, name)));
     None
+}
+
+/// A rule for names, and a name that follows it.
+fn with_similar(rule: &str, name: &str) -> String {
+    let [similar, _] = similar(name);
+    match similar.is_empty() {
+        true => rule.to_owned(),
+        false => format!("{rule}, such as `{similar}`"),
+    }
 }
 
 /// The name or the `id` of a resource.
@@ -30,7 +66,7 @@ pub(crate) fn resource(reader: &mut Reader<'_>, name: &str, span: &Span) -> Opti
     }
     let fault = reader
         .about(span, "bad-name", format!("`{name}` cannot be the name of a resource"))
-        .help("a name is printable, without spaces, `#`, `<`, `>`, quotes or brackets");
+        .help(with_similar("a name is printable, without spaces, `#`, `<`, `>`, quotes or brackets", name));
     reader.report(fault);
     None
 }

@@ -8,7 +8,7 @@ use purlin_model::{Diagnostic, Location};
 
 use crate::attached::{AttachedFile, Files};
 use crate::yaml::{Entry, Node, NodeKind, Span};
-use crate::{form, near, shape};
+use crate::{form, names, near, shape};
 
 /// One document during reading.
 pub(crate) struct Reader<'a> {
@@ -186,11 +186,47 @@ impl<'a> Reader<'a> {
         match text.parse() {
             Ok(name) => Some(name),
             Err(error) => {
+                let valid = names::similar(text).into_iter().find(|name| name.parse::<T>().is_ok());
                 let fault = self.about(&node.span, "bad-name", error.to_string());
-                self.report(fault);
+                self.report(match valid {
+                    Some(valid) => fault.help(format!("write a name such as `{valid}`")),
+                    None => fault,
+                });
                 None
             }
         }
+    }
+
+    /// The entries of a map of things of one kind, such as resources. A field of such a thing that
+    /// stands beside the things, where it would be one of them, is reported and left out. `needs`
+    /// are the fields by which a thing is known.
+    pub(crate) fn things<'n, 't>(
+        &mut self,
+        node: &'n Node<'t>,
+        what: &str,
+        needs: &[&str],
+        fields: &[&str],
+    ) -> Vec<&'n Entry<'t>> {
+        let entries = self.map(node, what).unwrap_or_default();
+        let is_thing = |entry: &Entry<'_>| needs.iter().any(|name| entry.value.get(name).is_some());
+        let mut above: Option<&Entry<'_>> = None;
+        let mut things = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match above {
+                Some(above) if fields.contains(&&*entry.key) && !is_thing(entry) => {
+                    let message =
+                        format!("`{}` is beside `{}`, where it has no effect", entry.key, above.key);
+                    let help = format!("indent it below `{}`", above.key);
+                    let fault = self.about(&entry.key_span, "misplaced-field", message).help(help);
+                    self.report(fault);
+                }
+                _ => {
+                    things.push(entry);
+                    above = Some(entry).filter(|entry| entry.value.entries().is_some());
+                }
+            }
+        }
+        things
     }
 
     /// Opens a map whose fields are known; `what` names it, such as `` `spec` ``.
@@ -247,6 +283,26 @@ impl<'n, 't> Fields<'n, 't> {
     pub(crate) fn get(&mut self, reader: &Reader<'_>, name: &'static str) -> Option<&'n Node<'t>> {
         let entry = self.entry(name)?;
         (!(reader.foreign && OPTIONAL.contains(&name) && entry.value.is_null())).then_some(&entry.value)
+    }
+
+    /// The value of a field that has another name in other formats of the same document. Under such
+    /// a name it is reported, and read all the same, so that its faults are reported too.
+    pub(crate) fn get_called(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: &'static str,
+        elsewhere: &[&'static str],
+    ) -> Option<&'n Node<'t>> {
+        let own = self.get(reader, name);
+        for other in elsewhere.iter().filter(|_| own.is_none()) {
+            if let Some(entry) = self.refused(other) {
+                let message = format!("{} has no field `{other}`", self.what);
+                let fault = reader.about(&entry.key_span, "unknown-field", message);
+                reader.report(fault.help(format!("here the field is called `{name}`")));
+                return Some(&entry.value);
+            }
+        }
+        own
     }
 
     /// The value of a required field.

@@ -53,7 +53,7 @@ pub(crate) fn recognise(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     let Some(version) = root.get("apiVersion") else { return without_version(reader, root) };
     let Some(text) = version.as_str() else {
         return match shape::of(root) {
-            Some(shape) => Recognised::Wrong(missing_version(reader, version, &shape)),
+            Some(shape) => Recognised::Wrong(missing_version(reader, (root, version), &shape)),
             None => {
                 let message = "this is not a Purlin document: its `apiVersion` is not a string";
                 Recognised::Other(other(reader, version, message, None))
@@ -173,14 +173,14 @@ fn unknown_version(reader: &Reader<'_>, version: &Node<'_>, text: &str, known: &
 }
 
 /// A document that has the form of one of ours, but not its head.
-fn missing_version(reader: &Reader<'_>, place: &Node<'_>, shape: &Shape) -> Diagnostic {
+fn missing_version(reader: &Reader<'_>, (root, place): (&Node<'_>, &Node<'_>), shape: &Shape) -> Diagnostic {
     let span = match &place.kind {
         NodeKind::Map(entries) => entries.first().map_or(place.span, |entry| entry.key_span),
         _ => place.span,
     };
     reader
         .about(&span, "missing-field", format!("this looks like {} and lacks `apiVersion`", shape.name))
-        .help(format!("add {}", shape.head))
+        .help(format!("add {}", shape.head(root)))
 }
 
 fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
@@ -214,7 +214,7 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         return Recognised::Other(other(reader, root, message, Some(help)));
     }
     if let Some(shape) = shape::of(root) {
-        return Recognised::Wrong(missing_version(reader, root, &shape));
+        return Recognised::Wrong(missing_version(reader, (root, root), &shape));
     }
     let slipped =
         |entry: &&Entry<'_>| slip(&entry.key, ["modules"]).is_some() && shape::is_modules(&entry.value);
@@ -257,7 +257,7 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
     if let Some(shape) = shape {
         let message = format!("this looks like {}, and its `apiVersion` is `{text}`", shape.name);
         let fault = reader.about(&version.span, "unknown-version", message);
-        return Recognised::Wrong(fault.help(format!("write {}", shape.head)));
+        return Recognised::Wrong(fault.help(format!("write {}", shape.head(root))));
     }
     let known = GROUPS.map(|(_, version)| version);
     let help = did_you_mean(text, "known ones", known);

@@ -11,6 +11,9 @@ use crate::reader::Reader;
 use crate::template::template;
 use crate::yaml::{Entry, Node};
 
+/// The fields of a requested resource.
+pub(crate) const FIELDS: [&str; 5] = ["type", "class", "id", "params", "metadata"];
+
 /// Reads a map of requests; `what` names it.
 pub(crate) fn requests(
     reader: &mut Reader<'_>,
@@ -18,14 +21,14 @@ pub(crate) fn requests(
     what: &str,
     dialect: Dialect,
 ) -> Vec<ResourceRequest> {
-    let entries = reader.map(node, what).unwrap_or_default();
-    entries.iter().filter_map(|entry| request(reader, entry, dialect)).collect()
+    let entries = reader.things(node, what, &["type"], &FIELDS);
+    entries.into_iter().filter_map(|entry| request(reader, entry, dialect)).collect()
 }
 
 fn request(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Option<ResourceRequest> {
     let name = names::resource(reader, &entry.key, &entry.key_span);
     let mut fields = reader.fields(&entry.value, &format!("the resource `{}`", entry.key))?.strict();
-    let type_name = fields.need(reader, "type", "TYPE").and_then(|node| reader.name(node, "`type`"));
+    let type_name = fields.need(reader, "type", "TYPE").and_then(|node| names::type_name(reader, node));
     let class = fields.get(reader, "class").map(|node| reader.name(node, "`class`"));
     let id = fields.get(reader, "id").map(|node| {
         let text = reader.string(node, "`id`")?;

@@ -1,29 +1,42 @@
 //! Recognises a document apart from its head, so that a lost head is an error and not somebody
 //! else's file. Strict: documents of others must not look like ours.
 
+use crate::request::FIELDS;
 use crate::yaml::{Node, NodeKind};
 
-/// The kind of document that a node looks like, and the head that it lacks.
+/// The kind of document that a node looks like, and its head.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// With its article.
     pub(crate) name: &'static str,
-    pub(crate) head: &'static str,
+    version: &'static str,
+    /// None if the version says it all.
+    kind: Option<&'static str>,
 }
 
-const SCORE: Shape = Shape { name: "a Score file", head: "`apiVersion: score.dev/v1b1`" };
-const DEFINITION: Shape =
-    Shape { name: "a Definition", head: "`apiVersion: purlin.dev/v1` and `kind: Definition`" };
-const ENTITY: Shape =
-    Shape { name: "a Definition", head: "`apiVersion: entity.humanitec.io/v1b1` and `kind: Definition`" };
-const CORE: Shape =
-    Shape { name: "a Definition", head: "`apiVersion: core.api.humanitec.io/v1` and `kind: Definition`" };
-const DEPLOYMENT: Shape =
-    Shape { name: "a Deployment", head: "`apiVersion: purlin.dev/v1` and `kind: Deployment`" };
-const RESOURCE_TYPE: Shape =
-    Shape { name: "a ResourceType", head: "`apiVersion: purlin.dev/v1` and `kind: ResourceType`" };
-const WORKSPACE: Shape =
-    Shape { name: "a Workspace", head: "`apiVersion: purlin.dev/v1` and `kind: Workspace`" };
+impl Shape {
+    const fn new(name: &'static str, version: &'static str, kind: Option<&'static str>) -> Self {
+        Self { name, version, kind }
+    }
+
+    /// The fields of the head that a document lacks, as they are written.
+    pub(crate) fn head(&self, root: &Node<'_>) -> String {
+        let right = |name: &str, wanted: &str| root.get(name).and_then(Node::as_str) == Some(wanted);
+        let version = format!("`apiVersion: {}`", self.version);
+        match self.kind.filter(|kind| !right("kind", kind)) {
+            Some(kind) => format!("{version} and `kind: {kind}`"),
+            None => version,
+        }
+    }
+}
+
+const SCORE: Shape = Shape::new("a Score file", "score.dev/v1b1", None);
+const DEFINITION: Shape = Shape::new("a Definition", "purlin.dev/v1", Some("Definition"));
+const ENTITY: Shape = Shape::new("a Definition", "entity.humanitec.io/v1b1", Some("Definition"));
+const CORE: Shape = Shape::new("a Definition", "core.api.humanitec.io/v1", Some("Definition"));
+const DEPLOYMENT: Shape = Shape::new("a Deployment", "purlin.dev/v1", Some("Deployment"));
+const RESOURCE_TYPE: Shape = Shape::new("a ResourceType", "purlin.dev/v1", Some("ResourceType"));
+const WORKSPACE: Shape = Shape::new("a Workspace", "purlin.dev/v1", Some("Workspace"));
 
 /// The kind of a document without a known head.
 pub(crate) fn of(root: &Node<'_>) -> Option<Shape> {
@@ -94,10 +107,9 @@ pub(crate) fn under_another_name(root: &Node<'_>) -> Option<Shape> {
 
 /// Whether something has the form of a request for a resource: a map with a `type`.
 pub(crate) fn is_request(node: &Node<'_>) -> bool {
-    const KNOWN: [&str; 5] = ["type", "class", "id", "params", "metadata"];
     let entries = node.entries().unwrap_or_default();
     node.get("type").is_some_and(|kind| kind.as_str().is_some())
-        && entries.iter().all(|entry| KNOWN.contains(&&*entry.key))
+        && entries.iter().all(|entry| FIELDS.contains(&&*entry.key))
 }
 
 /// Whether something has the form of requests for resources.

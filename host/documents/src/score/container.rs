@@ -8,9 +8,23 @@ use crate::reader::Reader;
 use crate::template::{constant, key, map, template};
 use crate::yaml::{Entry, Node};
 
+/// The fields of a container.
+const FIELDS: [&str; 10] = [
+    "image",
+    "command",
+    "args",
+    "variables",
+    "files",
+    "volumes",
+    "before",
+    "resources",
+    "livenessProbe",
+    "readinessProbe",
+];
+
 pub(super) fn containers(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
-    let Some(entries) = reader.map(node, "`containers`") else { return Template::default() };
-    if entries.is_empty() {
+    let entries = reader.things(node, "`containers`", &["image"], &FIELDS);
+    if node.entries().is_some_and(<[_]>::is_empty) {
         reader.wrong_value(&node.span, "`containers` is empty", "add a container: `main: {image: IMAGE}`");
     }
     let mut containers = Vec::with_capacity(entries.len());

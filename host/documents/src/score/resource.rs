@@ -8,18 +8,19 @@ use purlin_model::{Class, ResourceRequest};
 use super::{FORM_OF_LABELS, annotations, label, pattern};
 use crate::names;
 use crate::reader::Reader;
+use crate::request::FIELDS;
 use crate::template::template;
 use crate::yaml::{Entry, Node};
 
 pub(super) fn resources(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<ResourceRequest> {
-    let entries = reader.map(node, "`resources`").unwrap_or_default();
-    entries.iter().filter_map(|entry| resource(reader, entry)).collect()
+    let entries = reader.things(node, "`resources`", &["type"], &FIELDS);
+    entries.into_iter().filter_map(|entry| resource(reader, entry)).collect()
 }
 
 fn resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceRequest> {
     let named = label(reader, &entry.key, &entry.key_span, "the name of a resource");
     let mut fields = reader.fields(&entry.value, &format!("the resource `{}`", entry.key))?;
-    let type_name = fields.need(reader, "type", "TYPE").and_then(|node| reader.name(node, "`type`"));
+    let type_name = fields.need(reader, "type", "TYPE").and_then(|node| names::type_name(reader, node));
     let class = fields.get(reader, "class").map(|node| class(reader, node));
     let id = fields.get(reader, "id").map(|node| {
         let text = reader.string(node, "`id`")?;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use granit_parser::{Event, Parser, ScalarStyle, Tag};
 use purlin_model::{Diagnostic, Location};
 
-use super::fault::{control_character, merge_conflict, syntax, syntax_stops};
+use super::fault::{control_character, merge_conflict, syntax, syntax_stops, template_without_quotes};
+use super::mistake::template;
 use super::{Entry, MAX_ALIASED_BYTES, MAX_ALIASED_NODES, MAX_DEPTH, Node, NodeKind, Span, Style, scalar};
 
 /// How many broken documents of one file are reported.
@@ -250,10 +251,27 @@ impl<'a, 't> Builder<'a, 't> {
                     self.key(&text, true, node.span);
                 }
                 _ => {
-                    let fault = Diagnostic::error("bad-key", format!("{} cannot be a key", node.describe()))
-                        .at(&self.at(&node.span))
-                        .help("use text as a key");
-                    self.faults.push(fault);
+                    let start = node.span.start as usize;
+                    let above =
+                        self.text.get(..start).and_then(|text| text.rfind('\n')).map_or(0, |end| end + 1);
+                    let line = self.text.get(above..).and_then(|rest| rest.lines().next());
+                    let template = line.and_then(template).filter(|(before, _)| {
+                        // The inner of the two braces begins the map that is the key.
+                        *before + 2 == node.span.column as usize
+                    });
+                    self.faults.push(match template {
+                        Some((before, value)) => {
+                            let column = u32::try_from(before + 1).unwrap_or(u32::MAX);
+                            let place = Location { column, ..self.at(&node.span) };
+                            template_without_quotes(&place, value)
+                        }
+                        None => {
+                            let message = format!("{} cannot be a key", node.describe());
+                            Diagnostic::error("bad-key", message)
+                                .at(&self.at(&node.span))
+                                .help("use text as a key")
+                        }
+                    });
                     self.key(NO_KEY, false, node.span);
                 }
             }

@@ -64,6 +64,10 @@ pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnost
     }
     let line = text.lines().nth(marker.line().saturating_sub(1));
     let template = line.is_some_and(|line| line.contains("{{"));
+    if let Some((before, value)) = line.and_then(mistake::template) {
+        let place = Location::new(file.clone(), narrow(marker.line().max(1)), narrow(before + 1));
+        return template_without_quotes(&place, value);
+    }
     if !template && let Some(mistake) = mistake::find(text, marker.line().max(1)) {
         let place = Location::new(file.clone(), narrow(mistake.line), narrow(mistake.column));
         return Diagnostic::error("yaml-syntax", format!("not valid YAML: {}", mistake.message))
@@ -79,6 +83,14 @@ pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnost
         Some(help) => fault.help(help),
         None => fault,
     }
+}
+
+/// A template as a value without quotes: YAML reads a map in a map.
+pub(super) fn template_without_quotes(place: &Location, value: &str) -> Diagnostic {
+    Diagnostic::error("yaml-syntax", "not valid YAML: `{{` begins a map, and this text is a template")
+        .at(place)
+        .spanning(value.chars().count())
+        .help(format!("quote it: {}", mistake::quoted(value)))
 }
 
 /// A merge conflict in the text. Its markers are at the beginning of a line, where a document

@@ -137,6 +137,8 @@ struct Scan {
     expects: bool,
     /// The nesting of open brackets and braces.
     flow: usize,
+    /// A line that is a value if nothing follows it, and a key without `:` if entries do.
+    lone: Option<Mistake>,
 }
 
 impl Scan {
@@ -153,14 +155,14 @@ impl Scan {
             self.text = None;
         }
         if self.flow > 0 {
-            self.brackets(content);
-            return None;
+            return self.brackets(number, indent, content);
         }
         if indent == 0 && (content.starts_with("---") || content.starts_with("...")) {
             *self = Self { expects: true, ..Self::default() };
             return None;
         }
-        let mistake = self.level(number, indent, content);
+        let lone = self.lone.take().filter(|lone| is_entry(content) && indent + 1 >= lone.column);
+        let mistake = lone.or_else(|| self.level(number, indent, content));
         if mistake.is_some() {
             return mistake;
         }
@@ -175,25 +177,26 @@ impl Scan {
         }
         let before = content.split(" #").next().unwrap_or(content).trim_end();
         match key(before) {
-            Some((_, value)) => {
-                if let Some(mistake) = two_colons(number, indent, before, value) {
+            Some((key, value)) => {
+                let column = indent + before.chars().count() - value.chars().count() + 1;
+                let found = alias(number, column, key, value);
+                if let Some(mistake) = found.or_else(|| two_colons(number, column, value)) {
                     return Some(mistake);
                 }
                 self.expects = value.is_empty() || value.starts_with(['&', '!']);
                 if value.starts_with(['|', '>']) {
                     self.text = Some(indent);
                 }
-                self.brackets(value);
+                return self.brackets(number, column - 1, value);
             }
             None => {
                 self.expects = before == "-" || before.ends_with(':');
                 if before.ends_with(['|', '>']) {
                     self.text = Some(indent);
                 }
-                self.brackets(before);
+                return self.brackets(number, indent, before);
             }
         }
-        None
     }
 
     /// Compares the indentation of a line with the open collections.
@@ -221,21 +224,130 @@ impl Scan {
         if self.expects && entry {
             self.open.push((indent, number));
         }
+        if self.expects && !entry {
+            self.lone = lone_word(number, indent, content);
+        }
         None
     }
 
-    fn brackets(&mut self, text: &str) {
+    /// Follows the brackets of a text that begins after `before` characters of its line. A plain
+    /// text between them cannot contain `${` or begin with `*`.
+    fn brackets(&mut self, number: usize, before: usize, text: &str) -> Option<Mistake> {
         if !(text.starts_with(['[', '{']) || self.flow > 0) {
-            return;
+            return None;
         }
-        for c in text.chars() {
-            match c {
-                '[' | '{' => self.flow += 1,
-                ']' | '}' => self.flow = self.flow.saturating_sub(1),
+        let chars: Vec<char> = text.chars().collect();
+        let (mut quote, mut key) = (None, String::new());
+        // Where the current key or value begins.
+        let mut start = 0;
+        let mut index = 0;
+        while let Some(&c) = chars.get(index) {
+            let next = chars.get(index + 1).copied();
+            match (quote, c) {
+                (Some('"'), '\\') => index += 1,
+                (Some(open), _) => quote = quote.filter(|_| c != open),
+                (None, '"' | '\'') if index == start => quote = Some(c),
+                (None, '#') if index > 0 && chars.get(index - 1) == Some(&' ') => return None,
+                (None, '$') if self.flow > 0 && next == Some('{') => {
+                    let value = in_flow(chars.get(start..)?);
+                    return Some(Mistake {
+                        line: number,
+                        column: before + start + 1,
+                        length: value.chars().count(),
+                        message: "a placeholder in `{…}` or `[…]` is not quoted".to_owned(),
+                        help: format!("write {}", quoted(&value)),
+                    });
+                }
+                (None, '*') if self.flow > 0 && index == start => {
+                    let value = in_flow(chars.get(start..)?);
+                    if let Some(mistake) = alias(number, before + start + 1, &key, &value) {
+                        return Some(mistake);
+                    }
+                }
+                (None, '[' | '{') => {
+                    self.flow += 1;
+                    start = index + 1;
+                }
+                (None, ']' | '}') => self.flow = self.flow.saturating_sub(1),
+                (None, ':') if next.is_none_or(|next| next == ' ') => {
+                    key = chars.get(start..index)?.iter().collect();
+                    start = index + 1;
+                }
+                (None, ',') => start = index + 1,
+                (None, ' ') if index == start => start += 1,
                 _ => {}
             }
+            index += 1;
         }
+        None
     }
+}
+
+/// The plain text at the beginning of this part of a list or map in brackets, with its placeholders.
+fn in_flow(rest: &[char]) -> String {
+    let mut open = 0_usize;
+    let ends = |(index, c): (usize, &char)| {
+        match c {
+            '{' if index > 0 && rest.get(index - 1) == Some(&'$') => open += 1,
+            '}' if open > 0 => open -= 1,
+            ',' | ']' | '}' if open == 0 => return true,
+            _ => {}
+        }
+        false
+    };
+    let end = rest.iter().enumerate().position(ends).unwrap_or(rest.len());
+    rest.iter().take(end).collect::<String>().trim_end().to_owned()
+}
+
+/// A text in quotes that keep it as it is.
+pub(super) fn quoted(text: &str) -> String {
+    match text.contains(['"', '\\']) {
+        true => format!("'{}'", text.replace('\'', "''")),
+        false => format!("\"{text}\""),
+    }
+}
+
+/// The template that a line has as a value without quotes: the characters before it, and its text.
+pub(super) fn template(line: &str) -> Option<(usize, &str)> {
+    let at = line.find("{{")?;
+    let before = line.get(..at)?.trim_end();
+    let begins = before.ends_with([':', '[', '{', ',']) || before.ends_with('-') || before.is_empty();
+    let rest = line.get(at..)?;
+    let count = |brackets: [char; 2]| before.chars().filter(|c| brackets.contains(c)).count();
+    let text = match count(['[', '{']) > count([']', '}']) {
+        true => in_braces(rest),
+        false => rest.split(" #").next().unwrap_or(rest).trim_end(),
+    };
+    begins.then(|| (line.get(..at).map_or(0, |before| before.chars().count()), text))
+}
+
+/// The text before the `,` or the bracket that ends an item in brackets.
+fn in_braces(rest: &str) -> &str {
+    let mut open = 0_usize;
+    let ends = |c: char| {
+        match c {
+            '{' => open += 1,
+            '}' if open > 0 => open -= 1,
+            ',' | ']' | '}' if open == 0 => return true,
+            _ => {}
+        }
+        false
+    };
+    rest.split(ends).next().unwrap_or(rest).trim_end()
+}
+
+/// A `*` that is no alias: it stands for "any" elsewhere.
+fn alias(number: usize, column: usize, key: &str, value: &str) -> Option<Mistake> {
+    let rest = value.strip_prefix('*')?;
+    if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+        return None;
+    }
+    let help = match key {
+        "app_id" | "env_id" | "env_type" | "res_id" => format!("leave `{key}` out: it then matches any"),
+        _ => format!("write {}", quoted(value)),
+    };
+    let message = "`*` begins an alias in YAML".to_owned();
+    Some(Mistake { line: number, column, length: value.chars().count(), message, help })
 }
 
 /// A word in the place of a key, without `: ` after it.
@@ -283,19 +395,17 @@ fn wrong(number: usize, indent: usize, content: &str, near: &[(usize, usize)]) -
 }
 
 /// A plain value that holds `: `.
-fn two_colons(number: usize, indent: usize, content: &str, value: &str) -> Option<Mistake> {
+fn two_colons(number: usize, column: usize, value: &str) -> Option<Mistake> {
     let plain = !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!']);
     if !plain || !(value.contains(": ") || value.ends_with(':')) {
         return None;
     }
-    let before = content.chars().count() - value.chars().count();
-    let quote = if value.contains('"') { '\'' } else { '"' };
     Some(Mistake {
         line: number,
-        column: indent + before + 1,
+        column,
         length: value.chars().count(),
         message: "this text contains a `:`, which YAML takes for the end of a key".to_owned(),
-        help: format!("quote it: {quote}{value}{quote}"),
+        help: format!("quote it: {}", quoted(value)),
     })
 }
 
@@ -331,6 +441,22 @@ mod tests {
             Some((3, 3, "`type:dns` has no space".to_owned()))
         );
         assert_eq!(place("a:\n  - {}\n  -{}\n"), Some((3, 3, "`-{}` has no space".to_owned())));
+        let lone = |line, column| Some((line, column, "`image nginx` has no".to_owned()));
+        for rest in ["    args: []\n", "      args: []\n"] {
+            assert_eq!(place(&format!("c:\n  main:\n    image nginx\n{rest}")), lone(3, 5));
+        }
+        let placeholder = |line, column| Some((line, column, "a placeholder in `{…}`".to_owned()));
+        for (text, column) in [
+            ("a: {DB: ${resources.db.host}, x: 1}\n", 9),
+            ("a: {\"x\": 'y: [', DB: http://${a.b}/c}\n", 22),
+            ("a: [${a.b}]\n", 5),
+        ] {
+            assert_eq!(place(text), placeholder(1, column), "{text}");
+        }
+        assert_eq!(place("a: {x: 1,\n  y: ${b}}\n"), placeholder(2, 6));
+        let star = |line, column| Some((line, column, "`*` begins an alias".to_owned()));
+        assert_eq!(place("a:\n  - app_id: *\n"), star(2, 13));
+        assert_eq!(place("a: [{app_id: *, env_id: x}]\n"), star(1, 14));
         assert_eq!(place("metadata\n  name: x\n").map(|(line, column, _)| (line, column)), Some((1, 1)));
         assert_eq!(
             place("a: 1\nmetadata\n  name: x\n").map(|(line, column, _)| (line, column)),
@@ -339,9 +465,28 @@ mod tests {
     }
 
     #[test]
+    fn help_quotes_the_whole_value() {
+        let help = |text: &str| find(text, text.lines().count() + 1).map(|found| found.help);
+        for (text, expected) in [
+            ("a: {DB: ${resources.db.host}, x: 1}\n", r#"write "${resources.db.host}""#),
+            ("a: [\"x\", a${b['c']}-${d} ]\n", r#"write "a${b['c']}-${d}""#),
+            ("a: {x: ${b[\"c\"]}}\n", r#"write '${b["c"]}'"#),
+            ("a: {app_id: *}\n", "leave `app_id` out: it then matches any"),
+            ("type: *\n", "write \"*\""),
+            ("a: it's: \"x\"\n", r#"quote it: 'it''s: "x"'"#),
+        ] {
+            assert_eq!(help(text).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(template("  host: {{ .a }} # x"), Some((8, "{{ .a }}")));
+        assert_eq!(template("  hosts: [{{ .a }}, {{ .b }}]"), Some((10, "{{ .a }}")));
+        assert_eq!(template("  host: a{{ .a }}"), None);
+    }
+
+    #[test]
     fn valid_documents_pass() {
         let text = "a:\n- b: |\n    x: y: z\n     \"\n  c: 'it''s'\nd:\n    e: \"a\n      b\"\n    f: {g: 1,\n  h: 2}\n\
-            i: plain\n  goes on\nj: &k\n  l: >-\n    text\n---\nm: http://x:1\n# \" '\nn: it's\n";
+            i: plain\n  goes on\nj: &k\n  l: >-\n    text\n---\nm: http://x:1\n# \" '\nn: it's\n\
+            o:\n  some text\np: [a, &x b, *x]\nq: {r: *x, s: \"${t}\", u: '${v}'}\n";
         assert_eq!(place(text), None);
     }
 }

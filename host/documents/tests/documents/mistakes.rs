@@ -199,3 +199,70 @@ fn documents_of_others_are_skipped() {
     assert!(!loaded.has_errors(), "{shown}");
     assert!(loaded.deployment.workloads.is_empty() && loaded.definitions.is_empty());
 }
+
+/// Help says what to write, and not only what is wrong.
+#[test]
+fn help_has_what_to_write() {
+    let request = "  site:\n    type: dns\n";
+    for (text, part, by, help) in [
+        (SCORE, "image: nginx\n    variables", "image nginx\n      variables", "write `image: nginx`"),
+        (
+            SCORE,
+            "variables:\n      HOST: ${resources.site.host}",
+            "variables: {HOST: ${resources.site.host}}",
+            r#"write "${resources.site.host}""#,
+        ),
+        (
+            DEFINITION,
+            "  criteria",
+            "  inputs: {values: {a: {{ .x }}}}\n  criteria",
+            r#"quote it: "{{ .x }}""#,
+        ),
+        (
+            DEFINITION,
+            "  criteria",
+            "  inputs:\n    values:\n      host: {{ .driver.values.x }}\n  criteria",
+            r#"quote it: "{{ .driver.values.x }}""#,
+        ),
+        (DEFINITION, "- {}", "- app_id: *", "leave `app_id` out: it then matches any"),
+        (DEFINITION, "spec:", "entity:", "here the field is called `spec`"),
+        (ENTITY, "entity:", "spec:", "here the field is called `entity`"),
+        (DEFINITION, "driver:", "driver_type:", "here the field is called `driver`"),
+        (ENTITY, "driver_type:", "driver:", "here the field is called `driver_type`"),
+        (SCORE, request, "  site:\n    type: dns\n  params:\n    size: 1\n", "indent it below `site`"),
+        (
+            SET,
+            "        type: postgres\n",
+            "        type: postgres\n      class: large\n",
+            "indent it below `db`",
+        ),
+        (
+            SCORE,
+            "    image: nginx\n    variables:\n  ",
+            "    image: nginx\n  variables:\n",
+            "indent it below `main`",
+        ),
+        (SCORE, "type: dns", "type: dns.large", "write `type: dns` and `class: large`"),
+        (SET, "type: postgres", "type: postgres.large", "write `type: postgres` and `class: large`"),
+        (
+            DEFINITION,
+            "type: dns",
+            "type: dns.large",
+            "write `type: dns`, and the class into the criteria: `criteria: [{class: large}]`",
+        ),
+        (
+            DEFINITION,
+            "- {}",
+            "- env_type: [development, staging]",
+            "write one criterion for each: `{env_type: development}`, `{env_type: staging}`",
+        ),
+        (SET, "  web:", "  a.externals.b:", "such as `a-externals-b`"),
+    ] {
+        assert!(text.contains(part), "{part}");
+        let text = text.replacen(part, by, 1);
+        let loaded = load(&[Input::Text { name: "app.yaml".into(), text: text.clone() }]);
+        let errors: Vec<_> = loaded.diagnostics.iter().filter(|fault| fault.is_error()).collect();
+        let helps: Vec<&str> = errors.iter().filter_map(|fault| fault.help.as_deref()).collect();
+        assert!(errors.len() == 1 && helps[0].contains(help), "{text}\n{errors:#?}");
+    }
+}
