@@ -257,7 +257,7 @@ mod tests {
             ("${params.no??{} | json}!", json!("{}!")),
             ("${params.no ?? {}} ${params.s}}", json!("{} x}")),
             ("${params.z ?? 'a | b } c'}", json!("a | b } c")),
-            ("${ params.no??\"it's\" | upper }!", json!("IT'S!")),
+            ("${params.no??\"it's\" | upper}!", json!("IT'S!")),
         ] {
             assert_eq!(eval(text), value.into(), "{text}");
         }

@@ -1,7 +1,8 @@
 //! "Did you mean": the known name that an unknown one most likely misspells.
 
-/// The candidate nearest to `name`, if any is near enough to be a misspelling. Case is ignored; of
-/// equally near ones the first in the alphabet is taken.
+/// The candidate nearest to `name`, if any is near enough to be a misspelling, and never `name`
+/// itself. Case is ignored; of equally near ones the first in the alphabet is taken. Candidates are
+/// only names that can stand where `name` does.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     // About one mistake in three letters; longer names are not worth the quadratic time.
@@ -11,7 +12,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     }
     candidates
         .into_iter()
-        .filter(|candidate| candidate.len() <= 256)
+        .filter(|candidate| candidate.len() <= 256 && *candidate != name)
         .filter_map(|candidate| {
             let distance = strsim::osa_distance(&wanted, &candidate.to_lowercase());
             (distance <= allowed).then_some((distance, candidate))
@@ -84,6 +85,8 @@ mod tests {
         assert_eq!(nearest("user_name", names), Some("username"));
         assert_eq!(nearest("connection", names), None);
         assert_eq!(nearest("x", []), None);
+        assert_eq!(nearest("port", ["port", "Port"]), Some("Port"));
+        assert_eq!(nearest("port", ["port"]), None);
     }
 
     #[test]

@@ -64,7 +64,12 @@ pub(crate) fn bracketed<'a>(
             if digits > 0 && rest[digits..].starts_with(']') {
                 return Ok((&rest[..digits], digits + 1));
             }
-            return Err(ExpressionError::new("quoting", "the name in brackets is not quoted", whole, HELP));
+            let name = rest.split(']').next().unwrap_or_default().trim_matches(['\'', '"', ' ']);
+            let help = match name.is_empty() || name.contains(['\'', '}']) {
+                true => HELP.to_owned(),
+                false => format!("write `['{name}']`"),
+            };
+            return Err(ExpressionError::new("quoting", "the name in brackets is not quoted", whole, help));
         }
     };
     let inner = &rest[1..];

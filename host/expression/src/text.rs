@@ -6,8 +6,9 @@ use crate::dialect::Dialect;
 use crate::error::{ExpressionError, unclosed};
 use crate::{modifiers, placeholder};
 
-/// Parses a text. Without a placeholder it is a constant, with its escapes undone. Spaces directly
-/// inside `${` and `}` are ignored; any other `$` is literal.
+/// Parses a text. Without a placeholder it is a constant, with its escapes undone. Any other `$` is
+/// literal. Spaces directly inside `${` and `}` are allowed in bundles only, whose published format
+/// has them; elsewhere `${path}` is the only form, as for every reader of Score files.
 ///
 /// `locate` returns the place in the document of a byte of the text.
 ///
@@ -88,6 +89,15 @@ fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<Parsed, Ex
     let (path, end) = (modifiers::path_end(text, start, start + trimmed.len()), start + trimmed.len());
     let parsed = placeholder::parse(text, start, path, dialect)
         .and_then(|reference| Ok((reference, modifiers::parse(text, path, end)?)));
+    let parsed = parsed.and_then(|parsed| match trimmed.len() < body.len() && dialect != Dialect::Bundle {
+        true => Err(ExpressionError::new(
+            "placeholder",
+            "the placeholder has spaces directly inside `${` and `}`",
+            dollar..close + 1,
+            format!("write `${{{trimmed}}}`"),
+        )),
+        false => Ok(parsed),
+    });
     (close + 1, parsed)
 }
 

@@ -41,7 +41,7 @@ fn every_form_of_a_reference_reads_alike() {
         ("${resources.dns.outputs.host}", "dns"),
         ("${resources['dns'].outputs.host}", "dns"),
         ("${resources[\"dns\"]['outputs'][\"host\"]}", "dns"),
-        ("${ resources['dns.@#@'].outputs.host }", "dns.@#@"),
+        ("${resources['dns.@#@'].outputs.host}", "dns.@#@"),
         ("${resources['dns.@'].outputs.host}", "dns.@"),
         ("${resources['dns#@'].outputs.host}", "dns#@"),
         ("${resources.dns.@#@.outputs.host}", "dns.@#@"),
@@ -170,6 +170,7 @@ fn all_faults_are_reported_with_place_length_and_help() {
     for text in [
         "é ${params.x",
         "a ${} ${ }",
+        "${ params.x } ${params.x | upper } ${ nope }",
         "${contex.app.id} and ${GREETING:-x}",
         "${context.app.idd}",
         "${context}",
@@ -191,7 +192,7 @@ fn all_faults_are_reported_with_place_length_and_help() {
     ] {
         all.push_str(&format!("{text}\n{}\n", shown(text, Dialect::Definition)));
     }
-    for text in ["${GREETING}", "${resources}", "${meta.name}"] {
+    for text in ["${GREETING}", "${resources}", "${meta.name}", "${ metadata.name}"] {
         all.push_str(&format!("Score {text}\n{}\n", shown(text, Dialect::Score)));
     }
     insta::assert_snapshot!(all);

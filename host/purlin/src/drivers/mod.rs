@@ -250,8 +250,11 @@ impl Registry {
         let near = match name.contains('/') {
             true => nearest(name, known),
             // Perhaps only the publisher is missing.
-            false => nearest(name, known.iter().copied().map(without_publisher))
-                .and_then(|near| known.iter().copied().find(|known| without_publisher(known) == near)),
+            false => {
+                let own = |name: &str| known.iter().copied().find(|known| without_publisher(known) == name);
+                let near = || nearest(name, known.iter().copied().map(without_publisher));
+                own(name).or_else(|| own(near()?))
+            }
         };
         Missing::Unknown { near: near.map(str::to_owned) }
     }
