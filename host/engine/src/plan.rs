@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use purlin_graph::{Graph, NodeId};
 use purlin_model::driver::Inputs;
-use purlin_model::{Context, Departure, Key, Reason, ReferenceField, Urn, Value};
+use purlin_model::{Context, Departure, Diagnostic, Key, Reason, ReferenceField, Urn, Value};
 use purlin_state::{Record, RecordId};
 
 use crate::current::CurrentInputs;
@@ -352,6 +352,15 @@ pub struct Warning {
     pub key: Key,
     /// The text.
     pub message: String,
+}
+
+impl Warning {
+    /// A remark of the graph.
+    pub(crate) fn of_documents(key: &Key, remark: &Diagnostic) -> Self {
+        let at = remark.location.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        let help = remark.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        Self { key: key.clone(), message: format!("{}{at}{help}", remark.message) }
+    }
 }
 
 /// A resource that seems to have been renamed: one resource to delete is identical to one to

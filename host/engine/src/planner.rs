@@ -226,6 +226,7 @@ pub async fn plan(
         drop(node_values);
         warnings.extend(undecided::warnings(&recorded));
         warnings.extend(kept.iter().cloned());
+        warnings.extend(graph.warnings().iter().map(|(key, warning)| Warning::of_documents(key, warning)));
         warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
         let left_alone =

@@ -47,6 +47,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     if !builder.faults.is_empty() {
         // Missing targets are reported together with the other faults.
         builder.faults.extend(builder.missing.iter().map(Missing::warning));
+        builder.faults.extend(builder.warnings.into_iter().map(|(_, warning)| warning));
         return Err(once(builder.faults));
     }
     builder.match_dependents();
@@ -62,8 +63,11 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         mut targets,
         mut missing,
         mut non_blocking_dependencies,
+        mut warnings,
         ..
     } = builder;
+    warnings.sort_by(|(_, a), (_, b)| a.location.cmp(&b.location));
+    warnings.dedup();
     let adjacency = Adjacency::new(nodes.map.len(), &edges);
     drop(edges);
     sources.sort_unstable();
@@ -86,6 +90,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         adjacency,
         targets,
         missing,
+        warnings,
         non_blocking_dependencies,
         levels: Vec::new(),
         secret_params: None,
@@ -184,6 +189,8 @@ struct Builder<'a> {
     known_outputs: HashMap<(u32, Box<str>), Option<Vec<String>>>,
     unmatched: Vec<(Key, Option<Spot<'a>>)>,
     faults: Vec<Diagnostic>,
+    /// Each with the resource that it is about.
+    warnings: Vec<(Key, Diagnostic)>,
     /// A buffer for keys to look up.
     scratch: String,
 }
@@ -214,6 +221,7 @@ impl<'a> Builder<'a> {
             known_outputs: HashMap::new(),
             unmatched: Vec::new(),
             faults: Vec::new(),
+            warnings: Vec::new(),
             scratch: String::new(),
         }
     }

@@ -15,7 +15,7 @@ use purlin_model::{
 };
 
 pub use explain::{Candidate, Explanation, Loser, Reason};
-pub(crate) use matcher::{DefinitionMatch, Matcher};
+pub(crate) use matcher::{DefinitionMatch, Matcher, is_implicit};
 
 /// One criterion: number of its definition, and its number in there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use petgraph::algo::toposort;
 use petgraph::algo::tred::{dag_to_toposorted_adjacency_list, dag_transitive_reduction_closure};
 use petgraph::graph::{DiGraph, NodeIndex};
 use purlin_model::{
-    Context, Criterion, Definition, Deployment, InstallationRequest, Key, Lifecycle, Recipe, Urn,
+    Context, Criterion, Definition, Deployment, Diagnostic, InstallationRequest, Key, Lifecycle, Recipe, Urn,
 };
 
 use crate::adjacency::Adjacency;
@@ -33,6 +33,7 @@ pub struct Graph {
     pub(crate) adjacency: Adjacency,
     pub(crate) targets: Targets,
     pub(crate) missing: Vec<Missing>,
+    pub(crate) warnings: Vec<(Key, Diagnostic)>,
     pub(crate) non_blocking_dependencies: Vec<(NodeId, NodeId)>,
     pub(crate) levels: Vec<Vec<NodeId>>,
     pub(crate) secret_params: Option<Arc<dyn crate::SecretParams>>,
@@ -211,6 +212,12 @@ impl Graph {
     /// to one cannot be provisioned yet, nor can its dependents (SPEC §7).
     pub fn missing(&self) -> &[Missing] {
         &self.missing
+    }
+
+    /// Remarks about what the documents most likely do not mean, each with the resource that it
+    /// is about.
+    pub fn warnings(&self) -> &[(Key, Diagnostic)] {
+        &self.warnings
     }
 
     /// Non-blocking dependencies: each a resource and another that must be ready before the first

@@ -67,6 +67,7 @@ pub async fn validate(
     }
     faults.append(&mut planner.errors);
     faults.extend(graph.missing().iter().map(purlin_graph::Missing::warning));
+    faults.extend(graph.warnings().iter().map(|(_, warning)| warning.clone()));
     if !options.offline {
         for definition in unused(&graph, catalogue) {
             faults.extend(alone(definition, drivers, &options).await);

@@ -56,7 +56,9 @@ impl<'a> Builder<'a> {
         for (index, provision) in (0_u32..).zip(&recipe.provision) {
             let Some(here) = self.nodes.key(node) else { return };
             let key = Key::relative(&provision.descriptor, here);
-            let added = self.node(key, Some(Spot { location: &provision.location, length: 0 }));
+            let spot = Spot { location: &provision.location, length: 0 };
+            self.second_implicit(&provision.descriptor, &key, spot);
+            let added = self.node(key, Some(spot));
             if provision.is_dependent {
                 self.edge(added, node, EdgeKind::CoProvision);
             }
@@ -106,7 +108,10 @@ impl<'a> Builder<'a> {
                             Some(target) => Some(target),
                             // It was written from parts that are names, so it can always be parsed
                             // again.
-                            None => Key::parse(&key).ok().map(|key| self.node(key, Some(placeholder.into()))),
+                            None => Key::parse(&key).ok().map(|key| {
+                                self.second_implicit(descriptor, &key, placeholder.into());
+                                self.node(key, Some(placeholder.into()))
+                            }),
                         };
                         if let Some(target) = target {
                             self.targets.set(placeholder, scope, Target::Node(target));
@@ -307,13 +312,14 @@ impl<'a> Builder<'a> {
         };
         let Some(known) = known else { return };
         if !known.iter().any(|known| **known == **name) {
-            let known = known.iter().map(String::as_str);
-            let fault = Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`")).help(
-                match without_outputs(placeholder) {
-                    Some(written) => format!("leave `.outputs` out, as Score does: write `{written}`"),
-                    None => did_you_mean(name, "outputs", known),
-                },
-            );
+            let fault = Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`"));
+            let fault = match without_outputs(placeholder) {
+                _ if data.found == Match::Echo => self.echo_has_none(key, fault),
+                Some(written) => {
+                    fault.help(format!("leave `.outputs` out, as Score does: write `{written}`"))
+                }
+                None => fault.help(did_you_mean(name, "outputs", known.iter().map(String::as_str))),
+            };
             self.faults.push(docs::at(placeholder, fault));
         }
     }

@@ -43,7 +43,7 @@ impl Builder<'_> {
                 None => {
                     let start = full.start.absolute();
                     let Some(start) = start.as_ref().and_then(|key| self.nodes.id(key.as_str())) else {
-                        self.faults.push(docs::at(placeholder, no_start(&self.nodes, &full)));
+                        self.faults.push(docs::at(placeholder, no_start(&self.nodes, &full, selector)));
                         continue;
                     };
                     let selected = search(&self.nodes, &adjacency, &mut space, start, &full.hops);
@@ -67,7 +67,8 @@ impl Builder<'_> {
     }
 }
 
-fn no_start(nodes: &Nodes, selector: &Selector) -> Diagnostic {
+/// `written` is the selector before "here" was expanded.
+fn no_start(nodes: &Nodes, selector: &Selector, written: &Selector) -> Diagnostic {
     let start = &selector.start;
     let mut same: Vec<&str> =
         nodes.map.keys().filter(|key| *key.type_name() == *start.type_name).map(Key::as_str).collect();
@@ -76,6 +77,10 @@ fn no_start(nodes: &Nodes, selector: &Selector) -> Diagnostic {
         "selector-start",
         format!("the selector starts at `{start}`, which is not in the graph"),
     );
+    let text = written.to_string();
+    if text.contains("->") {
+        return fault.help(format!("a hop is `<` or `>`: write `{}`", text.replace("->", ">")));
+    }
     if same.is_empty() {
         return fault.help(format!("there is no resource of type `{}`", start.type_name));
     }

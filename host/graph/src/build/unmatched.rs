@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use purlin_expression::{nearest, or_near};
-use purlin_model::{Diagnostic, Key};
+use purlin_model::{Descriptor, Diagnostic, Key, Part};
 
 use super::{Builder, Spot};
-use crate::catalogue::{Explanation, Row};
+use crate::catalogue::{DefinitionMatch, Explanation, Row, is_implicit};
 
 /// How many candidates an error lists, and how many errors list theirs.
 const SHOWN: usize = 10;
@@ -79,11 +79,8 @@ impl<'a> Builder<'a> {
     fn candidates(&self, mut fault: Diagnostic, key: &Key, resources: usize) -> Diagnostic {
         let Explanation { mut losers, .. } = self.docs.catalogue.explain(self.docs.context, key);
         if losers.is_empty() {
-            let types: BTreeSet<&str> =
-                self.docs.catalogue.definitions().iter().map(|found| &*found.type_pattern).collect();
-            let help = format!("add a definition of type `{}` with `criteria: [{{}}]`", key.type_name());
-            let near = nearest(key.type_name(), types);
-            return fault.fact("there is no definition of this type").help(or_near(near, &help));
+            fault = fault.fact("there is no definition of this type");
+            return fault.help(self.without_candidates(key));
         }
         // The nearest candidates come first.
         losers.sort_by_key(|loser| loser.reasons.len());
@@ -114,6 +111,53 @@ impl<'a> Builder<'a> {
         ))
     }
 
+    /// The help for a resource whose type has no definition.
+    fn without_candidates(&self, key: &Key) -> String {
+        let criterion = match key.class() {
+            "default" => String::new(),
+            class => format!("class: {class}"),
+        };
+        let add =
+            format!("add a definition of type `{}` with `criteria: [{{{criterion}}}]`", key.type_name());
+        if let Some(own) = implicit_of(key) {
+            // Whoever leaves the id out gets one for each resource that refers to it.
+            let short = own.as_str().replacen(".default#", "#", 1);
+            return match self.nodes.id(own.as_str()) {
+                Some(_) => format!("did you mean `{short}`?"),
+                None => format!("write `{short}`, and {add}"),
+            };
+        }
+        let exact = self.docs.catalogue.definitions().iter().filter(|found| !found.is_pattern());
+        let types: BTreeSet<&str> = exact.map(|found| &*found.type_pattern).collect();
+        or_near(nearest(key.type_name(), types), &add)
+    }
+
+    /// Why a resource without a definition, provisioned by the built-in echo, has no outputs.
+    pub(super) fn echo_has_none(&self, key: &Key, fault: Diagnostic) -> Diagnostic {
+        let short = key.as_str().replacen(".default#", "#", 1);
+        self.candidates(fault.fact(format!("no definition matches `{short}`, so it has no outputs")), key, 1)
+    }
+
+    /// Warns of an implicit resource that a descriptor without an id adds once more for the
+    /// resource that refers to it: Purlin adds one for all.
+    pub(super) fn second_implicit(&mut self, descriptor: &Descriptor, key: &Key, spot: Spot<'a>) {
+        if descriptor.id != Part::Omitted {
+            return;
+        }
+        let Some(own) = implicit_of(key) else { return };
+        if !matches!(self.matcher.find(&own), DefinitionMatch::One(_)) {
+            return;
+        }
+        let short = |key: &Key| key.as_str().replacen(".default#", "#", 1);
+        let message = format!("this adds `{}`, besides `{}`", short(key), short(&own));
+        let fault = Diagnostic::warning("second-implicit", message)
+            .at(spot.location)
+            .spanning(spot.length)
+            .fact("a descriptor without an id has the id of the resource that refers to it")
+            .help(format!("did you mean `{0}`? Otherwise write `{1}#@`", short(&own), key.type_name()));
+        self.warnings.push((key.clone(), fault));
+    }
+
     pub(super) fn tie(&mut self, key: &Key, rows: &[Row], spot: Option<Spot<'a>>) {
         let candidates: Vec<_> = rows.iter().filter_map(|row| self.docs.catalogue.row(*row)).collect();
         let names: Vec<String> = candidates.iter().map(|(found, _)| format!("`{}`", found.id)).collect();
@@ -127,6 +171,12 @@ impl<'a> Builder<'a> {
         }
         self.faults.push(fault.help("make one of them more specific, or name the type in full"));
     }
+}
+
+/// The resource that Purlin adds by itself, for another one of its type.
+fn implicit_of(key: &Key) -> Option<Key> {
+    let own = Key::parse(&format!("{0}.default#{0}", key.type_name())).ok()?;
+    (is_implicit(&own) && key.class() == "default" && own != *key).then_some(own)
 }
 
 fn place(fault: Diagnostic, spot: Option<Spot<'_>>) -> Diagnostic {

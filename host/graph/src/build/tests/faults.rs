@@ -26,6 +26,78 @@ fn no_match_lists_who_lost_and_why() {
     insta::assert_snapshot!(tell(&faults.expect_err("no match")));
 }
 
+/// The help for the first fault of resources that a workload declares.
+fn help_for(all: Vec<purlin_model::Definition>, resources: &[(&str, &str, Json)]) -> String {
+    let faults = try_build(all, deploy(resources)).expect_err("a fault");
+    faults[0].help.clone().unwrap_or_default()
+}
+
+#[test]
+fn help_for_no_match_is_what_matches() {
+    let one = |kind: &'static str| vec![("r", kind, Json::Null)];
+    let add = "add a definition of type `t` with `criteria: [{class: big}]`";
+    assert_eq!(help_for(Vec::new(), &one("t.big")), add);
+    let add = "add a definition of type `t` with `criteria: [{}]`";
+    assert_eq!(help_for(Vec::new(), &one("t")), add);
+    let other = vec![definition("tt", "tt", json!({"criteria": [{}]}))];
+    assert_eq!(help_for(other, &one("t")), format!("did you mean `tt`? Otherwise {add}"));
+    // A pattern is not a type.
+    let pattern = vec![definition("p", "u*", json!({"criteria": [{}]}))];
+    assert_eq!(help_for(pattern, &one("t")), add);
+}
+
+#[test]
+fn an_implicit_type_with_the_id_of_another_resource_is_explained() {
+    let reads = |text: &str| definition("t", "t", json!({"values": {"x": text}}));
+    let private = [("r", "t", Json::Null)];
+    let help = help_for(vec![reads("${resources.base-env.outputs.h}")], &private);
+    assert_eq!(help, "did you mean `base-env#base-env`?");
+    let help = help_for(vec![reads("${resources.k8s-cluster.outputs.h}")], &private);
+    let add =
+        "write `k8s-cluster#k8s-cluster`, and add a definition of type `k8s-cluster` with `criteria: [{}]`";
+    assert_eq!(help, add);
+    // With a definition, the descriptor makes a second one, which few mean.
+    let base = || definition("base", "base-env", json!({"values": {"h": 1}}));
+    let graph = try_build(vec![reads("${resources.base-env.outputs.h}"), base()], deploy(&private));
+    let graph = graph.expect("a graph");
+    let warnings: Vec<String> = graph
+        .warnings()
+        .iter()
+        .map(|(key, fault)| format!("{key} {}: {}", fault.code, fault.help.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(
+        warnings,
+        ["base-env.default#modules.w.externals.r second-implicit: \
+          did you mean `base-env#base-env`? Otherwise write `base-env#@`"]
+    );
+    for text in ["${resources['base-env#@'].outputs.h}", "${resources['base-env#base-env'].outputs.h}"] {
+        let graph = try_build(vec![reads(text), base()], deploy(&private)).expect("a graph");
+        assert_eq!(graph.warnings(), [], "{text}");
+    }
+}
+
+#[test]
+fn the_echo_of_base_env_has_no_outputs() {
+    let all =
+        vec![definition("t", "t", json!({"values": {"x": "${resources['base-env#base-env'].outputs.h}"}}))];
+    struct Echo;
+    impl crate::OutputNames for Echo {
+        fn outputs(&self, _: &str, recipe: &purlin_model::Recipe) -> Option<Vec<String>> {
+            recipe.name.is_none().then(Vec::new)
+        }
+    }
+    let faults = try_build_with(all, deploy(&[("r", "t", Json::Null)]), &Echo).expect_err("no output");
+    assert_eq!(faults[0].code, "unknown-output");
+    assert_eq!(faults[0].notes[0], "no definition matches `base-env#base-env`, so it has no outputs");
+    assert_eq!(faults[0].help.as_deref(), Some("add a definition of type `base-env` with `criteria: [{}]`"));
+}
+
+#[test]
+fn an_arrow_is_no_hop() {
+    let all = vec![definition("t", "t", json!({"values": {"x": "${resources['t->u'].outputs.h}"}}))];
+    assert_eq!(help_for(all, &[("r", "t", Json::Null)]), "a hop is `<` or `>`: write `t>u`");
+}
+
 #[test]
 fn loops_show_the_entire_path() {
     let all = vec![
