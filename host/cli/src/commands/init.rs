@@ -91,6 +91,10 @@ const KUBERNETES: &Files = example!(
 /// The name of the example's application in its `purlin.yaml`.
 const EXAMPLE: &str = "{app: shop,";
 
+/// The certificate of the cluster's authority in that file, and the same for a project that does not
+/// have it yet: a file that is granted has to be there.
+const AUTHORITY: (&str, &str) = ("        ca: [cluster-ca.pem]\n", "        # ca: [cluster-ca.pem]\n");
+
 impl Args {
     /// The files of a new project, for an application of this name.
     fn files(&self, name: &str) -> Vec<(&'static str, String)> {
@@ -100,8 +104,11 @@ impl Args {
             Some(Platform::Kubernetes) => (KUBERNETES, "/.purlin/\n/secrets/\n"),
         };
         let name = scalar(name);
-        let own =
-            |text: &str| text.replace("APPLICATION", &name).replace(EXAMPLE, &format!("{{app: {name},"));
+        let (certificate, later) = AUTHORITY;
+        let own = |text: &str| {
+            let text = text.replace("APPLICATION", &name).replace(EXAMPLE, &format!("{{app: {name},"));
+            text.replace(certificate, later)
+        };
         let files = platform.iter().chain(APPS).copied().chain([(".gitignore", ignored)]);
         files.map(|(file, text)| (file, own(text))).collect()
     }
@@ -110,8 +117,8 @@ impl Args {
     fn first(&self) -> Option<&'static str> {
         match self.platform? {
             Platform::Kubernetes => Some(
-                "first set the addresses in purlin.yaml and platform/environment.yaml, and write the files that \
-                 purlin.yaml names: cluster-ca.pem, secrets/cluster and secrets/postgres",
+                "first set the addresses in purlin.yaml and platform/environment.yaml, write secrets/cluster, \
+                 secrets/postgres and cluster-ca.pem, and remove the `#` before `ca` in purlin.yaml",
             ),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use purlin_host::internal::model::Diagnostic;
+use purlin_host::internal::model::{Diagnostic, Severity};
 use serde::Serialize;
 
 use crate::app::App;
@@ -56,12 +56,17 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut all = loaded.diagnostics.clone();
     let mut found = None;
     let faulty = loaded.has_errors();
+    let is_nothing = loaded.sources().is_empty();
     let workspace = input::workspace(&loaded, app);
     input::recall(&mut loaded, &args.documents, &workspace, app).await?;
     let made = input::in_context(loaded, &args.documents, &workspace);
     match made {
         Ok(documents) => {
             all.extend(documents.remarks.iter().cloned());
+            if is_nothing && let Some(fault) = documents.nothing_declared() {
+                let message = "no document was found".to_owned();
+                all.push(Diagnostic { severity: Severity::Warning, message, ..fault });
+            }
             let purlin = input::orchestrator(&workspace, app)?;
             match app.timings.wait("build graph", purlin.graph(&documents)).await {
                 Ok(graph) => {

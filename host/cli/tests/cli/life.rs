@@ -168,7 +168,10 @@ fn init_writes_a_platform_for_kubernetes() {
     assert_eq!(written.out.lines().filter(|line| line.contains("/platform/")).count(), definitions);
     let (workspace, of_example) =
         (read(&project.path().join("store/purlin.yaml")), read(&example.join("purlin.yaml")));
-    assert_eq!(workspace, of_example.replace("app: shop", "app: store"));
+    // Granted files have to be there, and this one is not yet.
+    let (authority, later) = ("        ca: [", "        # ca: [");
+    assert_eq!(workspace, of_example.replace("app: shop", "app: store").replace(authority, later));
+    project.run(&["validate", "store"]).status(0);
     assert!(workspace.contains("app: store"), "{workspace}");
     assert!(read(&project.path().join("store/.gitignore")).contains("/secrets/"));
     // The workload is the same for every platform.
@@ -226,4 +229,23 @@ fn an_import_is_known_again_however_its_id_is_written() {
         project.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
         assert_eq!(project.path().join("out/motd").exists(), setting == "observe");
     }
+}
+
+#[test]
+fn validate_says_that_a_folder_has_no_document() {
+    let project = Project::empty();
+    for _ in 0..2 {
+        let ran = project.run(&["validate"]).status(0);
+        let warning = "warning[no-documents]: no document was found\n";
+        assert!(ran.err.contains(warning) && ran.err.contains("`purlin init` writes"), "{}", ran.err);
+        let json = project.run(&["validate", "--format", "json"]).status(0).json();
+        assert_eq!(json["diagnostics"][0]["code"], "no-documents", "{json}");
+        // A workspace alone is nothing to deploy either.
+        project.write("purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
+    }
+    project.write(
+        "a.yaml",
+        "apiVersion: purlin.dev/v1\nkind: ResourceType\nmetadata: {name: a}\nspec: {type: a}\n",
+    );
+    assert_eq!(project.run(&["validate"]).status(0).err, "");
 }
