@@ -15,6 +15,9 @@ pub fn parse(text: &str) -> Result<Json, TemplateFault> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map_or(0, |location| usize::try_from(location.line()).unwrap_or(0));
+        // Something that is not closed is noticed behind the end.
+        let before = text.lines().take(line).enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let line = before.map(|(index, _)| index + 1).last().unwrap_or(line);
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or(&message);
         let message = message.strip_prefix("error: ").unwrap_or(message);
