@@ -64,6 +64,14 @@ fn sources() -> BTreeMap<String, String> {
     found
 }
 
+/// Codes of faults: the entries of the page above those of reasons, findings and choices, which have
+/// no help.
+pub(crate) fn codes_of_faults() -> BTreeSet<String> {
+    let page = fs::read_to_string(crate::root().join("docs/src/reference/errors.md")).expect("a page");
+    let faults = page.split("\n## Reasons of steps").next().unwrap_or_default();
+    faults.lines().filter_map(|line| line.strip_prefix("### ")).map(str::to_owned).collect()
+}
+
 /// Codes in the sources.
 fn codes() -> BTreeSet<String> {
     let direct = Regex::new(r#"Diagnostic::(?:error|warning|note)\(\s*("?)([^,\s]+)"#).expect("a pattern");

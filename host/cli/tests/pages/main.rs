@@ -4,12 +4,16 @@
 //! program's output; review the difference.
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod advice;
 mod book;
 mod drivers;
 mod errors;
 mod examples;
 mod links;
 mod page;
+#[path = "../cli/project.rs"]
+#[allow(dead_code, reason = "shared with the other tests of the program")]
+mod project;
 mod run;
 
 use std::path::{Path, PathBuf};
