@@ -47,7 +47,7 @@ impl Comparison<'_> {
         if here.is_empty() {
             return Vec::new();
         }
-        let before = load_sources(vec![then.clone()]).definitions;
+        let before = load_sources(vec![then.clone()], &[]).definitions;
         let slip = |new: &Definition| {
             let old = before.iter().find(|old| old.id == new.id)?;
             if is_slip(&new.type_pattern, &old.type_pattern) {
@@ -111,7 +111,7 @@ pub(crate) fn between(
     let mut lost = contents.0.held.clone();
     lost.retain(|document| !contents.1.held.contains(document) && !elsewhere(document));
     let mut faults = of_documents((&contents.0, &contents.1), &lost);
-    let loaded = load_sources(vec![now.clone()]);
+    let loaded = load_sources(vec![now.clone()], &[]);
     let warnings = loaded.diagnostics.iter().filter(|warning| warning.code == WITHOUT_DOLLAR);
     faults.extend(of_placeholders(then, now, warnings));
     faults
