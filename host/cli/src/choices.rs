@@ -236,23 +236,31 @@ fn file_of(part: Setting, file: &Path) -> Result<BTreeMap<Arc<str>, serde_json::
     }
 }
 
-/// Asks the user for a parameter or credential that nothing has set. If the user answers nothing,
-/// it stays unset.
+/// Asks the user for a parameter or credential that nothing has set, until the answer fits its
+/// declaration. If the user answers nothing, it stays unset.
 pub(crate) fn ask(unmapped: &Unmapped, choices: &mut Choices, app: &App) -> Result<(), Failure> {
-    let Unmapped { installation, part, name, description, is_secret } = unmapped;
+    let Unmapped { installation, part, name, description, is_secret, .. } = unmapped;
     let words = description.as_deref().map(|words| format!(" ({})", text::line(words))).unwrap_or_default();
     let question = format!("The {part} `{name}` of `{installation}`{words}:");
-    let answer = match is_secret {
-        true => app.ui.type_in_secretly(&question).map_err(|error| {
-            Failure::caused("cannot read the answer", &error)
-                .hint(format!("give it with `--{}-env {installation}.{name}=VARIABLE`", part.option()))
-        })?,
-        false => app.ui.type_in(&question),
-    };
-    if !answer.is_empty() {
-        let full = format!("{installation}.{name}");
-        let (name, value) = (full.into(), answer.into());
-        choices.answers.push(Answer { part: *part, name, value, is_text: true });
+    loop {
+        let answer = match is_secret {
+            true => app.ui.type_in_secretly(&question).map_err(|error| {
+                Failure::caused("cannot read the answer", &error)
+                    .hint(format!("give it with `--{}-env {installation}.{name}=VARIABLE`", part.option()))
+            })?,
+            false => app.ui.type_in(&question),
+        };
+        if answer.is_empty() {
+            return Ok(());
+        }
+        match unmapped.check(&answer) {
+            Ok(()) => {
+                let full = format!("{installation}.{name}");
+                let (name, value) = (full.into(), answer.into());
+                choices.answers.push(Answer { part: *part, name, value, is_text: true });
+                return Ok(());
+            }
+            Err(why) => app.ui.note(&format!("{}; try again, or leave it empty", text::line(&why))),
+        }
     }
-    Ok(())
 }

@@ -19,19 +19,21 @@
 //!
 //! The requirements of a `porter.yaml` are under `dependencies`; its steps are not read.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_expression::Dialect;
 use purlin_model::{
-    Bundle, BundleReference, Declared, Diagnostic, Path, Piece, Placeholder, Reference, Template, Value,
+    Binding, Bundle, BundleReference, Declared, Diagnostic, Path, Piece, Placeholder, Reference, Requirement,
+    Severity, Template, Value,
 };
 
 use crate::reader::{Fields, Reader};
-use crate::recognise::{Format, Recognised, recognise};
+use crate::recognise::{Format, INCOMPLETE_PORTER, Recognised, recognise};
 use crate::requirement::requirements;
 use crate::template::{constant, template};
 use crate::walk::Collector;
-use crate::yaml::{self, Node};
+use crate::yaml::{self, Node, NodeKind};
 use crate::{Input, SourceMap};
 
 /// The help for a file that is not a bundle.
@@ -114,13 +116,21 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
         let (mut faults, mut found) = (Vec::new(), Vec::new());
         let wrong = yaml::parse(&source.name, &source.text, &mut |document| {
             let mut reader = Reader::new(&source.name, &source.text, false);
-            if let Recognised::Ours(Format::Bundle(form)) = recognise(&reader, &document.root) {
-                reader.faults.extend(document.faults);
-                found.extend(read(&mut reader, &document.root, form));
-                faults.append(&mut reader.faults);
-            } else if source.named {
-                let fault = Diagnostic::error("not-a-document", "this is not a bundle");
-                faults.push(fault.at(&reader.at(&document.root.span)).help(FORMS_OF_BUNDLES));
+            match recognise(&reader, &document.root) {
+                Recognised::Ours(Format::Bundle(form)) => {
+                    reader.faults.extend(document.faults);
+                    found.extend(read(&mut reader, &document.root, form));
+                    faults.append(&mut reader.faults);
+                }
+                Recognised::Other(fault) if fault.code == INCOMPLETE_PORTER => {
+                    let severity = if source.named { fault.severity } else { Severity::Warning };
+                    faults.push(Diagnostic { severity, ..fault });
+                }
+                _ if source.named => {
+                    let fault = Diagnostic::error("not-a-document", "this is not a bundle");
+                    faults.push(fault.at(&reader.at(&document.root.span)).help(FORMS_OF_BUNDLES));
+                }
+                _ => {}
             }
         });
         // An unreadable file only matters if somebody named it.
@@ -185,12 +195,13 @@ fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     let lifecycle = fields.get(reader, "lifecycle");
     let lifecycle = lifecycle.map(|node| crate::lifecycle::of_definition(reader, node)).unwrap_or_default();
     let mut bundle = body(reader, &mut fields)?;
-    let requires = fields.get(reader, "requires").map(|node| requirements(reader, node, Dialect::Bundle));
+    let requires = fields.get(reader, "requires").map(|node| requires(reader, node));
     let provides = fields.get(reader, "provides").and_then(|node| provides(reader, node));
     fields.done(reader);
     let ((repository, version, location), description) = head?;
     bundle.requires = requires.unwrap_or_default();
     Some(Bundle {
+        name: Arc::clone(&repository),
         repository,
         version,
         description,
@@ -208,7 +219,8 @@ fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
 fn porter(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     let mut fields = reader.fields(root, "the bundle")?;
     fields.entry("schemaVersion");
-    let registry = root.get("registry").and_then(|node| node.as_str()).unwrap_or_default().to_owned();
+    let registry = root.get("registry").and_then(|node| node.as_str()).unwrap_or_default();
+    let registry = registry.trim_end_matches('/').to_owned();
     let described = fields.get(reader, "reference").and_then(|node| {
         let text = reader.text(node, "`reference`")?;
         reference(reader, node, text)
@@ -220,26 +232,43 @@ fn porter(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     }
     let mut bundle = body(reader, &mut fields)?;
     let mut provided = None;
+    // All other fields are its actions, whatever their names, each a list of steps.
+    let actions = fields.unread().filter(|entry| &*entry.key != "dependencies");
+    bundle.has_steps = actions
+        .into_iter()
+        .any(|entry| matches!(&entry.value.kind, NodeKind::List(steps) if !steps.is_empty()));
     if let Some(node) = fields.get(reader, "dependencies")
         && let Some(mut inner) = reader.fields(node, "`dependencies`")
     {
-        bundle.requires = inner
-            .get(reader, "requires")
-            .map(|node| requirements(reader, node, Dialect::Bundle))
-            .unwrap_or_default();
+        bundle.requires =
+            inner.get(reader, "requires").map(|node| requires(reader, node)).unwrap_or_default();
         provided = inner.get(reader, "provides").and_then(|node| provides(reader, node));
         inner.done(reader);
     }
     let (repository, version, location) = head?;
     let repository = described.map_or(repository, |reference| reference.repository);
-    // All other fields are its actions, whatever their names, each a list of steps.
-    Some(Bundle { repository, version, description, has_steps: true, provides: provided, location, ..bundle })
+    let name = root.get("name").and_then(Node::as_str).unwrap_or_default().into();
+    Some(Bundle { name, repository, version, description, provides: provided, location, ..bundle })
+}
+
+/// The requirements of a bundle. Each of its outputs may be made by one of them only.
+fn requires(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Requirement> {
+    let all = requirements(reader, node, Dialect::Bundle);
+    let mut made: HashMap<&str, &Binding> = HashMap::new();
+    for output in all.iter().flat_map(|one| &one.outputs) {
+        if let Some(first) = made.insert(&output.name, output) {
+            let message = format!("two requirements set the output `{}`", output.name);
+            let fault = Diagnostic::error("declared-twice", message).at(&output.location);
+            reader.report(fault.related(&first.location, "first set here").help("keep one of them"));
+        }
+    }
+    all
 }
 
 /// The common part of both forms.
 fn body(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Bundle> {
     let mut list = |name: &'static str, what: &str| {
-        fields.get(reader, name).map(|node| declared(reader, node, name, what)).unwrap_or_default()
+        fields.get(reader, name).map(|node| declared(reader, node, name, what, false)).unwrap_or_default()
     };
     Some(Bundle {
         parameters: list("parameters", "parameter"),
@@ -274,7 +303,16 @@ fn name_and_version(
         Some((found.repository, reader.at(&node.span)))
     });
     let version = version.and_then(|node| {
-        let text = reader.text(node, "`version`")?;
+        let text = match &node.kind {
+            // `1.10` is a number in YAML, and its zero counts.
+            NodeKind::Number(_) if reader.foreign => {
+                reader.text.get(node.span.start as usize..node.span.end as usize)?
+            }
+            _ => reader.text(node, "`version`")?,
+        };
+        if let Some(found) = purlin_range::lenient(text).filter(|_| reader.foreign) {
+            return Some(found);
+        }
         let found = semver::Version::parse(text.strip_prefix('v').unwrap_or(text));
         if let Err(error) = &found {
             let fault = bad_version(reader, node, text, error);
@@ -299,11 +337,18 @@ pub(crate) fn reference(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) ->
     }
 }
 
-/// Parameters, credentials or outputs.
-pub(crate) fn declared(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, what: &str) -> Vec<Declared> {
+/// Parameters, credentials or outputs. Those that are asked for may have an `$id` in place of a
+/// name.
+pub(crate) fn declared(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    name: &str,
+    what: &str,
+    is_asked: bool,
+) -> Vec<Declared> {
     let mut all: Vec<Declared> = Vec::new();
     for item in reader.list(node, &format!("`{name}`")).unwrap_or_default() {
-        let Some(one) = declared_one(reader, item, what) else { continue };
+        let Some(one) = declared_one(reader, item, what, is_asked) else { continue };
         if let Some(first) = all.iter().find(|first| first.name == one.name) {
             let message = format!("the {what} `{}` is declared twice", one.name);
             let fault = Diagnostic::error("declared-twice", message).at(&one.location);
@@ -315,11 +360,17 @@ pub(crate) fn declared(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, wha
     all
 }
 
-fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Declared> {
+fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, is_asked: bool) -> Option<Declared> {
     let mut fields = reader.fields(node, &format!("a {what}"))?;
-    let name =
-        fields.need(reader, "name", "NAME").and_then(|node| Some((reader.text(node, "`name`")?, node.span)));
-    let id = fields.get(reader, "$id").and_then(|node| reader.text(node, "`$id`")).map(Arc::from);
+    let id_node = fields.get(reader, "$id");
+    let id = id_node.and_then(|node| reader.text(node, "`$id`")).map(Arc::<str>::from);
+    let name = match (fields.get(reader, "name"), id_node) {
+        (None, Some(node)) if is_asked => Some((node.as_str()?, node.span)),
+        _ => {
+            let node = fields.need(reader, "name", "NAME");
+            node.and_then(|node| Some((reader.text(node, "`name`")?, node.span)))
+        }
+    };
     let description = words(reader, &mut fields);
     let default = fields.entry("default").map(|entry| constant(&entry.value));
     let mut flag = |name: &'static str| {

@@ -324,6 +324,11 @@ impl<'n, 't> Fields<'n, 't> {
         found
     }
 
+    /// The fields that were not read so far.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = &'n Entry<'t>> {
+        self.entries.iter().filter(|entry| !self.known.contains(&&*entry.key))
+    }
+
     /// Reports the fields that were not read.
     pub(crate) fn done(self, reader: &mut Reader<'_>) {
         self.done_with(reader, &|_| None);

@@ -208,6 +208,9 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     if has("schemaVersion") && has("name") && has("version") {
         return Recognised::Ours(Format::Bundle(Form::Porter));
     }
+    if let Some(fault) = incomplete_porter(reader, root) {
+        return Recognised::Other(fault);
+    }
     if root.get("cases").is_some_and(|cases| matches!(cases.kind, NodeKind::List(_))) {
         let message = "these are test cases for a driver, with nothing to deploy";
         let help = "`purlin driver check` reads them";
@@ -238,6 +241,31 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     let message = "this is not a Purlin document: it has no `apiVersion`";
     let help = "a document has an `apiVersion`, or is a Deployment Set with a map `modules`";
     Recognised::Stray(other(reader, root, message, Some(help)))
+}
+
+/// The code of the fault of [`incomplete_porter`].
+pub(crate) const INCOMPLETE_PORTER: &str = "missing-field";
+
+/// A `porter.yaml` without the fields by which it is recognised.
+fn incomplete_porter(reader: &Reader<'_>, root: &Node<'_>) -> Option<Diagnostic> {
+    let has = |name: &&str| root.get(name).is_some();
+    let requires = root.get("dependencies").and_then(|node| node.get("requires")).is_some();
+    let steps = ["install", "upgrade", "uninstall"]
+        .iter()
+        .any(|name| root.get(name).is_some_and(|node| matches!(node.kind, NodeKind::List(_))));
+    let is_one = (has(&"schemaVersion") && (has(&"name") || has(&"mixins")))
+        || (has(&"mixins") && steps)
+        || (has(&"name") && requires);
+    if !is_one {
+        return None;
+    }
+    let missing = [("schemaVersion", "1.0.0"), ("name", "NAME"), ("version", "1.0.0")];
+    let missing: Vec<_> = missing.into_iter().filter(|(name, _)| !has(name)).collect();
+    let names: Vec<String> = missing.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let lines: Vec<String> = missing.iter().map(|(name, value)| format!("`{name}: {value}`")).collect();
+    let message = format!("this looks like a `porter.yaml`, and lacks {}", names.join(" and "));
+    let span = root.entries().and_then(|entries| entries.first()).map_or(root.span, |entry| entry.key_span);
+    Some(reader.about(&span, INCOMPLETE_PORTER, message).help(format!("add {}", lines.join(" and "))))
 }
 
 /// A group that is not ours: a managed resource, if it has a kind and a name.

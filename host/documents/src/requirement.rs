@@ -55,12 +55,15 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
                 found = reader.text(node, "`reference`").and_then(|text| reference(reader, node, text));
             }
             if let Some(node) = inner.get(reader, "version") {
-                let text = reader.text(node, "`version`");
+                // The empty range is every release.
+                let text = reader.string(node, "`version`");
                 version = text.and_then(|text| crate::definition::range_of(reader, node, text));
             }
             let interface_node = inner.get(reader, "interface");
             interface = interface_node.and_then(|node| read_interface(reader, node)).unwrap_or_default();
-            if node.get("reference").is_none() && interface_node.is_none() {
+            let id = id_of_porter(reader, &mut inner, &interface);
+            interface.id = id.or(interface.id);
+            if node.get("reference").is_none() && interface_node.is_none() && interface.id.is_none() {
                 let help =
                     "name a bundle, `reference: REPOSITORY:TAG`, or describe its outputs with `interface`";
                 reader.wrong_value(&node.span, "no bundle is specified", help);
@@ -147,6 +150,21 @@ fn bindings(
     bindings.collect()
 }
 
+/// `bundle.id`, by which a `porter.yaml` may name the interface.
+fn id_of_porter(
+    reader: &mut Reader<'_>,
+    fields: &mut Fields<'_, '_>,
+    interface: &Interface,
+) -> Option<Arc<str>> {
+    let entry = if reader.foreign { fields.entry("id")? } else { return None };
+    let id = reader.text(&entry.value, "`id`")?;
+    if interface.id.as_deref().is_some_and(|other| other != id) {
+        let fault = reader.about(&entry.key_span, "interface-twice", "two interfaces are named");
+        reader.report(fault.help("keep this one, or `interface.id`"));
+    }
+    Some(id.into())
+}
+
 fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface> {
     let mut fields = reader.fields(node, "`interface`")?.strict();
     let id = fields.get(reader, "id").and_then(|node| reader.text(node, "`id`")).map(Arc::from);
@@ -156,23 +174,17 @@ fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface>
         reference(reader, &entry.value, text)
     });
     let document = fields.entry("document");
-    // In places, the design writes them directly under `interface`.
-    let direct = fields.entry("outputs");
-    let mut outputs =
-        direct.map(|entry| declared(reader, &entry.value, "outputs", "output")).unwrap_or_default();
+    // In places, the design writes the content of the document directly under `interface`.
+    let direct = ["outputs", "parameters", "credentials"].into_iter().find_map(|name| fields.entry(name));
+    let mut interface = asked(reader, &mut fields);
     fields.done(reader);
     if let Some(entry) = document {
         let mut inner = reader.fields(&entry.value, "`document`")?.strict();
-        // Only outputs matter in a search for an existing installation.
-        for name in ["parameters", "credentials"] {
-            if let Some(node) = inner.get(reader, name) {
-                declared(reader, node, name, name.trim_end_matches('s'));
-            }
-        }
-        if let Some(node) = inner.get(reader, "outputs") {
-            outputs.extend(declared(reader, node, "outputs", "output"));
-        }
+        let Interface { outputs, parameters, credentials, .. } = asked(reader, &mut inner);
         inner.done(reader);
+        interface.outputs.extend(outputs);
+        interface.parameters.extend(parameters);
+        interface.credentials.extend(credentials);
     }
     if let (Some(first), Some(second)) = (by_reference, document.or(direct)) {
         let message = "an interface is given by a reference or by a document, not by both";
@@ -181,7 +193,21 @@ fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface>
             fault.related(&reader.at(&first.key_span), "the reference is here").help("keep one of them"),
         );
     }
-    Some(Interface { id, reference, outputs })
+    Some(Interface { id, reference, ..interface })
+}
+
+/// The outputs, parameters and credentials that an interface asks for.
+fn asked(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Interface {
+    let mut list = |name: &'static str, what: &str| {
+        let entry = fields.entry(name);
+        entry.map(|entry| declared(reader, &entry.value, name, what, true)).unwrap_or_default()
+    };
+    Interface {
+        outputs: list("outputs", "output"),
+        parameters: list("parameters", "parameter"),
+        credentials: list("credentials", "credential"),
+        ..Interface::default()
+    }
 }
 
 fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {

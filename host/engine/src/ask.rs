@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::NodeId;
 use purlin_model::driver::{Failure, Impact, Inputs, InvalidInput, Observed, Subject};
-use purlin_model::{Context, Key, Urn, Value};
+use purlin_model::{Context, Key, Path, Urn, Value};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
@@ -259,6 +259,9 @@ fn pruned(value: &Value) -> Option<Value> {
 pub(crate) fn as_found(record: &Record, found: &Observed) -> Record {
     let mut state = found.state.clone();
     state.outputs = keep_secret(&record.state.outputs, state.outputs);
+    if let Some(share) = &record.share {
+        state.outputs = share.seal(&Path::default(), state.outputs);
+    }
     Record { inputs: found_inputs(&record.inputs, found), state, ..record.clone() }
 }
 

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use purlin_model::{Key, Reason, Urn};
+use purlin_model::{Key, Path, Reason, Urn};
 use purlin_sandbox::CancelToken;
-use purlin_state::{Change, Durable, Record, RecordId, Writer};
+use purlin_state::{Change, Durable, Operation, Record, RecordId, Writer};
 use tokio::sync::Semaphore;
 
 use crate::error::{Cause, Error};
@@ -225,7 +225,8 @@ impl RunState {
     ///
     /// # Errors
     /// If the store rejects the changes immediately. Nothing may build on them then.
-    pub(crate) fn submit(&self, changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
+    pub(crate) fn submit(&self, mut changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
+        changes.iter_mut().for_each(seal);
         let known = known(&changes);
         let durable = self.writer.submit(changes)?;
         if !known.is_empty() {
@@ -275,6 +276,23 @@ impl RunState {
     pub(crate) fn step(&self, operation: u32) -> Option<(&Step, Action)> {
         let operation = self.plan.operations.get(operation as usize)?;
         Some((self.plan.steps.get(operation.step as usize)?, operation.kind.action()))
+    }
+}
+
+/// Marks the values of an installation's record as secret that its bundle declares secret, whoever
+/// returned them, so that they are encrypted at rest.
+fn seal(change: &mut Change) {
+    let record = match change {
+        Change::Put(record) => record,
+        Change::Intend(intent) => match &mut intent.operation {
+            Operation::Create(record) | Operation::Update(record) => record,
+            Operation::Delete(_) => return,
+        },
+        _ => return,
+    };
+    let Some(share) = record.share.clone() else { return };
+    for values in [&mut record.state.outputs, &mut record.inputs.values] {
+        *values = share.seal(&Path::default(), std::mem::take(values));
     }
 }
 

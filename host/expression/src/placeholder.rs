@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Access, ContextField, InstallationField, Path, Pipe, Reference};
+use purlin_model::{Access, BundleField, ContextField, InstallationField, Path, Pipe, Reference};
 
 use crate::descriptor::{Either, parse_either};
 use crate::dialect::Dialect;
@@ -127,16 +127,23 @@ fn exact(mut segments: Vec<Arc<str>>) -> Path {
 
 /// The value that is read from a bundle, starting after the word `bundle`.
 fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, ExpressionError> {
-    const KNOWN: [&str; 4] = ["parameters", "credentials", "dependencies", "outputs"];
+    const KNOWN: [&str; 7] =
+        ["parameters", "credentials", "dependencies", "outputs", "name", "version", "description"];
     let mut segments = path::parse(text, start, end, dialect)?;
     let fault =
         |message: String, help: String| ExpressionError::new("placeholder", message, start..end, help);
     let part = segments.first().cloned().unwrap_or_default();
+    let field = BundleField::ALL.iter().find(|(known, _)| *known == &*part).map(|(_, field)| *field);
     match &*part {
-        "parameters" | "credentials" | "outputs" if dialect == Dialect::Requiring => Err(fault(
+        "parameters" | "credentials" | "outputs" | "name" | "version" | "description" if dialect == Dialect::Requiring => Err(fault(
             format!("a definition is not a bundle, and has no `bundle.{part}`"),
             "read `${params.NAME}`, or an output of a requirement: `${bundle.dependencies.NAME.outputs.OUTPUT}`"
                 .to_owned(),
+        )),
+        _ if let (Some(field), 1) = (field, segments.len()) => Ok(Reference::Bundle(field)),
+        _ if field.is_some() => Err(fault(
+            format!("`bundle.{part}` is a text and has no fields"),
+            format!("write `${{bundle.{part}}}`"),
         )),
         "parameters" | "credentials" if segments.len() > 1 => Ok(Reference::Param(exact(segments))),
         "dependencies" => match segments.get(2).map(|word| &**word) {

@@ -146,6 +146,10 @@ impl Graph {
         let Some(recipe) = docs.recipe(&self.nodes, node) else { return Err(faults) };
         let scope = Scope::Recipe(node);
         let values = fill(&recipe.values, scope);
+        let values = match docs.installation_of(&self.nodes, node) {
+            Some(installation) => installation.seal_inputs(values),
+            None => values,
+        };
         let secrets = seal(fill(&recipe.secrets, scope));
         let secret_refs = recipe.secret_refs.as_ref().map(|template| seal_leaves(fill(template, scope)));
         let connection = recipe.connection.as_ref().map(|template| fill(template, scope));
@@ -384,8 +388,20 @@ impl Reader<'_> {
         Err(Unread::Absent(fault))
     }
 
-    /// The value that is read from a resource; its id if nothing is named.
+    /// The value that is read from a resource, secret if its bundle declares that. Its id if nothing
+    /// is named.
     fn resource(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
+        let value = self.read_from(node, read, placeholder)?;
+        let graph = self.run.graph;
+        Ok(match (graph.docs().installation_of(&graph.nodes, node), read) {
+            (Some(installation), Read::Outputs(path) | Read::Values(path)) => {
+                installation.share.seal(path, value)
+            }
+            _ => value,
+        })
+    }
+
+    fn read_from(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
         let key = self.run.graph.nodes.key(node);
         let below = |code, value: Option<Cow<'_, Value>>, path: &Path| match value {
             Some(value) => read_path(&value, path).map_err(|error| {

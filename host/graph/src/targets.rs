@@ -102,6 +102,7 @@ impl<'a> Read<'a> {
             | Reference::Param(_)
             | Reference::Manifest(_)
             | Reference::Installation(_)
+            | Reference::Bundle(_)
             | Reference::Metadata(_) => return None,
         })
     }

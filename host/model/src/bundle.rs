@@ -9,13 +9,15 @@ use purlin_range::Range;
 use semver::Version;
 
 use crate::{
-    Class, DriverRequirement, Key, Lifecycle, Location, Path, Recipe, ResourceId, Share, Template, TypeName,
-    Value,
+    BundleField, Class, DriverRequirement, Key, Lifecycle, Location, Path, Recipe, ResourceId, Share,
+    Template, TypeName, Value,
 };
 
 /// A versioned, named recipe with its own parameters, credentials, outputs and requirements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bundle {
+    /// Its name, as its document gives it: its repository, if need be without the registry.
+    pub name: Arc<str>,
     /// Its repository, such as `getporter/mysql`.
     pub repository: Arc<str>,
     /// Its version.
@@ -54,6 +56,7 @@ impl Bundle {
     pub fn requiring(requires: Vec<Requirement>) -> Self {
         let location = requires.first().map(|first| first.location.clone()).unwrap_or_default();
         Self {
+            name: Arc::default(),
             repository: Arc::default(),
             version: Version::new(0, 0, 0),
             description: None,
@@ -78,6 +81,15 @@ impl Bundle {
             repository: Arc::clone(&self.repository),
             tag: Some(format!("v{}", self.version).into()),
             digest: None,
+        }
+    }
+
+    /// The text of a field.
+    pub fn field(&self, field: BundleField) -> Arc<str> {
+        match field {
+            BundleField::Name => Arc::clone(&self.name),
+            BundleField::Version => self.version.to_string().into(),
+            BundleField::Description => self.description.clone().unwrap_or_default(),
         }
     }
 }
@@ -140,16 +152,20 @@ pub struct Binding {
     pub location: Location,
 }
 
-/// The outputs that a requirement must offer (`bundle.interface`). The outputs that are used are
+/// The interface that a requirement must offer (`bundle.interface`). The outputs that are used are
 /// required in addition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interface {
     /// The well-known name of the interface.
     pub id: Option<Arc<str>>,
-    /// A bundle whose outputs it must have. Never together with `outputs`.
+    /// A bundle whose outputs, parameters and credentials it must have. Never together with these.
     pub reference: Option<BundleReference>,
     /// The outputs that it must have.
     pub outputs: Vec<Declared>,
+    /// The parameters that it must accept.
+    pub parameters: Vec<Declared>,
+    /// The credentials that it must accept.
+    pub credentials: Vec<Declared>,
 }
 
 /// How an installation is shared (`sharing`).
@@ -182,6 +198,11 @@ impl BundleReference {
     /// The version in the tag, if it is one: `v1.2` is 1.2.0.
     pub fn version(&self) -> Option<Version> {
         purlin_range::lenient(self.tag.as_deref()?)
+    }
+
+    /// Whether it leaves the version to the catalog: it has no tag, or `latest`.
+    pub fn is_open(&self) -> bool {
+        self.digest.is_none() && self.tag.as_deref().is_none_or(|tag| tag == "latest")
     }
 }
 
@@ -250,6 +271,11 @@ impl InstallationRequest {
             (_, value) => value,
         }
     }
+
+    /// Marks the inputs with the names of secret outputs: a driver may return them as they are.
+    pub fn seal_inputs(&self, values: Value) -> Value {
+        self.share.seal(&Path::default(), values)
+    }
 }
 
 /// A text that is not a reference to a bundle.
@@ -292,8 +318,15 @@ impl FromStr for BundleReference {
         if !is_good {
             return Err(bad());
         }
-        Ok(Self { repository: repository.into(), tag: tag.map(Arc::from), digest: digest.map(Arc::from) })
+        Ok(Self { repository: repository.into(), tag: tag.map(tagged), digest: digest.map(Arc::from) })
     }
+}
+
+/// A tag. Registries allow no `+` in tags, so `_` stands for it in a version.
+fn tagged(tag: &str) -> Arc<str> {
+    let version = tag.replacen('_', "+", 1);
+    let is_version = tag.contains('_') && purlin_range::lenient(&version).is_some();
+    if is_version { version.into() } else { tag.into() }
 }
 
 impl serde::Serialize for BundleReference {
@@ -339,5 +372,8 @@ mod tests {
         }
         assert_eq!("m:v1.2".parse::<BundleReference>().expect("one").version(), Some(Version::new(1, 2, 0)));
         assert_eq!("m:latest".parse::<BundleReference>().expect("one").version(), None);
+        for (written, meant) in [("m:v1.0.0_b.1", "m:v1.0.0+b.1"), ("m:a_b", "m:a_b"), ("m:v1_x", "m:v1_x")] {
+            assert_eq!(written.parse::<BundleReference>().expect("one").to_string(), meant);
+        }
     }
 }

@@ -30,13 +30,14 @@ mod lock;
 mod manifest;
 mod map;
 mod name;
-mod pattern;
 pub mod number;
+mod pattern;
 mod reason;
 mod recipe;
 mod secret_store;
 mod share;
 mod short;
+mod table;
 mod template;
 mod times;
 pub mod trouble;
@@ -85,8 +86,10 @@ pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
 pub use share::{Existing, Offered, Share, Use, User};
 pub use short::short_text;
+pub use table::{Row, Table, ValueKind, ValueSource};
 pub use template::{
-    Absent, Access, InstallationField, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template,
+    Absent, Access, BundleField, InstallationField, Modifiers, Path, Piece, Pipe, Placeholder, Reference,
+    Template,
 };
 pub use times::{duration, moment};
 pub use urn::{Guresid, NotAUrn, Urn};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{BundleReference, Declared, Urn};
+use crate::{BundleReference, Declared, Path, Urn, Value};
 
 /// The part of an installation that others may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct Share {
     pub uses: Option<Use>,
 }
 
-/// An output, as a bundle declares it.
+/// An output, a parameter or a credential, as others see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offered {
     /// Its name.
@@ -50,6 +50,19 @@ pub struct Offered {
     /// JSON Schema keywords for its values.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub schema: serde_json::Map<String, serde_json::Value>,
+    /// `sensitive`: whether its value is secret.
+    #[serde(default, rename = "sensitive", skip_serializing_if = "std::ops::Not::not")]
+    pub is_sensitive: bool,
+}
+
+impl Offered {
+    /// Whether both mean the same value: if both have a `$id`, it decides, else the name.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.id, &other.id) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.name == other.name,
+        }
+    }
 }
 
 /// The needs of a user in an installation of another environment.
@@ -82,6 +95,23 @@ impl Share {
         Self { namespace, group, by_hand: false, provides, offers, interface, promoted, uses: None }
     }
 
+    /// Marks the secret parts of a value at a path of its outputs.
+    #[must_use]
+    pub fn seal(&self, path: &Path, value: Value) -> Value {
+        let is_secret = |name: &str| self.offers.iter().any(|one| one.is_sensitive && *one.name == *name);
+        match (&*path.0, value) {
+            ([], Value::Map(map)) if self.offers.iter().any(|one| one.is_sensitive) => {
+                let one = |(name, value): (Arc<str>, Value)| {
+                    let value = if is_secret(&name) { value.into_secret() } else { value };
+                    (name, value)
+                };
+                Value::Map(map.into_iter().map(one).collect())
+            }
+            ([name, ..], value) if is_secret(name) => value.into_secret(),
+            (_, value) => value,
+        }
+    }
+
     /// Whether the recorded interface matches its digest.
     pub fn is_whole(&self) -> bool {
         self.interface == digest(&self.offers)
@@ -90,7 +120,12 @@ impl Share {
 
 impl From<&Declared> for Offered {
     fn from(declared: &Declared) -> Self {
-        Self { name: Arc::clone(&declared.name), id: declared.id.clone(), schema: declared.schema.clone() }
+        Self {
+            name: Arc::clone(&declared.name),
+            id: declared.id.clone(),
+            schema: declared.schema.clone(),
+            is_sensitive: declared.is_sensitive,
+        }
     }
 }
 

@@ -215,8 +215,27 @@ pub enum Reference {
     Shared(Arc<str>, Path),
     /// `installation.…` in a bundle.
     Installation(InstallationField),
+    /// `bundle.name` and the like in a bundle.
+    Bundle(BundleField),
     /// A reference field of a managed resource.
     Field(Arc<crate::FieldReference>),
+}
+
+/// The fields of a bundle that it can read itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BundleField {
+    /// `bundle.name`, as its document gives it.
+    Name,
+    /// `bundle.version`
+    Version,
+    /// `bundle.description`
+    Description,
+}
+
+impl BundleField {
+    /// Every field, with its name.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("name", Self::Name), ("version", Self::Version), ("description", Self::Description)];
 }
 
 /// The fields of its installation that a bundle can read.

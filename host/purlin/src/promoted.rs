@@ -38,10 +38,10 @@ impl<'a> Recorded<'a> {
 
     fn outputs_within(&self, record: &Record, depth: usize) -> Value {
         let own = &record.state.outputs;
-        let Some(share) = record.share.as_ref().filter(|share| !share.promoted.is_empty() && depth > 0)
-        else {
-            return own.clone();
-        };
+        let Some(share) = &record.share else { return own.clone() };
+        if share.promoted.is_empty() || depth == 0 {
+            return share.seal(&Path::default(), own.clone());
+        }
         if let Some(known) = self.known.borrow().get(&record.urn) {
             return known.clone();
         }
@@ -53,7 +53,7 @@ impl<'a> Recorded<'a> {
                 outputs.insert(Arc::clone(name), value);
             }
         }
-        let outputs = Value::Map(outputs);
+        let outputs = share.seal(&Path::default(), Value::Map(outputs));
         self.known.borrow_mut().insert(record.urn.clone(), outputs.clone());
         outputs
     }
@@ -116,7 +116,7 @@ impl Purlin {
     pub(crate) async fn outputs_of(&self, record: &Record) -> Result<Value, Error> {
         let is_promoted = record.share.as_ref().is_some_and(|share| !share.promoted.is_empty());
         match Environment::of_urn(&record.urn).filter(|_| is_promoted) {
-            None => Ok(record.state.outputs.clone()),
+            None => Ok(Recorded::new(&[]).outputs(record)),
             Some(environment) => {
                 let snapshot = self.snapshot(&environment).await?;
                 Ok(Recorded::new(&snapshot.records).outputs(record))

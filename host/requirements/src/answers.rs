@@ -7,6 +7,8 @@ use std::sync::Arc;
 use purlin_model::{Answer, Choices, Declared, Diagnostic, RequirementChoice, RequirementContext, Setting};
 use serde_json::Value;
 
+use crate::resolution::Unmapped;
+
 /// A person's choices, and which of them were used.
 pub(crate) struct Answers<'a> {
     context: &'a RequirementContext,
@@ -175,21 +177,47 @@ impl<'a> Answers<'a> {
     }
 }
 
+impl Unmapped {
+    /// Whether a text can be its value.
+    ///
+    /// # Errors
+    /// Returns why not, for people. Secrets are not repeated.
+    pub fn check(&self, text: &str) -> Result<(), String> {
+        let value = typed_text(text, &self.schema).map_err(|wanted| format!("that is not {wanted}"))?;
+        let name = &*self.name;
+        let schema = serde_json::json!({"properties": {name: self.schema}});
+        let Ok(schema) = purlin_schema::Schema::new(&schema) else { return Ok(()) };
+        let value = purlin_model::Value::from(value);
+        let value = if self.is_secret { value.into_secret() } else { value };
+        let params = [(Arc::clone(&self.name), value)].into_iter().collect();
+        match schema.validate(&purlin_model::Value::Map(params)).as_deref() {
+            Ok([first, ..]) => {
+                Err(purlin_schema::say(purlin_schema::Subject::Params(&self.installation), first).message)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// An answer in the type that the bundle declares.
 ///
 /// # Errors
 /// Returns the expected type.
 fn typed(answer: &Answer, declared: &Declared) -> Result<Value, &'static str> {
-    let (true, Value::String(text)) = (answer.is_text, &answer.value) else {
-        return Ok(answer.value.clone());
-    };
-    let wanted: Vec<&str> = match declared.schema.get("type") {
+    match (answer.is_text, &answer.value) {
+        (true, Value::String(text)) => typed_text(text, &declared.schema),
+        _ => Ok(answer.value.clone()),
+    }
+}
+
+fn typed_text(text: &str, schema: &serde_json::Map<String, Value>) -> Result<Value, &'static str> {
+    let wanted: Vec<&str> = match schema.get("type") {
         Some(Value::String(one)) => vec![one],
         Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
     if wanted.is_empty() || wanted.contains(&"string") {
-        return Ok(answer.value.clone());
+        return Ok(text.into());
     }
     let value: Option<Value> = serde_json::from_str(text).ok();
     let is_wanted = |kind: &&str| match (*kind, &value) {

@@ -26,6 +26,11 @@ pub trait Catalog: Send + Sync {
     /// If the catalog is not available, or has something else under that name.
     async fn bundle(&self, reference: &BundleReference) -> Result<Option<Arc<Bundle>>, CatalogError>;
 
+    /// Whether its bundles have digests, by which references can name them.
+    fn has_digests(&self) -> bool {
+        true
+    }
+
     /// The repositories, to suggest the intended one; none if the catalog does not list them.
     fn repositories(&self) -> Vec<Arc<str>> {
         Vec::new()
@@ -63,12 +68,15 @@ impl Catalog for Folders {
 
     async fn bundle(&self, reference: &BundleReference) -> Result<Option<Arc<Bundle>>, CatalogError> {
         if reference.digest.is_some() {
-            let message = format!("`{reference}` names a digest, which bundles in folders do not have");
-            return Err(CatalogError(message));
+            return Ok(None);
         }
         let version = reference.version();
         let mut all = self.repositories.get(&reference.repository).into_iter().flatten();
         Ok(all.find(|bundle| Some(&bundle.version) == version.as_ref()).cloned())
+    }
+
+    fn has_digests(&self) -> bool {
+        false
     }
 
     fn repositories(&self) -> Vec<Arc<str>> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::{BundleReference, Requirement};
+use purlin_model::{BundleReference, Requirement, ValueKind};
 use purlin_range::Range;
 use semver::Version;
 use serde::{Serialize, Serializer};
@@ -98,12 +98,17 @@ pub enum Rejection {
     Lower,
     /// It is newer than the installed one, and was not requested.
     Newer,
-    /// It does not have this output.
-    LacksOutput(Arc<str>),
-    /// Its output with this name has another type.
-    OtherType(Arc<str>),
+    /// It does not have this output, parameter or credential.
+    Lacks(ValueKind, Arc<str>),
+    /// Its output may have values that the requirement does not accept, or its parameter or
+    /// credential does not accept all that the requirement may give.
+    OtherType(ValueKind, Arc<str>),
+    /// It does not provide the interface with this id.
+    LacksInterface(Arc<str>),
     /// The catalog does not have it.
     NotFound,
+    /// It is named by a digest, and the catalog has none.
+    NoDigest,
     /// It may not be shared.
     NotShared,
     /// It is made from another bundle.
@@ -125,9 +130,13 @@ impl Rejection {
             Self::NoVersion => "no-version",
             Self::Lower => "lower",
             Self::Newer => "newer",
-            Self::LacksOutput(_) => "lacks-output",
-            Self::OtherType(_) => "other-type",
+            Self::Lacks(ValueKind::Output, _) => "lacks-output",
+            Self::Lacks(ValueKind::PARAMETER, _) => "lacks-parameter",
+            Self::Lacks(ValueKind::CREDENTIAL, _) => "lacks-credential",
+            Self::OtherType(..) => "other-type",
+            Self::LacksInterface(_) => "lacks-interface",
             Self::NotFound => "not-found",
+            Self::NoDigest => "no-digest",
             Self::NotShared => "not-shared",
             Self::OtherBundle => "other-bundle",
             Self::OtherVersion => "other-version",
@@ -145,9 +154,20 @@ impl fmt::Display for Rejection {
             Self::NoVersion => f.write_str("its tag is not a version"),
             Self::Lower => f.write_str("a higher version fits"),
             Self::Newer => f.write_str("newer than the installed one; `--with` selects it"),
-            Self::LacksOutput(name) => write!(f, "lacks the output `{name}`"),
-            Self::OtherType(name) => write!(f, "its output `{name}` is of another type"),
+            Self::Lacks(kind, name) => write!(f, "lacks the {} `{name}`", kind.word()),
+            Self::OtherType(ValueKind::Output, name) => {
+                write!(f, "its output `{name}` may have values that the requirement does not accept")
+            }
+            Self::OtherType(kind, name) => {
+                write!(
+                    f,
+                    "its {} `{name}` does not accept every value that the requirement allows",
+                    kind.word()
+                )
+            }
+            Self::LacksInterface(id) => write!(f, "does not provide the interface `{id}`"),
             Self::NotFound => f.write_str("not in the catalog"),
+            Self::NoDigest => f.write_str("bundles in folders have no digests"),
             Self::NotShared => f.write_str("it is not shared"),
             Self::OtherBundle => f.write_str("made from another bundle"),
             Self::OtherVersion => f.write_str("of another version than the reference names"),
@@ -184,7 +204,7 @@ pub(crate) fn candidates(
     named: Option<&BundleReference>,
     tags: &[Arc<str>],
 ) -> Candidates {
-    let is_exact = |reference: &BundleReference| reference.tag.is_some() || reference.digest.is_some();
+    let is_exact = |reference: &BundleReference| is_exact(reference, tags);
     match (named, &requirement.reference) {
         (Some(named), _) if is_exact(named) => {
             Candidates { fitting: vec![(named.clone(), Why::Named)], lost: Vec::new() }
@@ -195,8 +215,13 @@ pub(crate) fn candidates(
     }
 }
 
+/// Whether a reference names one bundle. Without such a tag, `latest` means the highest release.
+fn is_exact(reference: &BundleReference, tags: &[Arc<str>]) -> bool {
+    !reference.is_open() || reference.tag.as_ref().is_some_and(|tag| tags.contains(tag))
+}
+
 fn sorted(reference: &BundleReference, range: Option<&Range>, tags: &[Arc<str>]) -> Candidates {
-    let is_exact = reference.tag.is_some() || reference.digest.is_some();
+    let is_exact = is_exact(reference, tags);
     let mut found = Candidates::default();
     if is_exact && range.is_none() {
         found.fitting.push((reference.clone(), Why::Reference));

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use purlin_expression::write_template;
 use purlin_model::{
-    Access, Binding, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
+    Access, Binding, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
     InstallationField, InstallationRequest, Lifecycle, Location, Map, NameError, Part, Path, Piece,
-    Placeholder, Provision, Recipe, Reference, RequiredBy, Requirement, ResourceId, Setting, Share, Template,
-    TypeName, Use, Value,
+    Placeholder, Provision, Recipe, Reference, RequiredBy, Requirement, ResourceId, Setting, Share, Table,
+    Template, TypeName, Use, Value, ValueKind, ValueSource,
 };
 use serde_json::json;
 
-use crate::fit::offered;
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution};
 
 /// The driver of bundles without one. Its inputs become the outputs.
@@ -166,23 +165,23 @@ impl Compiler<'_> {
         }
         let parent = required_by.first().and_then(|(by, _)| self.parent(by));
         let bundle = &self.one.bundle;
-        let secret = bundle.parameters.iter().filter(|one| one.is_sensitive);
-        let recipe = Arc::new(self.recipe());
+        let table = Table::of(bundle);
+        let recipe = Arc::new(self.recipe(&table));
         InstallationRequest {
             id,
             recipe: Arc::clone(&recipe),
             params: Arc::new(self.params(parent)),
             schema: Arc::new(self.schema()),
             needs_driver: bundle.has_steps && bundle.driver.is_none(),
-            outputs: self.outputs(),
-            secret: secret.map(|one| Arc::clone(&one.name)).collect(),
+            outputs: table.of_kind(ValueKind::Output).map(|row| Arc::clone(&row.offered.name)).collect(),
+            secret: table.secrets(ValueKind::PARAMETER).cloned().collect(),
             share: Arc::new(Share {
                 promoted: kept(recipe.promoted.as_ref()),
                 ..Share::new(
                     Arc::clone(&self.resolution.namespace),
                     self.one.group.clone(),
                     bundle.provides.clone(),
-                    offered(bundle),
+                    table.outputs(),
                 )
             }),
             required_by,
@@ -221,13 +220,13 @@ impl Compiler<'_> {
         }
     }
 
-    fn recipe(&self) -> Recipe {
+    fn recipe(&self, table: &Table) -> Recipe {
         let bundle = &*self.one.bundle;
         let registers =
             DriverRequirement { name: REGISTERS.into(), range: None, location: bundle.location.clone() };
         let values = match &bundle.driver {
             Some(_) => self.filled(&bundle.values, self.one),
-            None => self.registered(bundle),
+            None => self.registered(table),
         };
         Recipe {
             name: Some(self.one.reference.to_string().into()),
@@ -237,7 +236,7 @@ impl Compiler<'_> {
             secrets: self.filled(&bundle.secrets, self.one),
             secret_refs: None,
             connection: bundle.connection.as_ref().map(|template| self.filled(template, self.one)),
-            promoted: self.promoted(),
+            promoted: bundle.driver.as_ref().and_then(|_| self.promoted(table)),
             provision: Vec::new(),
             requires: Vec::new(),
             lifecycle: bundle.lifecycle.clone(),
@@ -245,38 +244,29 @@ impl Compiler<'_> {
         }
     }
 
-    /// The names of its outputs.
-    fn outputs(&self) -> Vec<Arc<str>> {
-        let bundle = &*self.one.bundle;
-        let own = bundle.outputs.iter().map(|one| &one.name);
-        own.chain(promoted(bundle).map(|binding| &binding.name)).cloned().collect()
-    }
-
     /// The outputs that a bundle with a driver makes from those of its requirements.
-    fn promoted(&self) -> Option<Template> {
-        let bundle = &*self.one.bundle;
-        let bindings = promoted(bundle).filter(|_| bundle.driver.is_some());
-        let entries: Entries<Template> = bindings
-            .map(|binding| (Arc::clone(&binding.name), self.filled(&binding.value, self.one)))
-            .collect();
+    fn promoted(&self, table: &Table) -> Option<Template> {
+        let made = |(name, binding): (&Arc<str>, &Binding)| {
+            (Arc::clone(name), self.filled(&binding.value, self.one))
+        };
+        let entries: Entries<Template> = table.promoted().map(made).collect();
         (!entries.is_empty()).then(|| Template::Map(Box::new(entries)))
     }
 
-    /// The outputs of a bundle without a driver: its parameters with these names, and the promoted
-    /// outputs of its requirements.
-    fn registered(&self, bundle: &Bundle) -> Template {
-        let promoted = promoted(bundle)
-            .map(|binding| (Arc::clone(&binding.name), self.filled(&binding.value, self.one)));
-        let outputs = bundle.outputs.iter().filter_map(|output| {
-            let set = bundle.parameters.iter().find(|one| one.name == output.name);
-            let value = match (set, &output.default) {
-                (Some(parameter), _) => reads_parameter(&parameter.name, &output.location),
-                (None, Some(default)) => Template::Constant(default.clone()),
-                (None, None) => return None,
+    /// The outputs of a bundle without a driver.
+    fn registered(&self, table: &Table) -> Template {
+        let outputs = table.of_kind(ValueKind::Output).filter_map(|row| {
+            let value = match &row.source {
+                ValueSource::Promoted(binding) => self.filled(&binding.value, self.one),
+                ValueSource::Parameter(name) => reads_parameter(name, &self.one.bundle.location),
+                ValueSource::Default(value) => Template::Constant(value.clone()),
+                ValueSource::Given | ValueSource::Driver | ValueSource::Existing | ValueSource::Nothing => {
+                    return None;
+                }
             };
-            Some((Arc::clone(&output.name), value))
+            Some((Arc::clone(&row.offered.name), value))
         });
-        map(outputs.chain(promoted).collect())
+        map(outputs.collect())
     }
 
     /// The schema of params. An unset value may be null.
@@ -355,6 +345,7 @@ impl Compiler<'_> {
         let Piece::Placeholder(placeholder) = piece else { return piece.clone() };
         match &placeholder.reference {
             Reference::Installation(field) => Piece::Literal(self.field(*field, of)),
+            Reference::Bundle(field) => Piece::Literal(of.bundle.field(*field)),
             Reference::Named(name, path) => {
                 let required = of.requires.iter().find(|(known, _)| known == name);
                 match required.and_then(|(_, at)| self.resolution.installations.get(*at)) {
@@ -384,12 +375,6 @@ impl Compiler<'_> {
 fn kept(promoted: Option<&Template>) -> BTreeMap<Arc<str>, serde_json::Value> {
     let Some(Template::Map(entries)) = promoted else { return BTreeMap::new() };
     entries.iter().filter_map(|(name, value)| Some((Arc::clone(name), write_template(value)?))).collect()
-}
-
-/// The outputs that a bundle promotes from its requirements, except its own.
-fn promoted(bundle: &Bundle) -> impl Iterator<Item = &Binding> {
-    let bindings = bundle.requires.iter().flat_map(|one| &one.outputs);
-    bindings.filter(|binding| !bundle.outputs.iter().any(|output| output.name == binding.name))
 }
 
 /// Reads an output by the installation's name for it.

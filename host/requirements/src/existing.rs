@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use purlin_model::{Bundle, Existing, Interface, Requirement, Urn, Use, User};
+use purlin_model::{Existing, Interface, Requirement, Urn, Use, User, ValueKind};
 use semver::Version;
 
 use crate::choose::Rejection;
-use crate::fit::fits;
+use crate::fit::{Wanted, installation_fits};
 use crate::resolution::LookedFor;
 
 /// The installations that are visible to a resolution.
@@ -18,14 +18,6 @@ pub(crate) struct VisibleInstallations<'a> {
     by_id: HashMap<(&'a str, &'a str), Vec<&'a Existing>>,
     by_urn: HashMap<&'a Urn, &'a Existing>,
     all: &'a [Existing],
-}
-
-/// The demands on an installation.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) requirement: &'a Requirement,
-    pub(crate) used: &'a BTreeSet<Arc<str>>,
-    pub(crate) by_reference: Option<&'a Bundle>,
 }
 
 /// A fitting one, and its names for the requested outputs.
@@ -153,20 +145,20 @@ pub(crate) fn suits(
         return Err(Rejection::OutOfRange);
     }
     match user.needs.outputs.iter().find(|output| !offered.contains(*output)) {
-        Some(output) => Err(Rejection::LacksOutput(Arc::clone(output))),
+        Some(output) => Err(Rejection::Lacks(ValueKind::Output, Arc::clone(output))),
         None => Ok(()),
     }
 }
 
 /// The required properties of an installation for a requirement.
 pub(crate) fn looked_for(requirement: &Requirement) -> LookedFor {
-    let Interface { id, reference, outputs } = &requirement.interface;
+    let Interface { id, reference, outputs, .. } = &requirement.interface;
     let by_bundle = id.is_none() && reference.is_none() && outputs.is_empty();
     if by_bundle { LookedFor::Bundle } else { LookedFor::Interface }
 }
 
 fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Rejection> {
-    let Interface { id, reference, outputs } = &requirement.interface;
+    let Interface { id, reference, outputs, .. } = &requirement.interface;
     let is_named = id.is_some() && *id == one.share.provides;
     let by_interface = is_named || reference.is_some() || !outputs.is_empty();
     let Some(bundle) = &requirement.reference else {
@@ -184,7 +176,7 @@ fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Rejecti
             true => Ok(()),
             false => Err(Rejection::OtherVersion),
         },
-        (None, version) if bundle.tag.is_none() || version == bundle.version() => Ok(()),
+        (None, version) if bundle.is_open() || version == bundle.version() => Ok(()),
         (None, _) => Err(Rejection::OtherVersion),
     }
 }
@@ -197,9 +189,9 @@ pub(crate) fn outputs_fit(
     if !one.share.is_whole() {
         return Err(Rejection::NotReady);
     }
-    let found = fits(&one.share.offers, wanted.requirement, wanted.used, wanted.by_reference)?;
+    let found = installation_fits(&one.share, wanted)?;
     match found.iter().find(|(_, own)| !one.outputs.contains(*own)) {
-        Some((name, _)) => Err(Rejection::LacksOutput(Arc::clone(name))),
+        Some((name, _)) => Err(Rejection::Lacks(ValueKind::Output, Arc::clone(name))),
         None => Ok(found),
     }
 }

@@ -1,9 +1,14 @@
-//! Whether a bundle offers the interface of a requirement (SPEC §6, interface).
+//! Whether a bundle or an installation offers the interface of a requirement, and how its values are
+//! called there (SPEC §6, interface).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use purlin_model::{Bundle, Offered, Piece, Placeholder, Reference, Requirement, Template};
+use purlin_model::{
+    Bundle, Offered, Piece, Placeholder, Reference, Requirement, Row, Setting, Share, Table, Template,
+    ValueKind,
+};
+use purlin_schema::is_subset;
 
 use crate::choose::Rejection;
 
@@ -29,50 +34,131 @@ pub(crate) fn used(parent: &Bundle) -> Used {
     used
 }
 
-/// The offers of a bundle: its outputs, and those promoted from its requirements.
-pub(crate) fn offered(bundle: &Bundle) -> Vec<Offered> {
-    let mut all: Vec<Offered> = bundle.outputs.iter().map(Offered::from).collect();
-    for binding in bundle.requires.iter().flat_map(|one| &one.outputs) {
-        if !all.iter().any(|output| output.name == binding.name) {
-            all.push(Offered { name: Arc::clone(&binding.name), ..Offered::default() });
-        }
-    }
-    all
+/// The demands of a requirement.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) requirement: &'a Requirement,
+    /// The bundle with the requirement.
+    pub(crate) parent: &'a Bundle,
+    /// The outputs that the parent uses.
+    pub(crate) used: &'a BTreeSet<Arc<str>>,
+    /// The bundle of `interface.reference`.
+    pub(crate) by_reference: Option<&'a Bundle>,
 }
 
-/// The offered output for each requested one, by the requested name.
+/// The names that a candidate has for the values of a requirement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct OwnNames {
+    /// For each requested output.
+    pub(crate) outputs: BTreeMap<Arc<str>, Arc<str>>,
+    /// For each parameter and credential that the requirement sets, and that the candidate has.
+    pub(crate) settings: BTreeMap<(Setting, Arc<str>), Arc<str>>,
+}
+
+/// The names of a bundle for the values of a requirement.
 ///
 /// # Errors
-/// The first one that is not offered, or has another type.
-pub(crate) fn fits(
-    offered: &[Offered],
-    requirement: &Requirement,
-    used: &BTreeSet<Arc<str>>,
-    by_reference: Option<&Bundle>,
+/// The first thing that it does not offer.
+pub(crate) fn bundle_fits(bundle: &Bundle, wanted: Wanted<'_>) -> Result<OwnNames, Rejection> {
+    provides(bundle.provides.as_ref(), wanted)?;
+    let table = Table::of(bundle);
+    let asked = Table::of_interface(&wanted.requirement.interface, wanted.by_reference);
+    let outputs = outputs(&table.outputs(), &asked, wanted.used)?;
+    accepts(&table, &asked)?;
+    Ok(OwnNames { outputs, settings: settings(&table, &asked, wanted) })
+}
+
+/// The names of an installation for the requested outputs. Its parameters and credentials are
+/// already set, so only its outputs matter.
+///
+/// # Errors
+/// The first thing that it does not offer.
+pub(crate) fn installation_fits(
+    share: &Share,
+    wanted: Wanted<'_>,
 ) -> Result<BTreeMap<Arc<str>, Arc<str>>, Rejection> {
-    let wanted: Vec<Offered> = match by_reference {
-        Some(other) => self::offered(other),
-        None => requirement.interface.outputs.iter().map(Offered::from).collect(),
-    };
-    let names: BTreeSet<&Arc<str>> = used.iter().chain(wanted.iter().map(|one| &one.name)).collect();
+    provides(share.provides.as_ref(), wanted)?;
+    let asked = Table::of_interface(&wanted.requirement.interface, wanted.by_reference);
+    outputs(&share.offers, &asked, wanted.used)
+}
+
+/// Whether it claims to implement the requested interface.
+fn provides(provided: Option<&Arc<str>>, wanted: Wanted<'_>) -> Result<(), Rejection> {
+    match &wanted.requirement.interface.id {
+        Some(id) if provided != Some(id) => Err(Rejection::LacksInterface(Arc::clone(id))),
+        _ => Ok(()),
+    }
+}
+
+fn outputs(
+    offered: &[Offered],
+    asked: &Table,
+    used: &BTreeSet<Arc<str>>,
+) -> Result<BTreeMap<Arc<str>, Arc<str>>, Rejection> {
+    let kind = ValueKind::Output;
+    let names = used.iter().chain(asked.of_kind(kind).map(|row| &row.offered.name));
     let mut found = BTreeMap::new();
-    for name in names {
-        let expected = wanted.iter().find(|one| one.name == *name);
-        let is_it = |output: &&Offered| match (expected.and_then(|one| one.id.as_ref()), &output.id) {
-            (Some(wanted), Some(known)) => wanted == known,
-            _ => output.name == *name,
+    for name in names.collect::<BTreeSet<_>>() {
+        let expected = asked.named(kind, name).map(|row| &row.offered);
+        let output = match expected {
+            Some(expected) => offered.iter().find(|output| output.is_same(expected)),
+            None => {
+                let by_name = offered.iter().find(|output| output.name == *name);
+                by_name.or_else(|| offered.iter().find(|output| output.id.as_ref() == Some(name)))
+            }
         };
-        let output = offered.iter().find(is_it).ok_or_else(|| Rejection::LacksOutput(Arc::clone(name)))?;
-        // Both sides must declare the same schema.
-        let differs = expected.is_some_and(|one| {
-            one.schema.iter().any(|(word, value)| output.schema.get(word).is_some_and(|known| known != value))
-        });
-        if differs {
-            return Err(Rejection::OtherType(Arc::clone(name)));
+        let output = output.ok_or_else(|| Rejection::Lacks(kind, Arc::clone(name)))?;
+        if expected.is_some_and(|expected| !is_subset(&output.schema, &expected.schema)) {
+            return Err(Rejection::OtherType(kind, Arc::clone(name)));
         }
         found.insert(Arc::clone(name), Arc::clone(&output.name));
     }
     Ok(found)
+}
+
+/// Whether a bundle has the parameters and credentials that an interface asks for, and accepts what
+/// that allows.
+fn accepts(table: &Table, asked: &Table) -> Result<(), Rejection> {
+    for kind in [ValueKind::PARAMETER, ValueKind::CREDENTIAL] {
+        for expected in asked.of_kind(kind).map(|row| &row.offered) {
+            let name = || Arc::clone(&expected.name);
+            let own = table.counterpart(kind, expected).ok_or_else(|| Rejection::Lacks(kind, name()))?;
+            if !is_subset(&expected.schema, &own.offered.schema) {
+                return Err(Rejection::OtherType(kind, name()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn settings(table: &Table, asked: &Table, wanted: Wanted<'_>) -> BTreeMap<(Setting, Arc<str>), Arc<str>> {
+    let Wanted { requirement, parent, .. } = wanted;
+    let own = Table::of(parent);
+    let parts =
+        [(Setting::Parameter, &requirement.parameters), (Setting::Credential, &requirement.credentials)];
+    let all = parts.into_iter().flat_map(|(part, bindings)| bindings.iter().map(move |one| (part, one)));
+    let named = all.filter_map(|(part, binding)| {
+        let row = setting(table, asked, &own, ValueKind::Setting(part), &binding.name)?;
+        Some(((part, Arc::clone(&binding.name)), Arc::clone(&row.offered.name)))
+    });
+    named.collect()
+}
+
+/// The parameter or credential of a bundle that a requirement sets by a name: a name in its
+/// interface, of a value with the same `$id` of the parent, or in the bundle.
+fn setting<'t>(
+    table: &'t Table,
+    asked: &Table,
+    parent: &Table,
+    kind: ValueKind,
+    name: &str,
+) -> Option<&'t Row> {
+    if let Some(asked) = asked.named(kind, name) {
+        return table.counterpart(kind, &asked.offered);
+    }
+    let own = parent.of_kind(kind).find(|row| *row.offered.name == *name && row.offered.id.is_some());
+    let by_id = own.and_then(|own| table.of_kind(kind).find(|row| row.offered.id == own.offered.id));
+    by_id.or_else(|| table.named(kind, name))
 }
 
 /// The placeholders of a template.

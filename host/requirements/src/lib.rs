@@ -12,6 +12,7 @@ mod choose;
 mod compile;
 mod existing;
 mod fit;
+mod known;
 mod names;
 mod pick;
 mod resolution;

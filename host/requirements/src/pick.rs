@@ -1,14 +1,13 @@
 //! Chooses the bundle of a requirement if no installation exists for it: steps 1, 3 and 4 of the
 //! resolution (SPEC §6), and keeping the installed version. The candidates come from `choose.rs`.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_model::{Bundle, BundleReference, Diagnostic, Requirement};
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Rejection, Why, candidates, choose};
-use crate::fit::{fits, offered};
+use crate::fit::{OwnNames, Wanted, bundle_fits};
 use crate::resolution::{Installation, Offer};
 use crate::resolve::{Parent, Resolver};
 
@@ -19,6 +18,7 @@ impl Resolver<'_> {
         parent: Parent<'_>,
         requirement: &Requirement,
         name: &Arc<str>,
+        way: &[(BundleReference, Arc<str>)],
     ) -> Result<Option<Installation>, CatalogError> {
         let named = self.answers.with(name, &requirement.name);
         let (named, is_before) = (
@@ -26,18 +26,14 @@ impl Resolver<'_> {
             named.as_ref().is_some_and(|named| named.is_before),
         );
         let Some(requested) = named.or(requirement.reference.as_ref()) else {
-            let fault = self.no_bundle_named(parent, requirement).await?;
+            let fault = self.no_bundle_named(parent, requirement, way).await?;
             self.done.diagnostics.push(fault);
             return Ok(None);
         };
         let tags = self.catalog.tags(&requested.repository).await?;
         let found = candidates(requirement, named, &tags);
         let mut lost = found.lost;
-        let by_reference = match &requirement.interface.reference {
-            // Without a name there is nothing to look up.
-            Some(reference) => self.catalog.bundle(reference).await?,
-            None => None,
-        };
+        let by_reference = self.by_reference(requirement).await?;
         if let (Some(reference), None) = (&requirement.interface.reference, &by_reference) {
             let message = format!(
                 "`{reference}`, which defines the outputs required of `{}`, is not in the catalog",
@@ -47,6 +43,8 @@ impl Resolver<'_> {
             self.done.diagnostics.push(fault.help("only outputs that placeholders read are required"));
         }
         let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
+        let by_reference = by_reference.as_deref();
+        let wanted = Wanted { requirement, parent: parent.bundle, used: &used, by_reference };
         let mut chosen: Option<Installation> = None;
         for (reference, why) in found.fitting {
             if chosen.is_some() {
@@ -57,14 +55,17 @@ impl Resolver<'_> {
                 continue;
             }
             let Some(bundle) = self.catalog.bundle(&reference).await? else {
-                lost.push((reference, Rejection::NotFound));
+                let is_unknown = reference.digest.is_some() && !self.catalog.has_digests();
+                lost.push((reference, if is_unknown { Rejection::NoDigest } else { Rejection::NotFound }));
                 continue;
             };
-            match fits(&offered(&bundle), requirement, &used, by_reference.as_deref()) {
-                Ok(outputs) => {
+            match bundle_fits(&bundle, wanted) {
+                Ok(own) => {
                     let why = if is_before && why == Why::Named { Why::NamedBefore } else { why };
                     let made = Installation::new(Arc::clone(name), bundle, reference, why);
-                    chosen = Some(Installation { outputs, location: requirement.location.clone(), ..made });
+                    let location = requirement.location.clone();
+                    let OwnNames { outputs, settings } = own;
+                    chosen = Some(Installation { outputs, settings, location, ..made });
                 }
                 Err(why) => lost.push((reference, why)),
             }
@@ -76,9 +77,8 @@ impl Resolver<'_> {
                 if is_known {
                     self.answers.need_not_remember(name);
                 }
-                let demand = BundleDemand { requirement, used: &used, by_reference: by_reference.as_deref() };
                 let chosen = Installation { lost, ..chosen };
-                self.keep_version(chosen, demand).await.map(Some)
+                self.keep_version(chosen, wanted).await.map(Some)
             }
             None => {
                 let fault = match &*tags {
@@ -91,27 +91,47 @@ impl Resolver<'_> {
         }
     }
 
-    /// A requirement with only an interface, and the bundles of the catalog that offer it.
+    /// The bundle of `interface.reference`, if the catalog has it.
+    pub(crate) async fn by_reference(
+        &self,
+        requirement: &Requirement,
+    ) -> Result<Option<Arc<Bundle>>, CatalogError> {
+        let Some(reference) = &requirement.interface.reference else { return Ok(None) };
+        let tags = match reference.is_open() {
+            true => self.catalog.tags(&reference.repository).await?,
+            false => Vec::new(),
+        };
+        match choose(reference, &tags) {
+            Some((reference, _)) => self.catalog.bundle(&reference).await,
+            None => Ok(None),
+        }
+    }
+
+    /// A requirement with only an interface, and the bundles of the catalog that offer it. Those
+    /// that lead to it would require themselves.
     async fn no_bundle_named(
         &self,
         parent: Parent<'_>,
         requirement: &Requirement,
+        way: &[(BundleReference, Arc<str>)],
     ) -> Result<Diagnostic, CatalogError> {
         const MOST_SEARCHED: usize = 1000;
         const MOST_SHOWN: usize = 5;
         let name = &requirement.name;
         let used = parent.used.get(name).cloned().unwrap_or_default();
-        let by_reference = match &requirement.interface.reference {
-            Some(reference) => self.catalog.bundle(reference).await?,
-            None => None,
-        };
+        let by_reference = self.by_reference(requirement).await?;
+        let by_reference = by_reference.as_deref();
+        let wanted = Wanted { requirement, parent: parent.bundle, used: &used, by_reference };
         let mut fitting: Vec<BundleReference> = Vec::new();
         for repository in self.catalog.repositories().into_iter().take(MOST_SEARCHED) {
+            if way.iter().any(|(above, _)| above.repository == repository) {
+                continue;
+            }
             let reference = BundleReference { repository, tag: None, digest: None };
             let tags = self.catalog.tags(&reference.repository).await?;
             let Some((best, _)) = choose(&reference, &tags) else { continue };
             let Some(bundle) = self.catalog.bundle(&best).await? else { continue };
-            if fits(&offered(&bundle), requirement, &used, by_reference.as_deref()).is_ok() {
+            if bundle_fits(&bundle, wanted).is_ok() {
                 fitting.push(best);
             }
         }
@@ -152,7 +172,7 @@ impl Resolver<'_> {
     async fn keep_version(
         &mut self,
         mut best: Installation,
-        demand: BundleDemand<'_>,
+        wanted: Wanted<'_>,
     ) -> Result<Installation, CatalogError> {
         let before = self.names.installed(&best.name);
         let is_open = matches!(best.why, Why::HighestInRange(_) | Why::HighestRelease);
@@ -165,10 +185,7 @@ impl Resolver<'_> {
             |(one, why): &(BundleReference, Rejection)| *one == before.reference && *why == Rejection::Lower;
         let Some(at) = best.lost.iter().position(is_it) else { return Ok(best) };
         let Some(bundle) = self.catalog.bundle(&before.reference).await? else { return Ok(best) };
-        let Ok(outputs) = fits(&offered(&bundle), demand.requirement, demand.used, demand.by_reference)
-        else {
-            return Ok(best);
-        };
+        let Ok(OwnNames { outputs, settings }) = bundle_fits(&bundle, wanted) else { return Ok(best) };
         best.lost.swap_remove(at);
         best.lost.push((best.reference.clone(), Rejection::Newer));
         // Its users must accept a newer one.
@@ -183,16 +200,9 @@ impl Resolver<'_> {
                 self.done.offers.push(offer);
             }
         }
-        Ok(Installation { bundle, reference: before.reference.clone(), why: Why::Installed, outputs, ..best })
+        let (reference, why) = (before.reference.clone(), Why::Installed);
+        Ok(Installation { bundle, reference, why, outputs, settings, ..best })
     }
-}
-
-/// The demands of a requirement on a bundle.
-#[derive(Clone, Copy)]
-struct BundleDemand<'a> {
-    requirement: &'a Requirement,
-    used: &'a BTreeSet<Arc<str>>,
-    by_reference: Option<&'a Bundle>,
 }
 
 /// A repository that does not exist.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_model::{
     Binding, Bundle, BundleReference, Choices, Diagnostic, Existing, Installed, Key, Location, Recipe,
-    Setting, Use,
+    Setting, Table, Use, Value,
 };
 use serde::Serialize;
 
@@ -60,6 +60,10 @@ pub struct Installation {
     pub requires: Vec<(Arc<str>, usize)>,
     /// For each requested output, its own name for it.
     pub outputs: BTreeMap<Arc<str>, Arc<str>>,
+    /// For each parameter and credential that its requirement sets, its own name for it.
+    pub(crate) settings: BTreeMap<(Setting, Arc<str>), Arc<str>>,
+    /// The parameters whose values are known before anything runs. Secret ones are not among them.
+    pub(crate) known: BTreeMap<Arc<str>, Value>,
     /// The place of the requirement.
     pub location: Location,
 }
@@ -116,8 +120,11 @@ pub struct Unmapped {
     /// Its purpose.
     pub description: Option<Arc<str>>,
     /// Whether it is secret.
-    #[serde(skip)]
+    #[serde(rename = "sensitive")]
     pub is_secret: bool,
+    /// The JSON Schema of its values.
+    #[serde(skip)]
+    pub schema: serde_json::Map<String, serde_json::Value>,
 }
 
 /// A newer version of an installed bundle.
@@ -180,7 +187,22 @@ impl Installation {
             given: Vec::new(),
             requires: Vec::new(),
             outputs: BTreeMap::new(),
+            settings: BTreeMap::new(),
+            known: BTreeMap::new(),
         }
+    }
+
+    /// Its outputs, parameters and credentials.
+    pub fn table(&self) -> Table {
+        match &self.uses {
+            Some(uses) => Table::of_existing(&uses.0.share.offers),
+            None => Table::of(&self.bundle),
+        }
+    }
+
+    /// Whether its parent or a person sets a parameter or a credential.
+    pub(crate) fn gives(&self, part: Setting, name: &str) -> bool {
+        self.given.iter().any(|given| given.part == part && *given.binding.name == *name)
     }
 
     /// The last part of its name: that of its requirement.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use purlin_model::{
     Binding, Bundle, BundleReference, Declared, Diagnostic, Key, Location, Recipe, Requirement,
-    RequirementContext, Setting, Sharing, Template, Urn, User, Value,
+    RequirementContext, Setting, Sharing, Table, Template, Urn, User, Value, ValueKind,
 };
 
 use crate::answers::Answers;
@@ -17,7 +17,7 @@ use crate::fit::{Used, used};
 use crate::names::Names;
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
-use crate::{bindings, same};
+use crate::{bindings, known, same};
 
 /// The maximum depth of requirements. A loop that repeats a reference is found earlier.
 pub(crate) const DEEPEST: usize = 64;
@@ -178,6 +178,8 @@ pub(crate) struct Parent<'a> {
     pub(crate) used: &'a Used,
     /// The meanings of its parameters and credentials, by part and name.
     pub(crate) given: &'a Meanings,
+    /// Its parameters whose values are known.
+    pub(crate) known: &'a BTreeMap<Arc<str>, Value>,
 }
 
 impl Resolver<'_> {
@@ -191,11 +193,13 @@ impl Resolver<'_> {
     ) -> Resolved<'s, Option<usize>> {
         Box::pin(async move {
             way.push((own.reference.clone(), Arc::clone(&own.name)));
+            self.answer(&mut own);
+            own.known = known::complete(&own);
             let requires = self.requirements(&own, way, &meaning.unwrap_or_default()).await?;
             way.pop();
             let Some(requires) = requires else { return Ok(None) };
             own.requires = requires;
-            self.ask(&mut own);
+            self.ask(&own);
             self.done.installations.push(own);
             Ok(Some(self.done.installations.len() - 1))
         })
@@ -225,7 +229,8 @@ impl Resolver<'_> {
             for index in order {
                 let Some(requirement) = bundle.requires.get(index) else { continue };
                 let (name, root) = (&*own.name, &*own.root);
-                let parent = Parent { bundle: &bundle, name, root, used: &used, given: meaning };
+                let known = &own.known;
+                let parent = Parent { bundle: &bundle, name, root, used: &used, given: meaning, known };
                 let Some(place) = self.require(parent, requirement, &siblings, way).await? else {
                     is_whole = false;
                     continue;
@@ -242,26 +247,35 @@ impl Resolver<'_> {
         })
     }
 
-    /// Applies a person's choices for an installation, and records missing values.
-    fn ask(&mut self, own: &mut Installation) {
+    /// Applies a person's choices for an installation.
+    fn answer(&mut self, own: &mut Installation) {
         let bundle = Arc::clone(&own.bundle);
-        let parts = [(Setting::Parameter, &bundle.parameters), (Setting::Credential, &bundle.credentials)];
-        for (part, one) in parts.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one))) {
-            let is_it = |given: &PassedValue| given.part == part && given.binding.name == one.name;
-            if own.given.iter().any(is_it) {
+        for (part, one) in settings(&bundle) {
+            if own.gives(part, &one.name) {
                 continue;
             }
-            match self.answers.later(part, &own.name, one, &mut self.done.diagnostics) {
-                Some(value) => own.given.push(answered(part, one, value, &own.location)),
-                None if one.is_required => self.done.unmapped.push(Unmapped {
-                    installation: Arc::clone(&own.name),
-                    part,
-                    name: Arc::clone(&one.name),
-                    description: one.description.clone(),
-                    is_secret: one.is_sensitive || part == Setting::Credential,
-                }),
-                None => {}
+            if let Some(value) = self.answers.later(part, &own.name, one, &mut self.done.diagnostics) {
+                own.given.push(answered(part, one, value, &own.location));
             }
+        }
+    }
+
+    /// Records the missing values of an installation.
+    fn ask(&mut self, own: &Installation) {
+        let table = Table::of(&own.bundle);
+        for (part, one) in settings(&own.bundle) {
+            if !one.is_required || own.gives(part, &one.name) {
+                continue;
+            }
+            let row = table.named(ValueKind::Setting(part), &one.name);
+            self.done.unmapped.push(Unmapped {
+                installation: Arc::clone(&own.name),
+                part,
+                name: Arc::clone(&one.name),
+                description: one.description.clone(),
+                is_secret: row.is_none_or(|row| row.offered.is_sensitive),
+                schema: one.schema.clone(),
+            });
         }
     }
 
@@ -308,7 +322,7 @@ impl Resolver<'_> {
                 ExistingMatch::Uses(chosen) => Some(*chosen),
                 ExistingMatch::Wrong => None,
                 ExistingMatch::Nothing(rejected) => {
-                    let chosen = self.choose(parent, requirement, &name).await?;
+                    let chosen = self.choose(parent, requirement, &name, way).await?;
                     let looked_for = rejected.is_some().then(|| looked_for(requirement));
                     let rejected = rejected.unwrap_or_default();
                     chosen.map(|chosen| Installation { rejected, looked_for, ..chosen })
@@ -357,7 +371,8 @@ impl Resolver<'_> {
         // A user of an installation does not share it with others.
         let group = group.filter(|_| chosen.uses.is_none());
         let root = if is_named { Arc::clone(&name) } else { parent.root.into() };
-        let own = Installation { name, root, made_for, identity, group, given, ..chosen };
+        let known = known::of_given(&given, parent);
+        let own = Installation { name, root, made_for, identity, group, given, known, ..chosen };
         let place = self.install(own, way, Some(meaning)).await?;
         if let (Some(key), Some(place)) = (key, place) {
             self.known.entry(key).or_insert(place);
@@ -385,8 +400,10 @@ impl Resolver<'_> {
             (Setting::Credential, &requirement.credentials, &bundle.credentials),
         ];
         for (part, bindings, declared) in parts {
+            let mut set: BTreeMap<&Arc<str>, &Binding> = BTreeMap::new();
             for binding in bindings {
-                let Some(one) = declared.iter().find(|one| one.name == binding.name) else {
+                let name = chosen.settings.get(&(part, Arc::clone(&binding.name)));
+                let Some(one) = declared.iter().find(|one| Some(&one.name) == name) else {
                     let message = format!(
                         "`{}` has no {part} `{}`, so that this is left out",
                         bundle.reference(),
@@ -402,11 +419,24 @@ impl Resolver<'_> {
                     self.done.diagnostics.push(note);
                     continue;
                 };
+                if let Some(first) = set.insert(&one.name, binding) {
+                    let message = format!(
+                        "`{}` and `{}` both set the {part} `{}` of `{}`",
+                        first.name,
+                        binding.name,
+                        one.name,
+                        bundle.reference()
+                    );
+                    let fault = Diagnostic::error("set-twice", message).at(&binding.location);
+                    let fault = fault.related(&first.location, "the first is here");
+                    self.done.diagnostics.push(fault.help("keep one of them"));
+                    continue;
+                }
                 // A person's current value overrides the written one.
                 let answer = self.answers.first(part, &chosen.name, one, &mut self.done.diagnostics);
                 let binding = match answer {
                     Some(value) => answered(part, one, value, &binding.location).binding,
-                    None => binding.clone(),
+                    None => Binding { name: Arc::clone(&one.name), ..binding.clone() },
                 };
                 let name = Arc::clone(&binding.name);
                 meaning.insert((part, name), same::short(same::meaning(&binding.value, parent, siblings)));
@@ -415,6 +445,12 @@ impl Resolver<'_> {
         }
         (given, meaning)
     }
+}
+
+/// The parameters and the credentials of a bundle.
+fn settings(bundle: &Bundle) -> impl Iterator<Item = (Setting, &Declared)> {
+    let parameters = bundle.parameters.iter().map(|one| (Setting::Parameter, one));
+    parameters.chain(bundle.credentials.iter().map(|one| (Setting::Credential, one)))
 }
 
 /// A value from a person.

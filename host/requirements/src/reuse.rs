@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Bundle, Diagnostic, Existing, Requirement, RequirementChoice, Urn, User};
+use purlin_model::{Bundle, Diagnostic, Existing, Requirement, RequirementChoice, Table, Urn, User};
 use semver::Version;
 
 use crate::catalog::CatalogError;
 use crate::choose::{Rejection, Why};
-use crate::existing::{Rejected, Wanted, id, needs, outputs_fit, suits};
-use crate::fit::offered;
+use crate::existing::{Rejected, id, needs, outputs_fit, suits};
+use crate::fit::Wanted;
 use crate::resolution::Installation;
 use crate::resolve::{DEEPEST, Parent, Resolver};
 
@@ -57,11 +57,9 @@ impl<'a> Resolver<'a> {
         is_named: bool,
     ) -> Result<ExistingMatch, CatalogError> {
         let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
-        let by_reference = match &requirement.interface.reference {
-            Some(reference) => self.catalog.bundle(reference).await?,
-            None => None,
-        };
-        let wanted = Wanted { requirement, used: &used, by_reference: by_reference.as_deref() };
+        let by_reference = self.by_reference(requirement).await?;
+        let wanted =
+            Wanted { requirement, parent: parent.bundle, used: &used, by_reference: by_reference.as_deref() };
         let named = self.answers.with(name, &requirement.name);
         if let Some(named) = &named {
             let one = match self.named(&named.choice, requirement) {
@@ -202,7 +200,8 @@ impl<'a> Resolver<'a> {
     /// The first user of the installation with a name who does not accept a bundle, and why.
     pub(crate) fn unsuited(&self, name: &str, chosen: &Installation) -> Option<(&User, Rejection)> {
         let users = self.users.get(name)?;
-        let offered: BTreeSet<Arc<str>> = offered(&chosen.bundle).into_iter().map(|one| one.name).collect();
+        let offered: BTreeSet<Arc<str>> =
+            Table::of(&chosen.bundle).outputs().into_iter().map(|one| one.name).collect();
         let version = chosen.reference.version();
         users.iter().find_map(|user| Some((user, suits(user, version.as_ref(), &offered).err()?)))
     }

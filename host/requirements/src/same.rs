@@ -12,6 +12,7 @@ use purlin_model::{
 use sha2::{Digest as _, Sha256};
 
 use crate::fit::pieces;
+use crate::known;
 use crate::resolve::{Meanings, Parent};
 
 /// Everything that must be the same for two requirements to be one, except the chosen bundle: that
@@ -20,10 +21,11 @@ pub(crate) fn identity(requirement: &Requirement, group: &str, meaning: &Meaning
     let bundle = requirement.reference.as_ref().map(ToString::to_string);
     let range = requirement.version.as_ref().map(ToString::to_string);
     let interface = &requirement.interface;
-    let outputs: Vec<_> = interface.outputs.iter().map(|one| (&one.name, &one.id, &one.schema)).collect();
+    let asked = [&interface.outputs, &interface.parameters, &interface.credentials];
+    let asked = asked.map(|all| all.iter().map(|one| (&one.name, &one.id, &one.schema)).collect::<Vec<_>>());
     let by_reference = interface.reference.as_ref().map(ToString::to_string);
     let all =
-        format!("{bundle:?} {range:?} {:?} {by_reference:?} {outputs:?} {group:?} {meaning:?}", interface.id);
+        format!("{bundle:?} {range:?} {:?} {by_reference:?} {asked:?} {group:?} {meaning:?}", interface.id);
     let digest: [u8; 32] = Sha256::digest(all.as_bytes()).into();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -110,6 +112,7 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
             format!("root {}", parent.root)
         }
         Reference::Installation(InstallationField::Namespace) => "namespace".to_owned(),
+        Reference::Bundle(field) => format!("={:?}", parent.bundle.field(*field)),
         Reference::Context(field) if !field.path().starts_with("res.") => field.path().to_owned(),
         Reference::Value(_) => format!("{reference:?}"),
         // The default class is that of the resource with the requirement.
@@ -117,6 +120,17 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
             format!("{reference:?}")
         }
         other => format!("{other:?} of {}", parent.name),
+    }
+}
+
+/// The text of a field or a parameter of the bundle, if that is known.
+fn known_text(reference: &Reference, parent: Parent<'_>) -> Option<String> {
+    match reference {
+        Reference::Bundle(field) => {
+            Some(parent.bundle.field(*field).to_string()).filter(|text| !text.is_empty())
+        }
+        Reference::Param(path) => known::text(known::parameter(&path.0, parent)?),
+        _ => None,
     }
 }
 
@@ -146,13 +160,15 @@ pub(crate) fn group(
                     InstallationField::RootId => id(root),
                     InstallationField::RootName => root.to_owned(),
                 }),
-                _ => {
+                reference => name.push_str(&known_text(reference, parent).ok_or_else(|| {
                     let message = format!("the name of a group cannot read `{}`", placeholder.source());
                     let fault = Diagnostic::error("unknown-group", message).at(&placeholder.location);
-                    let help =
-                        "it can read `${installation.root.id}`, `${installation.namespace}` and the like";
-                    return Err(Box::new(fault.help(help)));
-                }
+                    Box::new(fault.help(
+                        "it can read `${installation.root.id}`, `${installation.namespace}`, \
+                         `${bundle.version}` and the like, and parameters that are neither secret nor \
+                         made from outputs",
+                    ))
+                })?),
             },
         }
     }

@@ -13,10 +13,12 @@ mod fault;
 mod format;
 mod place;
 mod seal;
+mod subset;
 mod validate;
 mod words;
 
 pub use compile::{Schema, Unusable};
 pub use fault::{Fault, Violation};
+pub use subset::is_subset;
 pub use validate::TooComplex;
 pub use words::{FaultText, Subject, say};

@@ -54,6 +54,18 @@ pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) 
         };
         line(&format!("{} {} {from}", given.part, given.name));
     }
+    for value in one.values.iter().filter(|value| value.part == "output") {
+        let from = match value.from {
+            "driver" => " from its driver",
+            "requirement" => " from a requirement",
+            "parameter" => " from a parameter",
+            "default" => " from its default",
+            "nothing" => " without a value",
+            _ => "",
+        };
+        let secret = if value.sensitive { ", secret" } else { "" };
+        line(&format!("output {}{from}{secret}", value.name));
+    }
     let installations = one.rejected.iter().map(|over| (&over.id, &over.why));
     let bundles = one.lost.iter().map(|lost| (&lost.bundle, &lost.why));
     let all: Vec<_> = installations.chain(bundles).collect();

@@ -1,6 +1,6 @@
 //! The requirements of a bundle, as plain data.
 
-use purlin_host::internal::model::{Diagnostic, Key};
+use purlin_host::internal::model::{Diagnostic, Key, Row};
 use purlin_host::internal::requirements::{Installation, Rejection, Resolution, Unmapped, Why};
 use serde::Serialize;
 
@@ -36,6 +36,34 @@ pub(crate) struct One {
     pub(crate) rejected: Vec<RejectedInstallation>,
     pub(crate) requires: Vec<Required>,
     pub(crate) given: Vec<SetValue>,
+    /// Its outputs, parameters and credentials.
+    pub(crate) values: Vec<BundleValue>,
+}
+
+/// An output, a parameter or a credential of a bundle.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct BundleValue {
+    pub(crate) part: &'static str,
+    pub(crate) name: String,
+    #[serde(rename = "$id")]
+    pub(crate) id: Option<String>,
+    pub(crate) declared: bool,
+    /// A code for its source.
+    pub(crate) from: &'static str,
+    pub(crate) sensitive: bool,
+}
+
+impl From<&Row> for BundleValue {
+    fn from(row: &Row) -> Self {
+        Self {
+            part: row.kind.word(),
+            name: row.offered.name.to_string(),
+            id: row.offered.id.as_deref().map(str::to_owned),
+            declared: row.is_declared,
+            from: row.source.code(),
+            sensitive: row.offered.is_sensitive,
+        }
+    }
 }
 
 /// A bundle that was not chosen.
@@ -134,5 +162,6 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
         rejected: rejected.collect(),
         requires: requires.collect(),
         given: given.collect(),
+        values: one.table().rows().iter().map(BundleValue::from).collect(),
     }
 }

@@ -38,7 +38,7 @@ impl Details {
                     criterion => criterion.to_owned(),
                 }),
                 at: has_place.then(|| node.recipe.location.to_string()),
-                inputs: inputs(node.recipe),
+                inputs: inputs(node.recipe, node.installation.map(|installation| &*installation.share)),
             })
         };
         let edge = |from: &str, to: &str| {

@@ -1,7 +1,9 @@
 //! The inputs of a recipe as documents write them, for people. Secrets are left out.
 
+use std::collections::BTreeSet;
+
 use purlin_host::internal::documents::names_a_credential;
-use purlin_host::internal::model::{Piece, Recipe, Template, Value};
+use purlin_host::internal::model::{Piece, Recipe, Share, Template, Value};
 use serde_json::Value as Json;
 
 /// How many inputs of a resource are shown.
@@ -39,13 +41,28 @@ impl Below {
     }
 }
 
-/// The path of each input, and its value with its placeholders.
-pub(crate) fn inputs(recipe: &Recipe) -> Vec<(String, String)> {
+/// The path of each input, and its value with its placeholders. Values with the names of secret
+/// outputs of `share` are secret, too.
+pub(crate) fn inputs(recipe: &Recipe, share: Option<&Share>) -> Vec<(String, String)> {
     let mut all = Vec::new();
     if let Some(account) = &recipe.account {
         add("driver_account", account, Below::Values, &mut all);
     }
-    add("", &recipe.values, Below::Values, &mut all);
+    let secrets = share.map(|share| share.offers.iter().filter(|one| one.is_sensitive)).into_iter().flatten();
+    let secrets: BTreeSet<&str> = secrets.map(|one| &*one.name).collect();
+    let below = |name: &str| match secrets.contains(name) {
+        true => Below::Secrets,
+        false => Below::Values.entry(name, false, false, false),
+    };
+    match &recipe.values {
+        Template::Map(entries) if !secrets.is_empty() => {
+            entries.iter().for_each(|(name, item)| add(name, item, below(name), &mut all));
+        }
+        Template::Constant(Value::Map(map)) if !secrets.is_empty() => {
+            map.iter().for_each(|(name, item)| add_value(name, item, below(name), &mut all));
+        }
+        values => add("", values, Below::Values, &mut all),
+    }
     add("", &recipe.secrets, Below::Secrets, &mut all);
     if let Some(references) = &recipe.secret_refs {
         add("secret_refs", references, Below::References, &mut all);

@@ -56,9 +56,9 @@ fn spec() -> Value {
                 "pattern": format!("^{DRIVER}(@.+)?$"),
             },
             "inputs": inputs,
-            "parameters": declared("Parameters that users of the bundle can set."),
-            "credentials": declared("Credentials for other systems. Always secret."),
-            "outputs": declared("Outputs of the bundle."),
+            "parameters": declared("Parameters that users of the bundle can set.", false),
+            "credentials": declared("Credentials for other systems. Always secret.", false),
+            "outputs": declared("Outputs of the bundle.", false),
             "requires": requirements("The bundles that it requires.", true),
             "provides": closed(
                 "The interface that it implements.",
@@ -74,14 +74,13 @@ fn words() -> Value {
     json!({"description": "Its purpose.", "type": "string"})
 }
 
-/// Parameters, credentials or outputs. Keywords of JSON Schema are beside these fields.
-fn declared(description: &str) -> Value {
-    json!({
-        "description": description,
-        "type": "array",
-        "items": {
+/// Parameters, credentials or outputs. Keywords of JSON Schema are beside these fields. Those that
+/// are asked for may have an `$id` in place of a name.
+fn declared(description: &str, is_asked: bool) -> Value {
+    let named = json!({"required": ["name"]});
+    let identified = if is_asked { json!({"anyOf": [named, {"required": ["$id"]}]}) } else { named };
+    let mut item = json!({
             "type": "object",
-            "required": ["name"],
             "properties": {
                 "name": text("Its name."),
                 "$id": text("Its global name."),
@@ -97,40 +96,41 @@ fn declared(description: &str) -> Value {
                     }),
                 ),
             },
-        },
-    })
+    });
+    if let (Some(item), Value::Object(identified)) = (item.as_object_mut(), identified) {
+        item.extend(identified);
+    }
+    json!({"description": description, "type": "array", "items": item})
 }
 
 /// The requirements of a bundle or a deployment.
 pub(super) fn requirements(description: &str, of_bundle: bool) -> Value {
     let reference =
         |description: &str| json!({"description": description, "type": "string", "pattern": REFERENCE});
-    let outputs = declared("Outputs that the bundle must have.");
-    let document = closed(
-        "The interface that the bundle must have.",
-        &[],
-        json!({"outputs": outputs, "parameters": declared("Not compared."), "credentials": declared("Not compared.")}),
-    );
+    let mut asked = json!({
+        "outputs": declared("Outputs that the bundle must have.", true),
+        "parameters": declared("Parameters that the bundle must accept.", true),
+        "credentials": declared("Credentials that the bundle must accept.", true),
+    });
+    let document = closed("The interface that the bundle must have.", &[], asked.clone());
+    if let Some(fields) = asked.as_object_mut() {
+        fields.insert("id".to_owned(), text("Name of the interface."));
+        fields.insert("reference".to_owned(), reference("A bundle with the same interface."));
+        fields.insert("document".to_owned(), document);
+    }
     let mut interface = closed(
         "The interface that the bundle must have, in addition to the outputs that are used.",
         &[],
-        json!({
-            "id": text("Name of the interface."),
-            "reference": reference("A bundle with the same outputs."),
-            "document": document,
-            "outputs": declared("Outputs that the bundle must have."),
-        }),
+        asked,
     );
-    interface["not"] = json!({
-        "required": ["reference"],
-        "anyOf": [{"required": ["document"]}, {"required": ["outputs"]}],
-    });
+    let twice = ["document", "outputs", "parameters", "credentials"].map(|name| json!({"required": [name]}));
+    interface["not"] = json!({"required": ["reference"], "anyOf": twice});
     let mut bundle = closed(
         "The required bundle.",
         &[],
         json!({
             "reference": reference("The bundle, such as `getporter/mysql:v1.0.0`."),
-            "version": text("Version range."),
+            "version": {"description": "Version range.", "type": "string"},
             "interface": interface,
         }),
     );

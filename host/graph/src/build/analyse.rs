@@ -183,7 +183,7 @@ impl<'a> Builder<'a> {
                     .help("only recipes read `manifest`");
                 self.faults.push(docs::at(placeholder, fault));
             }
-            (Reference::Installation(_), _) => {
+            (Reference::Installation(_) | Reference::Bundle(_), _) => {
                 let fault = Diagnostic::error("unknown-root", "there is no `installation` here")
                     .help("only bundles read `installation`");
                 self.faults.push(docs::at(placeholder, fault));

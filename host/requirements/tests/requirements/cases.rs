@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Answer, Choices, RequiredBy, RequirementContext, Setting};
+use purlin_model::{Answer, Choices, RequiredBy, RequirementContext, Setting, ValueKind};
 use purlin_requirements::{Rejection, Why, compile, resolve_requirements};
 
 use crate::support::{after, bundle, catalog, deployed, errors, faults_of, names, required_by, resolved};
@@ -292,7 +292,7 @@ fn a_bundle_must_have_the_used_and_requested_outputs() {
         errors(&of(&[db, wide, app(&requires)]))
     };
     let (fits, fails): (&[&str], &[&str]) = (&[], &["no-bundle"]);
-    assert_eq!(wants("id: 'https://example.com/db'", ""), fits, "the id alone asks for nothing");
+    assert_eq!(wants("id: 'https://example.com/db'", ""), fails, "it does not provide the interface");
     assert_eq!(wants("document: {outputs: [{name: port}]}", "{name: port}"), fits);
     assert_eq!(wants("document: {outputs: [{name: port}]}", "{name: connstr}"), fails);
     assert_eq!(
@@ -300,7 +300,8 @@ fn a_bundle_must_have_the_used_and_requested_outputs() {
             "document: {outputs: [{name: port}], parameters: [{name: level, type: string}]}",
             "{name: port}"
         ),
-        fits
+        fails,
+        "it lacks the parameter"
     );
     assert_eq!(wants("reference: 'acme/wide:v1.0.0'", "{name: port, type: integer}"), fits);
     assert_eq!(wants("reference: 'acme/wide:v1.0.0'", "{name: connstr}"), fails);
@@ -310,9 +311,41 @@ fn a_bundle_must_have_the_used_and_requested_outputs() {
         "of another type"
     );
     assert_eq!(wants("reference: 'acme/lost:v1.0.0'", ""), fits, "an unknown bundle requires nothing");
+    let pattern = "outputs: [{name: port, type: string, pattern: '^a'}]";
+    assert_eq!(wants(pattern, "{name: port, type: string}"), fails, "it may have other values");
+    assert_eq!(wants(pattern, "{name: port, enum: [ab, ac]}"), fits, "each of its values fits");
     let id = "document: {outputs: [{name: port, $id: 'https://example.com/port'}]}";
     assert_eq!(wants(id, "{name: listens, $id: 'https://example.com/port'}"), fits);
     assert_eq!(wants(id, "{name: port, $id: 'https://example.com/other'}"), fails);
+}
+
+/// A `$id` decides which parameter or credential a requirement sets: that of its interface, or that
+/// of the parent's own credential.
+#[test]
+fn an_id_decides_which_setting_a_requirement_sets() {
+    let db = bundle(
+        "db",
+        "1.0.0",
+        "credentials: [{name: admin, $id: 'urn:kc'}]\nparameters: [{name: level, $id: 'urn:l', default: x}]",
+    );
+    let given = |app: String| {
+        let resolution = of(&[db.clone(), app]);
+        assert_eq!((errors(&resolution), resolution.unmapped.clone()), (vec![], vec![]));
+        let given = &resolution.installations[0].given;
+        given.iter().map(|one| one.binding.name.to_string()).collect::<Vec<_>>()
+    };
+    let interface = "requires:\n- name: db\n  bundle: {reference: acme/db, interface: {document: {credentials: [{name: kc, $id: 'urn:kc'}], parameters: [{name: l, $id: 'urn:l'}]}}}\n  credentials: {kc: s}\n  parameters: {l: y}";
+    assert_eq!(given(bundle("app", "1.0.0", interface)), ["level", "admin"]);
+    let direct = interface.replace("{document: {", "{").replace("}]}}}", "}]}}");
+    assert_eq!(given(bundle("app", "1.0.0", &direct)), ["level", "admin"]);
+    let own = "credentials: [{name: kc, $id: 'urn:kc', required: false}]\nrequires:\n- name: db\n  bundle: acme/db\n  credentials: {kc: '${bundle.credentials.kc}'}";
+    assert_eq!(given(bundle("app", "1.0.0", own)), ["admin"]);
+    let twice = interface.replace("{kc: s}", "{kc: s, admin: t}");
+    let asked = twice.replace(
+        "credentials: [{name: kc, $id: 'urn:kc'}], ",
+        "credentials: [{name: kc, $id: 'urn:kc'}, {name: admin}], ",
+    );
+    assert_eq!(errors(&of(&[db.clone(), bundle("app", "1.0.0", &asked)])), ["set-twice"]);
 }
 
 /// RES-07, RES-12 by the design, and `--with`.
@@ -354,7 +387,7 @@ fn a_version_that_lacks_an_output_loses() {
     let resolution = of(&bundles);
     let db = &resolution.installations[0];
     assert_eq!(db.reference.to_string(), "acme/db:v1.0.0");
-    assert_eq!(db.lost[0].1, Rejection::LacksOutput("connstr".into()));
+    assert_eq!(db.lost[0].1, Rejection::Lacks(ValueKind::Output, "connstr".into()));
 }
 
 /// Groups are named by values that are known before anything is created.
@@ -379,7 +412,18 @@ fn the_name_of_a_group_may_hold_the_installation_and_its_root() {
     };
     assert_eq!(group("root-dev"), (3, vec![]));
     assert_eq!(group("other"), (4, vec![]));
+    // Nothing sets it.
     assert_eq!(group("${bundle.parameters.size}").1, ["unknown-group"]);
+    let named = |spec: &str, name: &str| {
+        let spec = format!("{spec}\nrequires: [{{name: db, bundle: 'acme/db:v1.0.0', {}}}]", shared(name));
+        let resolution = of(&[db(), bundle("app", "1.0.0", &spec)]);
+        (resolution.installations.first().and_then(|one| one.group.clone()), errors(&resolution))
+    };
+    let size = "parameters: [{name: size, type: string, default: xl}]";
+    let (group, _) = named(size, "${bundle.name}-${bundle.version}-${bundle.parameters.size}");
+    assert_eq!(group.as_deref(), Some("acme/app-1.0.0-xl"));
+    let secret = size.replace("default", "sensitive: true, default");
+    assert_eq!(named(&secret, "${bundle.parameters.size}").1, ["unknown-group"]);
 }
 
 /// The requests of untrusted bundles are limited, and quickly rejected.

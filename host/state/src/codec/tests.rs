@@ -108,9 +108,10 @@ prop_compose! {
 
 fn share() -> impl Strategy<Value = Share> {
     let text = || ".{0,9}".prop_map(Arc::<str>::from);
-    let offered = (text(), proptest::option::of(text()), ".{0,5}").prop_map(|(name, id, word)| {
+    let offered = (text(), proptest::option::of(text()), ".{0,5}", any::<bool>());
+    let offered = offered.prop_map(|(name, id, word, is_sensitive)| {
         let schema = [("title".to_owned(), word.into())].into_iter().collect();
-        Offered { name, id, schema }
+        Offered { name, id, schema, is_sensitive }
     });
     let needs = (urn(), any::<bool>(), proptest::option::of(text()), vec(text(), 0..3)).prop_map(
         |(installation, by_hand, version, outputs)| Use { installation, by_hand, version, outputs },

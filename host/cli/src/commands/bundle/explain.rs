@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_host::internal::documents::{ANOTHER_VERSION, Bundles, FORMS_OF_BUNDLES, bundles};
-use purlin_host::internal::model::{Bundle, BundleReference, Diagnostic, RequirementContext};
+use purlin_host::internal::model::{Bundle, BundleReference, Diagnostic, RequirementContext, Severity};
 use purlin_host::internal::requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
 
 use crate::app::App;
@@ -33,10 +33,13 @@ With `--format json`:
    \"installations\": [{\"name\", \"bundle\", \"version\", \"why\": {\"code\", \"text\"}, \"group\",
                       \"lost\": [{\"bundle\", \"code\", \"text\"}],
                       \"requires\": [{\"name\", \"installation\"}],
-                      \"given\": [{\"part\", \"name\", \"reads\"}]}],
-   \"unmapped\": [{\"installation\", \"part\", \"name\", \"description\"}],
+                      \"given\": [{\"part\", \"name\", \"reads\"}],
+                      \"values\": [{\"part\", \"name\", \"$id\", \"declared\", \"from\", \"sensitive\"}]}],
+   \"unmapped\": [{\"installation\", \"part\", \"name\", \"description\", \"sensitive\"}],
    \"diagnostics\": […]}
-The installations are listed in an order in which they can be created, the bundle itself last.")]
+The installations are listed in an order in which they can be created, the bundle itself last.
+\"values\" are its outputs, parameters and credentials; \"from\" is \"driver\", \"requirement\", \"parameter\",
+\"default\", \"installation\", \"given\" or \"nothing\".")]
 pub(super) struct Args {
     /// The bundle: its file or folder, or a reference in the catalog.
     #[arg(value_name = "PATH|REFERENCE")]
@@ -124,6 +127,11 @@ fn alone(path: &Path) -> Result<Bundle, Failure> {
     let names: Vec<String> = all.iter().map(|bundle| bundle.reference().to_string()).collect();
     match (all.pop(), names.len()) {
         (Some(bundle), 1) => Ok(bundle),
+        // A warning about a file that is almost a bundle says why.
+        (None, _) if !diagnostics.is_empty() => {
+            let errors = diagnostics.into_iter().map(|one| Diagnostic { severity: Severity::Error, ..one });
+            Err(Failure::documents(errors.collect(), sources))
+        }
         (None, _) => {
             Err(Failure::input(format!("there is no bundle in `{}`", text::path(path)))
                 .hint(FORMS_OF_BUNDLES))
@@ -151,6 +159,9 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
         let known: Vec<&str> = tags.iter().map(|tag| &**tag).collect();
         let failure = Failure::input(format!("the catalog has no bundle `{requested}`"));
         match &*known {
+            _ if requested.digest.is_some() => failure.hint(
+                "bundles in folders have no digests: name it by its version, such as `ORG/NAME:v1.0.0`",
+            ),
             [] => {
                 let all = catalog.repositories();
                 let all = all.iter().map(|name| &**name);

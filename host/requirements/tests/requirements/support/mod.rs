@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_documents::{Input, bundles_in};
 use purlin_model::{Diagnostic, RequirementContext};
-use purlin_requirements::{CatalogError, Folders, Resolution, Root, resolve, resolve_requirements};
+use purlin_requirements::{Folders, Resolution, Root, resolve, resolve_requirements};
 
 /// A `kind: Bundle` named `acme/NAME`, with the rest of its `spec`.
 pub(crate) fn bundle(name: &str, version: &str, spec: &str) -> String {
@@ -43,22 +43,13 @@ pub(crate) fn faults_of(bundle: String) -> Vec<&'static str> {
 
 /// Resolves a bundle of the catalog as the installation `root` in the namespace `dev`.
 pub(crate) fn resolved(catalog: &Folders, reference: &str, context: &RequirementContext) -> Resolution {
-    tried(catalog, reference, context).expect("answers")
-}
-
-/// The same if the catalog may lack the bundle.
-pub(crate) fn tried(
-    catalog: &Folders,
-    reference: &str,
-    context: &RequirementContext,
-) -> Result<Resolution, CatalogError> {
     use purlin_requirements::Catalog as _;
 
     futures::executor::block_on(async {
         let reference = reference.parse().expect("a reference");
         let bundle = catalog.bundle(&reference).await.expect("answers").expect("is there");
         let root = Root { bundle, name: Arc::from("root"), namespace: Arc::from("dev") };
-        resolve(root, catalog, context).await
+        resolve(root, catalog, context).await.expect("answers")
     })
 }
 

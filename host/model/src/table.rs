@@ -1,0 +1,278 @@
+//! The outputs, parameters and credentials of a bundle as one table (SPEC §6): for each value its
+//! name, its `$id`, its schema, whether it is declared, where it comes from, and whether it is
+//! secret. The choice of bundles, the wiring of values, masking and explanations all read this
+//! table.
+
+use std::sync::Arc;
+
+use crate::share::Offered;
+use crate::{Binding, Bundle, Declared, Interface, Piece, Placeholder, Setting, Template, Value};
+
+/// The three kinds of values of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ValueKind {
+    /// An output.
+    Output,
+    /// A setting: a parameter or a credential.
+    Setting(Setting),
+}
+
+impl ValueKind {
+    /// A parameter.
+    pub const PARAMETER: Self = Self::Setting(Setting::Parameter);
+    /// A credential.
+    pub const CREDENTIAL: Self = Self::Setting(Setting::Credential);
+
+    /// Its name for people and programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Output => "output",
+            Self::PARAMETER => "parameter",
+            Self::CREDENTIAL => "credential",
+        }
+    }
+}
+
+/// Where a value of an installation comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ValueSource {
+    /// From the parent, a person, the output of a requirement, or the default.
+    Given,
+    /// The driver returns it.
+    Driver,
+    /// The bundle makes it from outputs of a requirement. Overrides every other source.
+    Promoted(Binding),
+    /// It is the parameter with this name.
+    Parameter(Arc<str>),
+    /// It is this constant.
+    Default(Value),
+    /// An installation of another environment has it.
+    Existing,
+    /// Nothing gives it: it has no value, or only steps of another tool give it.
+    Nothing,
+}
+
+impl ValueSource {
+    /// Its name in JSON: `from` of `bundle explain`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Driver => "driver",
+            Self::Promoted(_) => "requirement",
+            Self::Parameter(_) => "parameter",
+            Self::Default(_) => "default",
+            Self::Existing => "installation",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+/// One value of a bundle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its kind.
+    pub kind: ValueKind,
+    /// What others see of it.
+    pub offered: Offered,
+    /// Whether the bundle declares it. A promoted output need not be declared.
+    pub is_declared: bool,
+    /// Where it comes from.
+    pub source: ValueSource,
+}
+
+/// All values of a bundle, or all that an interface asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table(Vec<Row>);
+
+impl Table {
+    /// The values of a bundle.
+    pub fn of(bundle: &Bundle) -> Self {
+        let given = |kind: ValueKind, declared: &Declared| {
+            let mut offered = Offered::from(declared);
+            offered.is_sensitive |= kind == ValueKind::CREDENTIAL;
+            Row { kind, offered, is_declared: true, source: ValueSource::Given }
+        };
+        let parameters = bundle.parameters.iter().map(|one| given(ValueKind::PARAMETER, one));
+        let credentials = bundle.credentials.iter().map(|one| given(ValueKind::CREDENTIAL, one));
+        let mut table = Self(parameters.chain(credentials).collect());
+        let mut promoted: Vec<&Binding> = bundle.requires.iter().flat_map(|one| &one.outputs).collect();
+        for declared in &bundle.outputs {
+            let offered = Offered::from(declared);
+            let own = promoted.iter().position(|binding| binding.name == declared.name);
+            let source = match (own.map(|at| promoted.remove(at)), &bundle.driver) {
+                (Some(binding), _) => ValueSource::Promoted(binding.clone()),
+                (None, Some(_)) => ValueSource::Driver,
+                (None, None) => table.registered(&offered, declared),
+            };
+            table.push_output(offered, true, source);
+        }
+        for binding in promoted {
+            let schema = schema_of(&binding.value);
+            let offered = Offered { name: Arc::clone(&binding.name), schema, ..Offered::default() };
+            table.push_output(offered, false, ValueSource::Promoted(binding.clone()));
+        }
+        table
+    }
+
+    /// The outputs of an existing installation.
+    pub fn of_existing(offers: &[Offered]) -> Self {
+        let row = |offered: &Offered| Row {
+            kind: ValueKind::Output,
+            offered: offered.clone(),
+            is_declared: true,
+            source: ValueSource::Existing,
+        };
+        Self(offers.iter().map(row).collect())
+    }
+
+    /// The values that an interface asks for. `by_reference` is the bundle that it refers to.
+    pub fn of_interface(interface: &Interface, by_reference: Option<&Bundle>) -> Self {
+        if let Some(bundle) = by_reference {
+            return Self::of(bundle);
+        }
+        let asked = |kind: ValueKind, all: &[Declared]| -> Vec<Row> {
+            let row = |one: &Declared| Row {
+                kind,
+                offered: Offered::from(one),
+                is_declared: true,
+                source: ValueSource::Given,
+            };
+            all.iter().map(row).collect()
+        };
+        let Interface { outputs, parameters, credentials, .. } = interface;
+        let rows = [
+            asked(ValueKind::Output, outputs),
+            asked(ValueKind::PARAMETER, parameters),
+            asked(ValueKind::CREDENTIAL, credentials),
+        ];
+        Self(rows.concat())
+    }
+
+    /// The source of an output of a bundle without a driver: the same parameter, else its default.
+    fn registered(&self, output: &Offered, declared: &Declared) -> ValueSource {
+        match (self.counterpart(ValueKind::PARAMETER, output), &declared.default) {
+            (Some(parameter), _) => ValueSource::Parameter(Arc::clone(&parameter.offered.name)),
+            (None, Some(default)) => ValueSource::Default(default.clone()),
+            (None, None) => ValueSource::Nothing,
+        }
+    }
+
+    /// Adds an output. If it is a parameter, either both are secret or neither is.
+    fn push_output(&mut self, mut offered: Offered, is_declared: bool, source: ValueSource) {
+        if let ValueSource::Parameter(name) = &source {
+            let is_it = |row: &&mut Row| row.kind == ValueKind::PARAMETER && row.offered.name == *name;
+            if let Some(parameter) = self.0.iter_mut().find(is_it) {
+                let either = parameter.offered.is_sensitive || offered.is_sensitive;
+                (parameter.offered.is_sensitive, offered.is_sensitive) = (either, either);
+            }
+        }
+        self.0.push(Row { kind: ValueKind::Output, offered, is_declared, source });
+    }
+
+    /// All values.
+    pub fn rows(&self) -> &[Row] {
+        &self.0
+    }
+
+    /// The values of a kind.
+    pub fn of_kind(&self, kind: ValueKind) -> impl Iterator<Item = &Row> {
+        self.0.iter().filter(move |row| row.kind == kind)
+    }
+
+    /// The value with a name, else with this `$id`.
+    pub fn named(&self, kind: ValueKind, name: &str) -> Option<&Row> {
+        let by_name = self.of_kind(kind).find(|row| *row.offered.name == *name);
+        by_name.or_else(|| self.of_kind(kind).find(|row| row.offered.id.as_deref() == Some(name)))
+    }
+
+    /// The value that is the same as one of another table.
+    pub fn counterpart(&self, kind: ValueKind, other: &Offered) -> Option<&Row> {
+        self.of_kind(kind).find(|row| row.offered.is_same(other))
+    }
+
+    /// Its outputs, as others see them.
+    pub fn outputs(&self) -> Vec<Offered> {
+        self.of_kind(ValueKind::Output).map(|row| row.offered.clone()).collect()
+    }
+
+    /// The outputs that are made from those of requirements.
+    pub fn promoted(&self) -> impl Iterator<Item = (&Arc<str>, &Binding)> {
+        self.of_kind(ValueKind::Output).filter_map(|row| match &row.source {
+            ValueSource::Promoted(binding) => Some((&row.offered.name, binding)),
+            _ => None,
+        })
+    }
+
+    /// The names of the secret values of a kind.
+    pub fn secrets(&self, kind: ValueKind) -> impl Iterator<Item = &Arc<str>> {
+        self.of_kind(kind).filter(|row| row.offered.is_sensitive).map(|row| &row.offered.name)
+    }
+}
+
+/// What is certain about the values of a template.
+fn schema_of(template: &Template) -> serde_json::Map<String, serde_json::Value> {
+    let converts = |placeholder: &Placeholder| {
+        placeholder.modifiers.as_ref().is_some_and(|modifiers| !modifiers.pipes.is_empty())
+    };
+    let kind = match template {
+        Template::Constant(value) if !value.has_secret() => {
+            return [("const".to_owned(), value.redact())].into_iter().collect();
+        }
+        Template::Constant(_) => return serde_json::Map::new(),
+        Template::Text(pieces) => match &**pieces {
+            [Piece::Placeholder(placeholder)] if !converts(placeholder) => return serde_json::Map::new(),
+            _ => "string",
+        },
+        Template::List(_) => "array",
+        Template::Map(_) => "object",
+    };
+    [("type".to_owned(), kind.into())].into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declared(name: &str, id: Option<&str>, is_sensitive: bool) -> Declared {
+        Declared {
+            name: name.into(),
+            id: id.map(Arc::from),
+            description: None,
+            schema: serde_json::Map::new(),
+            default: None,
+            source: None,
+            is_required: false,
+            is_sensitive,
+            location: crate::Location::default(),
+        }
+    }
+
+    /// An output that is a parameter is as secret as that, and the other way round; a `$id` decides
+    /// which parameter it is.
+    #[test]
+    fn an_output_and_its_parameter_are_one_value() {
+        for (parameter, output, expected) in [
+            (declared("a", None, true), declared("a", None, false), Some(true)),
+            (declared("a", None, false), declared("a", Some("urn:a"), true), Some(true)),
+            (declared("b", Some("urn:a"), false), declared("a", Some("urn:a"), true), Some(true)),
+            (declared("a", Some("urn:b"), true), declared("a", Some("urn:a"), false), None),
+            (declared("a", None, false), declared("a", None, false), Some(false)),
+        ] {
+            let name = Arc::clone(&parameter.name);
+            let bundle = Bundle {
+                parameters: vec![parameter],
+                outputs: vec![output],
+                ..Bundle::requiring(Vec::new())
+            };
+            let table = Table::of(&bundle);
+            let [parameter, output] = table.rows() else { panic!("{table:?}") };
+            match expected {
+                Some(secret) => {
+                    assert_eq!(output.source, ValueSource::Parameter(name));
+                    assert_eq!([parameter, output].map(|row| row.offered.is_sensitive), [secret; 2]);
+                }
+                None => assert_eq!(output.source, ValueSource::Nothing),
+            }
+        }
+    }
+}
