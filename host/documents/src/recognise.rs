@@ -277,7 +277,10 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
     let is_manifest = root.get("kind").is_some() && named;
     let shape = if is_manifest { shape::under_another_name(root) } else { shape::of(root) };
     if (is_manifest || is_list) && shape.is_none() {
-        return Recognised::Ours(Format::Manifest);
+        return match text.contains('.') && !text.contains('/') {
+            true => Recognised::Wrong(without_slash(reader, version, text)),
+            false => Recognised::Ours(Format::Manifest),
+        };
     }
     if let Some(fault) = slipped_manifest(reader, root) {
         return Recognised::Wrong(fault);
@@ -291,6 +294,20 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
     let help = did_you_mean(text, "known ones", known);
     let message = format!("this is not a Purlin document: unknown `apiVersion: {text}`");
     Recognised::Other(other(reader, version, &message, Some(&help)))
+}
+
+/// The fault of a group without a version. Only the core group has no name, and its versions have no
+/// dot: without its `/`, a manifest would become another resource.
+fn without_slash(reader: &Reader<'_>, version: &Node<'_>, text: &str) -> Diagnostic {
+    let message = format!("`{text}` has no `/` between the group and the version");
+    let fault = reader.about(&version.span, "unknown-version", message);
+    match text.rfind(|c: char| c == 'v').filter(|at| *at > 0) {
+        Some(at) => {
+            let (group, version) = text.split_at(at);
+            fault.help(format!("write it as `{}/{version}`", group.trim_end_matches('.')))
+        }
+        None => fault.help("write it as `GROUP/VERSION`, such as `apps/v1`"),
+    }
 }
 
 /// The fault of a manifest with a misspelt field in its head, or with an empty `metadata`. All other

@@ -1,11 +1,13 @@
-//! Resources whose type or class has changed by a single letter: most likely they are still wanted
-//! under the old one. Another id is another name, and a plan suggests the rename.
+//! Resources whose type or class has changed by a single letter, or that have lost their class or
+//! their namespace: most likely they are still wanted under the old one. Another name is another
+//! resource, and a plan suggests the rename.
 
 use std::collections::HashMap;
 
 use purlin_engine::Plan;
+use purlin_expression::{is_slip, one_edit};
 use purlin_graph::{Graph, NodeId, Origin};
-use purlin_model::{Diagnostic, Key};
+use purlin_model::{Class, Diagnostic, Key};
 
 use super::faults::{accepting, short};
 use crate::Documents;
@@ -20,6 +22,9 @@ pub(crate) fn similar(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<D
     let mut ids: HashMap<&str, Vec<(NodeId, &Key)>> = HashMap::new();
     for key in gone {
         ids.entry(key.id()).or_default();
+        if let Some(name) = without_namespace(key) {
+            ids.entry(name).or_default();
+        }
     }
     for node in graph.nodes() {
         if let Some(found) = ids.get_mut(node.key.id()) {
@@ -27,7 +32,8 @@ pub(crate) fn similar(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<D
         }
     }
     let fault = |key: &Key| {
-        let (id, now) = ids.get(key.id())?.iter().find(|(_, now)| is_similar(key, now) && is_new(now))?;
+        let alike = |id: &str| ids.get(id)?.iter().find(|(_, now)| is_similar(key, now) && is_new(now));
+        let (id, now) = alike(key.id()).or_else(|| alike(without_namespace(key)?))?;
         if documents.accepts_key(key) {
             return None;
         }
@@ -47,12 +53,26 @@ pub(crate) fn similar(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<D
 }
 
 fn is_similar(key: &Key, now: &Key) -> bool {
-    let is_slip = |one: &str, other: &str| purlin_expression::is_slip(one, other);
-    match (key.type_name() == now.type_name(), key.class() == now.class()) {
-        (false, true) => is_slip(now.type_name(), key.type_name()),
-        (true, false) => is_slip(now.class(), key.class()),
-        _ => false,
+    // The words of a kind begin where its capitals are, so that one letter may add a `-`; and types
+    // that differ in a digit are seldom meant as two.
+    let letters = |name: &str| name.replace('-', "");
+    let same_type = key.type_name() == now.type_name();
+    match (same_type, key.class() == now.class()) {
+        (false, true) => {
+            key.id() == now.id() && one_edit(&letters(now.type_name()), &letters(key.type_name()))
+        }
+        (true, false) => {
+            key.id() == now.id() && (now.class() == Class::DEFAULT || is_slip(now.class(), key.class()))
+        }
+        (true, true) => key.id() != now.id(),
+        (false, false) => false,
     }
+}
+
+/// The name of a manifest without its namespace. The `/` in the name of an installation is not one.
+fn without_namespace(key: &Key) -> Option<&str> {
+    let (_, name) = key.id().split_once('/')?;
+    (key.type_name() != "installation" && !name.contains('/')).then_some(name)
 }
 
 fn place(graph: &Graph, id: NodeId) -> Option<purlin_model::Location> {
