@@ -43,6 +43,7 @@ const UNFOLLOWED: &[(&str, &[&str])] = &[
             "params-differ",
             "required-twice",
             "requirement-loop",
+            "set-twice",
             "tie",
             "type-collision",
             "unread-value",
