@@ -277,7 +277,7 @@ fn secret_outputs_stay_secret_as_values() {
     }}, "secrets": {"pw": "hunter2"}}))
     .expect("made");
     assert_eq!(state.manifests[0].data, json!({"pw": "hunter2", "host": "h"}));
-    assert_eq!(state.sensitive, ["/manifests/a.yaml/data/pw"]);
+    assert_eq!(state.sensitive, ["/manifests/a.yaml/pw"]);
 }
 
 #[test]

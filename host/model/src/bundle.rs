@@ -372,7 +372,7 @@ mod tests {
         }
         assert_eq!("m:v1.2".parse::<BundleReference>().expect("one").version(), Some(Version::new(1, 2, 0)));
         assert_eq!("m:latest".parse::<BundleReference>().expect("one").version(), None);
-        for (written, meant) in [("m:v1.0.0_b.1", "m:v1.0.0+b.1"), ("m:a_b", "m:a_b"), ("m:v1_x", "m:v1_x")] {
+        for (written, meant) in [("m:v1.0.0_b.1", "m:v1.0.0+b.1"), ("m:a_b", "m:a_b"), ("m:v1_x", "m:v1+x")] {
             assert_eq!(written.parse::<BundleReference>().expect("one").to_string(), meant);
         }
     }

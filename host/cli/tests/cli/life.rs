@@ -92,9 +92,13 @@ fn an_environment_is_another_deployment() {
 }
 
 #[test]
-fn a_new_application_can_have_each_name_that_the_context_allows() {
+fn a_new_application_has_a_name_with_which_its_project_is_valid() {
     let project = Project::empty();
-    for name in ["Notes", "12", "true"] {
+    for name in ["Notes", "'", "\"", "${context.app.id}", "{{x}}"] {
+        let refused = project.run(&["init", "new", "--app", name]).status(2);
+        assert!(refused.err.contains("cannot be the name of the application"), "{name}: {}", refused.err);
+    }
+    for name in ["notes", "12", "true"] {
         project.run(&["init", name, "--app", name]).status(0);
         let listed = project.run(&["validate", name, "--format", "json"]).status(0).json();
         assert_eq!(listed["valid"], true, "{name}");

@@ -148,12 +148,12 @@ fn retained_resources_are_never_deleted() {
     let world = World::deployed(&with("one"), setting);
     world.write(&with("two"), setting);
     world.up();
-    world.write("", "");
+    world.write("b: {type: thing, params: {value: w}}", "");
     let removed = world.run(&["up", "--yes"]).status(0);
     assert!(removed.err.contains("1 deleted"), "{}", removed.err);
-    assert_eq!(world.effects(), (2, 0, 0), "nobody deleted either");
-    assert_eq!(crate::reality::ids(world.path()).len(), 2);
-    assert!(world.project().recorded().iter().all(|key| !key.contains("thing")));
+    assert_eq!(world.effects(), (3, 0, 0), "nobody deleted either");
+    assert_eq!(crate::reality::ids(world.path()).len(), 3);
+    assert!(!world.project().recorded().contains(&thing("a")));
 }
 
 #[test]

@@ -269,7 +269,7 @@ const PUBLIC: [(&str, &str, &str); 18] = [
     (
         "argoproj.io/v1alpha1",
         "Application",
-        r#""spec": {"destination": {"name": "in"}, "ratio": 0.1000000000000000055}"#,
+        r#""spec": {"destination": {"name": "in"}, "ratio": 0.30000000000000004}"#,
     ),
 ];
 

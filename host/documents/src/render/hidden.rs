@@ -8,6 +8,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use purlin_expression::{Dialect, lost_placeholders};
+
 use crate::yaml::{self, Entry, Node, NodeKind, Style};
 
 /// Replaces each character of a secret, so that columns stay as they are.
@@ -112,6 +114,11 @@ pub(crate) fn without(text: &str, words: &[&str]) -> String {
     words.iter().fold(text.to_owned(), |text, word| text.replace(word, "***"))
 }
 
+fn is_lost_placeholder(text: &str) -> bool {
+    let lost = lost_placeholders(text, Dialect::Definition);
+    matches!(&*lost, [(part, _)] if *part == (0..text.len()))
+}
+
 /// Adds the secrets of a node, in the order of the text.
 fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Secret>) {
     match &node.kind {
@@ -130,6 +137,8 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Secret>) {
             }
         }
         NodeKind::List(items) => items.iter().for_each(|item| find(item, is_secret, secrets)),
+        // A placeholder that lost its `$` is no secret, and its help shows how it is written.
+        NodeKind::String(text, _) if is_lost_placeholder(text) => {}
         NodeKind::String(..) | NodeKind::Number(_) if is_secret => {
             let style = if let NodeKind::String(_, style) = node.kind { style } else { Style::Plain };
             secrets.push((node.span.start as usize..node.span.end as usize, style));

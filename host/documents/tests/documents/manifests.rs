@@ -570,12 +570,12 @@ spec:
             "apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d, annotations: {{purlin.dev/depends-on: '[{entry}]'}}}}\n---\n{{apiVersion: x.y/v1, kind: K, metadata: {{name: k}}}}\n---\n{{apiVersion: z.y/v1, kind: K, metadata: {{name: k}}}}\n"
         )
     };
-    faults(&one("{kind: K, name: k}"), &[("wrong-value", "3:68")]);
-    faults(&one("{apiVersion: x.y/v1, name: k}"), &[("missing-field", "3:74")]);
-    faults(&one("{nam: k}"), &[("missing-field", "3:62"), ("unknown-field", "3:62")]);
-    faults(&one("k"), &[("wrong-type", "3:61")]);
+    faults(&one("{kind: K, name: k}"), &[("wrong-value", "3:67")]);
+    faults(&one("{apiVersion: x.y/v1, name: k}"), &[("missing-field", "3:73")]);
+    faults(&one("{nam: k}"), &[("missing-field", "3:61"), ("unknown-field", "3:61")]);
+    faults(&one("k"), &[("wrong-type", "3:60")]);
     read(&one("{apiVersion: z.y/v1, kind: K, name: k}"));
-    faults(&one("k").replace("'[k]'", "[k]"), &[("wrong-type", "3:59")]);
+    faults(&one("k").replace("'[k]'", "[k]"), &[("wrong-type", "3:58")]);
     assert!(load_text(&one("k").replace("'[k]'", "'[k'")).has_errors());
     // The annotation works in every manifest.
     for (group, body) in [("v1", "data: {a: b}"), ("gateway.networking.k8s.io/v1", "spec: {}")] {

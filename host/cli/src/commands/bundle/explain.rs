@@ -38,8 +38,8 @@ With `--format json`:
    \"unmapped\": [{\"installation\", \"part\", \"name\", \"description\", \"sensitive\"}],
    \"diagnostics\": […]}
 The installations are listed in an order in which they can be created, the bundle itself last.
-\"values\" are its outputs, parameters and credentials; \"from\" is \"driver\", \"requirement\", \"parameter\",
-\"default\", \"installation\", \"given\" or \"nothing\".")]
+\"values\" are its outputs, parameters and credentials; \"from\" is \"driver\", \"requirement\",
+\"parameter\", \"default\", \"installation\", \"given\" or \"nothing\".")]
 pub(super) struct Args {
     /// The bundle: its file or folder, or a reference in the catalog.
     #[arg(value_name = "PATH|REFERENCE")]

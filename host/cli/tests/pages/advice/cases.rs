@@ -74,6 +74,7 @@ spec:
 ";
 
 pub(super) const CASES: &[Case] = &[
+    gone("placeholder-without-dollar", &[("dns.yaml", "host: example.com", "host: \"{context.env.id}\"")]),
     // YAML.
     gone("yaml-syntax", &[("web.yaml", "image: nginx", "image nginx")]),
     gone("yaml-syntax", &[("web.yaml", "image: nginx", "image:nginx")]),

@@ -57,6 +57,13 @@ type Form = (&'static str, fn(&mut Scene, &Spot, &str));
 /// The known forms, the first that fits first.
 const FORMS: &[Form] = &[
     ("^did you mean `", |scene, spot, help| scene.replace_similar(spot, &quoted(help)[0])),
+    ("^write `\\$\\{[^`]*` to read the value$", |scene, spot, help| {
+        let correct = quoted(help).swap_remove(0);
+        scene.lines(spot, |lines| {
+            let line = &mut lines[spot.line - 1];
+            *line = line.replacen(&correct[1..], &correct, 1);
+        });
+    }),
     ("^(write|rename it to) .*such as `[^`]*`$", |scene, spot, help| {
         scene.replace_word(spot, quoted(help).last().expect("a name"));
     }),
