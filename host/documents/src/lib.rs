@@ -51,5 +51,5 @@ pub use render::hidden::names_a_credential;
 pub use requirement::NAMES_WITH_SLASHES;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;
-pub use template::WITHOUT_DOLLAR;
+pub use template::{WITHOUT_DOLLAR, meant_placeholder};
 pub use walk::{WORKSPACE_FILE, is_document_name};

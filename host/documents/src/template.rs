@@ -76,6 +76,16 @@ pub(crate) fn without_dollar(written: &str, correct: &str, place: &Location) -> 
 /// The code of [`without_dollar`].
 pub const WITHOUT_DOLLAR: &str = "placeholder-without-dollar";
 
+/// The placeholder that the text of a file was most likely meant to be at the place of a warning with
+/// the code [`WITHOUT_DOLLAR`].
+pub fn meant_placeholder(text: &str, place: &Location) -> Option<String> {
+    let line = text.lines().nth(usize::try_from(place.line).ok()?.checked_sub(1)?)?;
+    let column = usize::try_from(place.column).ok()?.checked_sub(1)?;
+    let (at, _) = line.char_indices().nth(column)?;
+    let rest = line.get(at..)?.trim_start_matches(['$', '{']);
+    Some(format!("${{{}", rest.get(..=rest.find('}')?)?))
+}
+
 /// A tree in which `${` has no meaning.
 pub(crate) fn constant(node: &Node<'_>) -> Value {
     match &node.kind {

@@ -325,7 +325,8 @@ impl FromStr for BundleReference {
 /// A tag. Registries allow no `+` in tags, so `_` stands for it in a version.
 fn tagged(tag: &str) -> Arc<str> {
     let version = tag.replacen('_', "+", 1);
-    let is_version = tag.contains('_') && purlin_range::lenient(&version).is_some();
+    let is_version =
+        tag.contains('_') && Version::parse(version.strip_prefix('v').unwrap_or(&version)).is_ok();
     if is_version { version.into() } else { tag.into() }
 }
 
@@ -372,7 +373,7 @@ mod tests {
         }
         assert_eq!("m:v1.2".parse::<BundleReference>().expect("one").version(), Some(Version::new(1, 2, 0)));
         assert_eq!("m:latest".parse::<BundleReference>().expect("one").version(), None);
-        for (written, meant) in [("m:v1.0.0_b.1", "m:v1.0.0+b.1"), ("m:a_b", "m:a_b"), ("m:v1_x", "m:v1+x")] {
+        for (written, meant) in [("m:v1.0.0_b.1", "m:v1.0.0+b.1"), ("m:a_b", "m:a_b"), ("m:v1_x", "m:v1_x")] {
             assert_eq!(written.parse::<BundleReference>().expect("one").to_string(), meant);
         }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use purlin_documents::{Content, Held, SourceText, WITHOUT_DOLLAR, content, load_sources};
+use purlin_documents::{Content, Held, SourceText, WITHOUT_DOLLAR, content, load_sources, meant_placeholder};
 use purlin_expression::is_slip;
 use purlin_model::{Criterion, Definition, Diagnostic, Location};
 
@@ -146,7 +146,7 @@ fn of_placeholders<'a>(
     let mut faults = Vec::new();
     for warning in warnings {
         let Some(place) = &warning.location else { continue };
-        let Some(correct) = correct(&now.text, place) else { continue };
+        let Some(correct) = meant_placeholder(&now.text, place) else { continue };
         let count = |text: &str| text.matches(&*correct).count();
         if count(&then.text) > count(&now.text) {
             let message = format!("the file read `{correct}` before, and this is text");
@@ -156,15 +156,6 @@ fn of_placeholders<'a>(
         }
     }
     faults
-}
-
-/// The placeholder that a text at a place would be with its `$` and its `{`.
-fn correct(text: &str, place: &Location) -> Option<String> {
-    let line = text.lines().nth(usize::try_from(place.line).ok()?.checked_sub(1)?)?;
-    let column = usize::try_from(place.column).ok()?.checked_sub(1)?;
-    let (at, _) = line.char_indices().nth(column)?;
-    let rest = line.get(at..)?.trim_start_matches(['$', '{']);
-    Some(format!("${{{}", rest.get(..=rest.find('}')?)?))
 }
 
 fn accept(place: Option<&Location>) -> String {
