@@ -301,7 +301,7 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
 fn without_slash(reader: &Reader<'_>, version: &Node<'_>, text: &str) -> Diagnostic {
     let message = format!("`{text}` has no `/` between the group and the version");
     let fault = reader.about(&version.span, "unknown-version", message);
-    match text.rfind(|c: char| c == 'v').filter(|at| *at > 0) {
+    match text.rfind('v').filter(|at| *at > 0) {
         Some(at) => {
             let (group, version) = text.split_at(at);
             fault.help(format!("write it as `{}/{version}`", group.trim_end_matches('.')))

@@ -46,7 +46,7 @@ fn is_subset_at(narrow: &Rules, wide: &Rules, depth: usize) -> bool {
             .as_ref()
             .is_none_or(|all| all.contains(kind) || (*kind == "integer" && all.contains(&"number")))
     };
-    types.iter().all(|kind| is_accepted(kind))
+    types.iter().all(is_accepted)
         && wide.iter().all(|(word, rule)| holds(word, rule, narrow, wide, &types, depth))
 }
 

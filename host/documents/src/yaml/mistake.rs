@@ -187,14 +187,14 @@ impl Scan {
                 if value.starts_with(['|', '>']) {
                     self.text = Some(indent);
                 }
-                return self.brackets(number, column - 1, value);
+                self.brackets(number, column - 1, value)
             }
             None => {
                 self.expects = before == "-" || before.ends_with(':');
                 if before.ends_with(['|', '>']) {
                     self.text = Some(indent);
                 }
-                return self.brackets(number, indent, before);
+                self.brackets(number, indent, before)
             }
         }
     }
