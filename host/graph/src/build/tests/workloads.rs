@@ -12,7 +12,7 @@ fn all(definitions: Vec<Definition>, workloads: Vec<Workload>) -> Result<Graph, 
 }
 
 fn refused(definitions: Vec<Definition>, workloads: Vec<Workload>) -> String {
-    all(definitions, workloads).err().expect("a workload that nobody declares")
+    all(definitions, workloads).expect_err("a workload that nobody declares")
 }
 
 fn own() -> Definition {
@@ -81,7 +81,7 @@ fn references_that_take_an_id_name_the_workload_that_they_can_mean() {
         shared: vec![shared],
         ..Deployment::default()
     };
-    shown.push_str(&tell(&try_build(vec![own()], deployment).err().expect("no shared workload")));
+    shown.push_str(&tell(&try_build(vec![own()], deployment).expect_err("no shared workload")));
     insta::assert_snapshot!(shown);
 }
 
