@@ -213,6 +213,11 @@ fn a_day_with_s3() {
 /// that.
 fn left_behind(system: &dyn System) {
     let scene = Scene::new(system, Kept::Documents, "dev");
+    // It stays, because documents that declare nothing at all are rejected.
+    let idle = json!({
+        "apiVersion": "score.dev/v1b1", "metadata": {"name": "idle"}, "containers": {"main": {"image": "x"}},
+    });
+    scene.workspace.write("idle.json", &idle.to_string());
     let [change, _] = system.changes();
     let both = [("first", "thing-one", &change), ("second", "thing-two", &change)];
     scene.wants(&both);
