@@ -16,8 +16,6 @@ use crate::operate::{named, record_of, with_unknown_host};
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, Warning};
 use crate::recorded::{are_one, exists};
 
-const DECIDED: Certainty = Certainty::Decided;
-
 impl Planner<'_> {
     pub(super) fn decide(&mut self, mut answer: Answer) {
         let graph = Arc::clone(&self.graph);
@@ -137,14 +135,7 @@ impl Planner<'_> {
                 let action = if adopt.is_some() { Action::Adopt } else { Action::None };
                 let kind = OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) };
                 let step = Step { reasons: taken_over(&record), ..step(action) };
-                self.push(Decided {
-                    node: node.id,
-                    step,
-                    kind,
-                    adopt,
-                    forced_order: false,
-                    certainty: DECIDED,
-                });
+                self.push(Decided::certain(node.id, step, kind, adopt));
             }
             Fate::Update => {
                 let outputs = predict::outputs(
@@ -164,14 +155,7 @@ impl Planner<'_> {
                     always: full,
                 };
                 let step = Step { reasons, changes, ..step(action) };
-                self.push(Decided {
-                    node: node.id,
-                    step,
-                    kind,
-                    adopt,
-                    forced_order: false,
-                    certainty: DECIDED,
-                });
+                self.push(Decided::certain(node.id, step, kind, adopt));
             }
             Fate::Replace { decided } => {
                 let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
@@ -331,7 +315,7 @@ impl Planner<'_> {
         };
         let step = Step { reasons, changes, ..Step::new(key, urn, Action::Adopt) };
         let adopt = Some(Box::new(record));
-        self.push(Decided { node: node.id, step, kind, adopt, forced_order: false, certainty: DECIDED });
+        self.push(Decided::certain(node.id, step, kind, adopt));
     }
 
     /// Whether an object is already managed under another name. It must not become two resources.

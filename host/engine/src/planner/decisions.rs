@@ -34,6 +34,13 @@ pub(crate) struct Decided {
     pub certainty: Certainty,
 }
 
+impl Decided {
+    /// A decision that replaces nothing.
+    pub(crate) fn certain(node: NodeId, step: Step, kind: OperationKind, adopt: Option<Box<Record>>) -> Self {
+        Self { node, step, kind, adopt, forced_order: false, certainty: Certainty::Decided }
+    }
+}
+
 /// The decisions about all nodes so far: one step for each, and an operation with the same number.
 #[derive(Default)]
 pub(crate) struct Decisions {
