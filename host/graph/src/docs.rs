@@ -91,6 +91,8 @@ pub(crate) struct Nodes {
     pub(crate) manifests: Vec<NodeId>,
     /// Those of the installations, in the order of the deployment.
     pub(crate) installations: Vec<NodeId>,
+    /// Other names of the installations, by key.
+    pub(crate) aliases: HashMap<Key, NodeId>,
     /// Numbers of the shared resources sorted by name, created when a name is first needed.
     shared: OnceLock<Vec<u32>>,
 }
@@ -98,6 +100,12 @@ pub(crate) struct Nodes {
 impl Nodes {
     pub(crate) fn id(&self, key: &str) -> Option<NodeId> {
         self.map.get_index_of(key).map(|index| NodeId(index as u32))
+    }
+
+    /// The node that a document means by a key: the installation of the requirement with this name,
+    /// although another one may have the name from an earlier run.
+    pub(crate) fn meant(&self, key: &str) -> Option<NodeId> {
+        self.aliases.get(key).copied().or_else(|| self.id(key))
     }
 
     pub(crate) fn get(&self, node: NodeId) -> Option<(&Key, &NodeData)> {

@@ -73,6 +73,6 @@ impl Graph {
     }
 
     fn meant(&self, here: NodeId, descriptor: &Descriptor) -> Option<NodeId> {
-        self.nodes.id(Key::relative(descriptor, self.nodes.key(here)?).as_str())
+        self.nodes.meant(Key::relative(descriptor, self.nodes.key(here)?).as_str())
     }
 }

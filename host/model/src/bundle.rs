@@ -211,6 +211,8 @@ impl BundleReference {
 pub struct InstallationRequest {
     /// Its name: the name of a root, or `PARENT/REQUIREMENT`.
     pub id: ResourceId,
+    /// Other names by which documents may refer to it: those of the requirements that share it.
+    pub aliases: Vec<ResourceId>,
     /// How it is provisioned. Placeholders name requirements by their keys.
     pub recipe: Arc<Recipe>,
     /// `{parameters, credentials}`. Placeholders are those of the first parent.

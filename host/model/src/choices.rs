@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::{BadReference, BundleReference, Existing, Urn, User};
+use crate::{BadReference, BundleReference, Existing, Urn, Use, User};
 
 /// The two kinds of settings of an installation.
 ///
@@ -135,9 +135,9 @@ pub struct RequirementContext {
     pub before: Choices,
     /// The last run's result for requirements; none if it was not read.
     pub installed: Option<Vec<Installed>>,
-    /// The recorded installations of this environment, by name, each with the one of another
-    /// environment that it represents; none if the records were not read.
-    pub recorded: Option<BTreeMap<Arc<str>, Option<Urn>>>,
+    /// The recorded installations of this environment, by name, each with its use of the one of
+    /// another environment that it represents; none if the records were not read.
+    pub recorded: Option<BTreeMap<Arc<str>, Option<Use>>>,
     /// The installations of other environments that are visible to this one.
     pub existing: Vec<Existing>,
     /// Users in other environments of this environment's installations, by the name of the
@@ -147,20 +147,29 @@ pub struct RequirementContext {
     pub handed_over: BTreeSet<Arc<str>>,
 }
 
-/// The result for a requirement.
+/// An installation that requirements resulted in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// The name of the installation.
     pub name: Arc<str>,
-    /// The requirement that it was created for, as `PARENT/REQUIREMENT`. Usually the name.
-    pub made_for: Arc<str>,
+    /// The name of its root.
+    pub root: Arc<str>,
+    /// The requirements that it satisfies, sorted.
+    pub claims: Vec<Claim>,
     /// The bundle that it was created from.
     pub reference: BundleReference,
+    /// The URN of the installation of another environment that it represents.
+    pub uses: Option<Urn>,
+}
+
+/// A requirement that an installation satisfies.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// The requirement, as `PARENT/REQUIREMENT`. Usually the name of the installation.
+    pub made_for: Arc<str>,
     /// Equal for requirements that differ only in their names; `None` if the installation is not
     /// shared.
     pub identity: Option<Arc<str>>,
-    /// The URN of the installation of another environment that it represents.
-    pub uses: Option<Urn>,
 }
 
 impl Choices {

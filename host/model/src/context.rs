@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// An environment and its type.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EnvironmentId {
     /// The id, such as `dev`.
     pub id: Arc<str>,
@@ -12,7 +12,7 @@ pub struct EnvironmentId {
 }
 
 /// Organisation, application, environment, namespace and deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Context {
     /// Organisation; `default` by default.
     pub org: Arc<str>,

@@ -35,6 +35,7 @@ mod pattern;
 mod reason;
 mod recipe;
 mod secret_store;
+mod settings;
 mod share;
 mod short;
 mod table;
@@ -55,7 +56,7 @@ pub use bundle::{
     Requirement, Sharing,
 };
 pub use camel::camel_words;
-pub use choices::{Answer, Choices, Installed, RequirementChoice, RequirementContext, Setting};
+pub use choices::{Answer, Choices, Claim, Installed, RequirementChoice, RequirementContext, Setting};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, ResourceStatus};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;
@@ -84,6 +85,7 @@ pub use pattern::matches_pattern;
 pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
 pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
+pub use settings::{SettingDigest, Settings};
 pub use share::{Existing, Offered, Share, Use, User};
 pub use short::short_text;
 pub use table::{Row, Table, ValueKind, ValueSource};

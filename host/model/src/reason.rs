@@ -110,6 +110,11 @@ pub enum Reason {
         /// That installation.
         other: Urn,
     },
+    /// It represented an installation of another environment, which it lets go. That one stays.
+    LetsGo {
+        /// That installation.
+        other: Urn,
+    },
     /// It was managed so far, and is only observed from now on.
     NoLongerManaged,
     /// The documents no longer contain it.
@@ -344,6 +349,7 @@ impl Reason {
             Self::NoLongerObserved => "no-longer-observed",
             Self::Observed { .. } => "observed",
             Self::Uses { .. } => "uses",
+            Self::LetsGo { .. } => "lets-go",
             Self::NoLongerManaged => "no-longer-managed",
             Self::LeftDocuments { .. } => "left-documents",
             Self::Destroyed => "destroyed",

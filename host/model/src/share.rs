@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{BundleReference, Declared, Path, Urn, Value};
+use crate::{BundleReference, Declared, Path, Settings, Urn, Value};
 
 /// The part of an installation that others may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,10 @@ pub struct Use {
     /// The outputs that are read, by the installation's names for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Arc<str>>,
+    /// The digest of the known parameters and credentials that the requirement gives, in hex: as
+    /// long as these do not change, it keeps the installation whatever the owner changes.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub given: Arc<str>,
 }
 
 impl Share {
@@ -153,6 +157,10 @@ pub struct Existing {
     pub share: Arc<Share>,
     /// The names of the recorded outputs.
     pub outputs: Arc<BTreeSet<Arc<str>>>,
+    /// Its recorded parameters and credentials.
+    pub settings: Arc<Settings>,
+    /// When it was created, in milliseconds since 1970.
+    pub created: u64,
     /// Whether it can be used: it exists and matches its last deployment, and no change of that is
     /// pending.
     pub is_ready: bool,

@@ -52,6 +52,11 @@ impl fmt::Display for Reason {
                 let (env, org, app) = other.place().unwrap_or_default();
                 return write!(f, "it uses `{key}` of {env} of {org}/{app}");
             }
+            Self::LetsGo { other } => {
+                let key = other.key().map(|key| key.to_string()).unwrap_or_default();
+                let (env, org, app) = other.place().unwrap_or_default();
+                return write!(f, "it no longer uses `{key}` of {env} of {org}/{app}, which stays");
+            }
             Self::NoLongerManaged => "it is only observed from now on; others manage it",
             Self::LeftDocuments { departure: None } => "it is no longer in the documents",
             Self::LeftDocuments { departure: Some(departure) } => return departure.fmt(f),
@@ -308,6 +313,10 @@ mod tests {
             NoLongerObserved,
             Observed { id: Label::new("hidden", true) },
             Uses {
+                other: Urn::parse("urn:purlin:dev/acme::shop::shared::installation.default::db")
+                    .expect("a URN"),
+            },
+            LetsGo {
                 other: Urn::parse("urn:purlin:dev/acme::shop::shared::installation.default::db")
                     .expect("a URN"),
             },

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{
-    Answer, Choices, Context, ContextDefaults, ContextPlaces, EnvironmentId, Existing, GivenValue, Installed,
-    Location, RequirementChoice, RequirementContext, Setting, Share, Urn, ValueOrigin,
+    Answer, Choices, Claim, Context, ContextDefaults, ContextPlaces, EnvironmentId, Existing, GivenValue,
+    Installed, Location, RequirementChoice, RequirementContext, Setting, Share, Urn, ValueOrigin,
 };
 use purlin_requirements::Installation;
 use serde::{Deserialize, Serialize};
@@ -133,9 +133,9 @@ impl Archive {
         let installed = self.installed.iter().filter_map(|one| {
             Some(Installed {
                 name: Arc::from(&*one.name),
-                made_for: Arc::from(one.made_for.as_deref().unwrap_or(&*one.name)),
+                root: Arc::from(&*one.root),
+                claims: one.claims.iter().map(ClaimThen::read).collect(),
                 reference: one.bundle.parse().ok()?,
-                identity: one.identity.as_deref().map(Arc::from),
                 uses: one.uses.clone(),
             })
         });
@@ -272,15 +272,30 @@ impl AnswerThen {
 #[derive(Serialize, Deserialize)]
 struct InstalledThen {
     name: String,
-    /// The requirement that it was created for, if its name differs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    made_for: Option<String>,
+    root: String,
+    claims: Vec<ClaimThen>,
     bundle: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    identity: Option<String>,
     /// The installation of another environment that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     uses: Option<Urn>,
+}
+
+/// A requirement that an installation satisfied.
+#[derive(Serialize, Deserialize)]
+struct ClaimThen {
+    requirement: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Option<Arc<str>>,
+}
+
+impl ClaimThen {
+    fn new(claim: Claim) -> Self {
+        Self { requirement: claim.made_for, identity: claim.identity }
+    }
+
+    fn read(&self) -> Claim {
+        Claim { made_for: Arc::clone(&self.requirement), identity: self.identity.clone() }
+    }
 }
 
 /// An installation of another environment that was used.
@@ -314,6 +329,9 @@ impl ExistingThen {
             reference: self.bundle.parse().ok()?,
             share: Arc::new(self.share.clone()),
             outputs: Arc::new(self.outputs.clone()),
+            // A run from an archive chooses nothing.
+            settings: Arc::default(),
+            created: 0,
             is_ready: true,
         })
     }
@@ -321,12 +339,12 @@ impl ExistingThen {
 
 impl InstalledThen {
     fn new(one: Installed) -> Self {
-        let Installed { name, made_for, reference, identity, uses } = one;
+        let Installed { name, root, claims, reference, uses } = one;
         Self {
-            made_for: Some(made_for.to_string()).filter(|made_for| **made_for != *name),
             name: name.to_string(),
+            root: root.to_string(),
+            claims: claims.into_iter().map(ClaimThen::new).collect(),
             bundle: reference.to_string(),
-            identity: identity.as_deref().map(str::to_owned),
             uses,
         }
     }

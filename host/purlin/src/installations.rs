@@ -10,7 +10,7 @@ use purlin_graph::Catalogue;
 use purlin_model::{
     Bundle, Context, ContextDefaults, Deployment, Diagnostic, Key, Recipe, RequirementContext, Workspace,
 };
-use purlin_requirements::{Folders, Resolution, Unmapped, compile, resolve_requirements};
+use purlin_requirements::{Folders, Resolution, Surroundings, Unmapped, compile, resolve_requirements};
 
 use crate::resolve_context::resolve_context;
 use crate::{Documents, Error};
@@ -113,12 +113,13 @@ fn resolved(
     requirers: &[(Key, Arc<Recipe>)],
     bundles: &[Bundle],
     requirement_context: &RequirementContext,
-    context: &Context,
+    context: &Arc<Context>,
 ) -> Result<Resolution, Vec<Diagnostic>> {
     // The bundles were read once for each name and version.
     let (catalog, _) = Folders::new(bundles.iter().cloned());
-    let (requires, namespace) = (&deployment.requires, Arc::clone(&context.namespace));
-    let resolving = resolve_requirements(requires, requirers, namespace, &catalog, requirement_context);
+    let around = Surroundings { context: Arc::clone(context), values: deployment.values.clone() };
+    let requires = &deployment.requires;
+    let resolving = resolve_requirements(requires, requirers, &around, &catalog, requirement_context);
     // Bundles that were read are available without waiting.
     match resolving.now_or_never() {
         Some(Ok(resolution)) => Ok(resolution),

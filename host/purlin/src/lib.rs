@@ -43,6 +43,7 @@ mod history;
 mod impact;
 mod installations;
 mod last;
+mod loops;
 mod losses;
 mod missing_documents;
 mod outputs;

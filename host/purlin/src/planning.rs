@@ -170,6 +170,7 @@ impl Purlin {
         }
         let recorded = Some(&base).filter(|_| is_new);
         let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
+        self.check_loops(&graph, &documents.environment()).await?;
         let gone: Vec<Key> = match is_new && documents.rollback_of.is_none() {
             true => {
                 let recorded = base.all_current().filter_map(|record| record.urn.key());

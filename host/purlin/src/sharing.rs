@@ -15,7 +15,7 @@ use std::time::Duration;
 use purlin_engine::{Action, Base, CancelToken, DestroyOptions, Event, Phase, Plan, Summary, Users, Warning};
 use purlin_model::{
     BundleReference, Context, Deployment, Diagnostic, EnvironmentId, Existing, InstallationRequest, Key,
-    Recipe, Template, Urn, User, Value,
+    Recipe, Template, Urn, Use, User, Value,
 };
 use purlin_state::{Environment, Listed, Listing, Lock, Operation, Record, Snapshot, Status};
 
@@ -103,6 +103,7 @@ impl Purlin {
             one.users = users.remove(&one.listed.urn).unwrap_or_default();
         }
         installations.sort_by(|a, b| a.listed.urn.cmp(&b.listed.urn));
+        self.forget_dead_users(&mut installations).await?;
         Ok(installations)
     }
 
@@ -138,6 +139,8 @@ impl Purlin {
                 reference,
                 share: listed.share,
                 outputs: listed.outputs,
+                settings: listed.settings,
+                created: listed.created,
                 is_ready: listed.is_ready,
             });
         }
@@ -313,6 +316,7 @@ impl Session<'_> {
     pub(crate) async fn claim(&self, plan: &Plan, cancel: &CancelToken) -> Result<(), Error> {
         self.spare(plan).await?;
         let Some(graph) = plan.graph() else { return Ok(()) };
+        let environment = self.environment();
         let mut begun: Vec<(Urn, &Key, &InstallationRequest)> = Vec::new();
         for step in &plan.steps {
             if !matches!(step.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
@@ -357,7 +361,8 @@ impl Session<'_> {
                 return Err(Error::Documents(vec![fault.help("run the same command again")]));
             }
         }
-        Ok(())
+        // Another run may have closed a loop meanwhile. Now it cannot.
+        self.purlin.check_loops(graph, environment).await
     }
 
     /// Like [`Purlin::collect`], at the end of a run, including the environment of this session.
@@ -439,9 +444,9 @@ pub(crate) fn is_installation(record: &Record) -> bool {
     record.superseded.is_none() && record.share.as_ref().is_some_and(|share| share.uses.is_none())
 }
 
-/// The installations of an environment that are recorded or pending, by name, each with the
-/// installation that it uses.
-pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Urn>> {
+/// The installations of an environment that are recorded or pending, by name, each with its use of
+/// the installation that it represents.
+pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Use>> {
     let current = snapshot.records.iter().filter(|record| record.superseded.is_none());
     let open = snapshot.pending.iter().filter_map(|intent| match &intent.operation {
         Operation::Create(record) => Some(&**record),
@@ -449,8 +454,7 @@ pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Urn>> {
     });
     let one = |record: &Record| {
         let share = record.share.as_ref()?;
-        let uses = share.uses.as_ref().map(|uses| uses.installation.clone());
-        Some((Arc::from(record.urn.key()?.id()), uses))
+        Some((Arc::from(record.urn.key()?.id()), share.uses.clone()))
     };
     // Existing ones override pending ones.
     open.filter_map(one).chain(current.filter_map(|record| one(record))).collect()

@@ -37,7 +37,7 @@ impl Session<'_> {
         let filling: Vec<&Installation> = filling.filter(|one| one.looked_for.is_some()).collect();
         // Always in the same order, so that no two runs wait for each other.
         let wanted: BTreeSet<Vacancy> =
-            filling.iter().flat_map(|one| vacancies(one, &resolution.namespace)).collect();
+            filling.iter().flat_map(|one| vacancies(one, &resolution.context.namespace)).collect();
         let store = self.purlin.store().await?;
         let mut reserved = Vec::with_capacity(wanted.len());
         for vacancy in wanted {

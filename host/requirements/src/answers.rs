@@ -4,9 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Answer, Choices, Declared, Diagnostic, RequirementChoice, RequirementContext, Setting};
+use purlin_model::{
+    Answer, Choices, Claim, Declared, Diagnostic, RequirementChoice, RequirementContext, Setting,
+    SettingDigest,
+};
 use serde_json::Value;
 
+use crate::existing::Given;
 use crate::resolution::Unmapped;
 
 /// A person's choices, and which of them were used.
@@ -15,6 +19,9 @@ pub(crate) struct Answers<'a> {
     /// The only installation that a bare name can refer to.
     only: Option<Arc<str>>,
     used_with: BTreeSet<Arc<str>>,
+    /// The different requirements that a name without a parent may mean, each by its identity, with
+    /// its full name.
+    meant: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<str>>>,
     /// The indices of used answers.
     used: BTreeSet<usize>,
     /// All possible settings, by full name.
@@ -23,8 +30,30 @@ pub(crate) struct Answers<'a> {
     counting: Choices,
 }
 
+/// The names by which a person may refer to a requirement.
+#[derive(Clone, Copy)]
+pub(crate) struct Ids<'a> {
+    /// The name of its installation.
+    pub(crate) name: &'a Arc<str>,
+    /// The name that its installation would have if it were the only requirement.
+    pub(crate) own: &'a Arc<str>,
+    /// The requirement; none for a root.
+    pub(crate) claim: Option<&'a Claim>,
+    /// Whether it is a requirement of the deployment itself.
+    pub(crate) is_own: bool,
+    /// Whether the name of the requirement alone may mean it.
+    pub(crate) may_be_bare: bool,
+}
+
+impl<'a> Ids<'a> {
+    /// Those of a root.
+    pub(crate) fn of_root(name: &'a Arc<str>) -> Self {
+        Self { name, own: name, claim: None, is_own: true, may_be_bare: true }
+    }
+}
+
 /// The bundle or the installation that a person named.
-pub(crate) struct Named {
+pub(crate) struct Choice {
     pub(crate) choice: RequirementChoice,
     /// Whether it was named in an earlier run.
     pub(crate) is_before: bool,
@@ -36,29 +65,48 @@ impl<'a> Answers<'a> {
             context,
             only,
             used_with: BTreeSet::new(),
+            meant: BTreeMap::new(),
             used: BTreeSet::new(),
             known: BTreeMap::new(),
             counting: Choices::default(),
         }
     }
 
-    /// The bundle that a person named for a requirement whose installation has this name.
-    pub(crate) fn with(&mut self, installation: &Arc<str>, requirement: &Arc<str>) -> Option<Named> {
-        let now = [installation, requirement].into_iter().find_map(|name| {
-            let named = self.context.now.with.get(name)?;
+    /// The choice of a person for a requirement: by the name that its installation has or would have
+    /// alone, else by that of the requirement.
+    pub(crate) fn with(&mut self, ids: &Ids<'_>, requirement: &Arc<str>) -> Option<Choice> {
+        let context = self.context;
+        let full = [ids.own, ids.name].into_iter().find_map(|name| context.now.with.get_key_value(name));
+        let bare = || context.now.with.get_key_value(requirement).filter(|_| ids.may_be_bare);
+        let now = match full {
+            Some(found) => Some(found),
+            None => bare().inspect(|(name, _)| {
+                let same = Arc::clone(
+                    ids.claim.map_or(ids.own, |claim| claim.identity.as_ref().unwrap_or(&claim.made_for)),
+                );
+                let meant = self.meant.entry(Arc::clone(name)).or_default();
+                meant.entry(same).or_insert_with(|| Arc::clone(ids.own));
+            }),
+        };
+        let now = now.map(|(name, choice)| {
             self.used_with.insert(Arc::clone(name));
-            Some((named, false))
+            (choice, false)
         });
-        let before = || self.context.before.with.get(installation).map(|named| (named, true));
-        let (named, is_before) = now.or_else(before)?;
-        let choice = named.clone()?;
-        self.counting.with.insert(Arc::clone(installation), Some(choice.clone()));
-        Some(Named { choice, is_before })
+        let before = || {
+            let choice = [ids.own, ids.name].into_iter().find_map(|name| context.before.with.get(name))?;
+            Some((choice, true))
+        };
+        let (choice, is_before) = now.or_else(before)?;
+        let choice = choice.clone()?;
+        self.counting.with.insert(Arc::clone(ids.name), Some(choice.clone()));
+        Some(Choice { choice, is_before })
     }
 
-    /// Whether a person now revokes the named bundle.
-    pub(crate) fn takes_back(&self, installation: &str, requirement: &str) -> bool {
-        [installation, requirement].into_iter().any(|name| self.context.now.with.get(name) == Some(&None))
+    /// Whether a person now revokes the choice for a requirement.
+    pub(crate) fn takes_back(&self, ids: &Ids<'_>, requirement: &str) -> bool {
+        let bare = ids.may_be_bare.then_some(requirement);
+        let names = [&**ids.own, &**ids.name].into_iter().chain(bare);
+        names.into_iter().any(|name| self.context.now.with.get(name) == Some(&None))
     }
 
     /// Whether the deployment's own requirements are created, whatever exists.
@@ -75,12 +123,12 @@ impl<'a> Answers<'a> {
     pub(crate) fn first(
         &mut self,
         part: Setting,
-        installation: &str,
+        ids: &Ids<'_>,
         declared: &Declared,
         faults: &mut Vec<Diagnostic>,
     ) -> Option<Value> {
-        let full = self.full(part, installation, declared);
-        let answer = self.now(part, installation, declared, &full)?;
+        let full = self.full(part, ids.name, declared);
+        let answer = self.now(part, ids, declared)?;
         let written = &answer.name;
         match typed(answer, declared) {
             Ok(value) => {
@@ -101,38 +149,78 @@ impl<'a> Answers<'a> {
     pub(crate) fn later(
         &mut self,
         part: Setting,
-        installation: &str,
+        ids: &Ids<'_>,
         declared: &Declared,
         faults: &mut Vec<Diagnostic>,
     ) -> Option<Value> {
-        if let Some(value) = self.first(part, installation, declared, faults) {
+        if let Some(value) = self.first(part, ids, declared, faults) {
             return Some(value);
         }
-        let full = self.full(part, installation, declared);
+        let full = self.full(part, ids.name, declared);
+        let own = format!("{}.{}", ids.own, declared.name);
         let before = &self.context.before.answers;
-        let value = before.iter().rfind(|one| one.part == part && one.name == full)?.value.clone();
+        let of = |name: &str| before.iter().rfind(|one| one.part == part && *one.name == *name);
+        let value = of(&own).or_else(|| of(&full))?.value.clone();
         self.count(part, full, value.clone());
         Some(value)
     }
 
-    fn now(
-        &mut self,
-        part: Setting,
-        installation: &str,
-        declared: &Declared,
-        full: &Arc<str>,
-    ) -> Option<&'a Answer> {
-        let is_only = self.only.as_deref() == Some(installation);
-        let all = self.context.now.answers.iter().enumerate();
-        let is_it = |(_, one): &(usize, &Answer)| {
-            one.part == part && (one.name == *full || (is_only && one.name == declared.name))
-        };
-        let mut last = None;
-        for (at, answer) in all.filter(is_it) {
-            self.used.insert(at);
-            last = Some(answer);
+    /// Adds a person's values for a requirement to those that it gives, for a comparison with an
+    /// existing installation.
+    pub(crate) fn given(&self, ids: &Ids<'_>, given: &mut Given) {
+        for (_, setting, answer) in self.for_requirement(ids) {
+            let text = answer.value.as_str().filter(|_| answer.is_text);
+            // The type of a text is not known before a bundle is.
+            let typed = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+            let values = [Some(answer.value.clone()), typed].into_iter().flatten();
+            let digests = values.filter_map(|value| SettingDigest::of(&value.into()));
+            given.digests.insert((answer.part, setting.into()), digests.collect());
         }
-        last
+    }
+
+    /// Takes note that the values for a requirement were compared, as far as the installation has
+    /// settings for them.
+    pub(crate) fn count_given(&mut self, ids: &Ids<'_>, has: impl Fn(Setting, &str) -> bool) {
+        let counting: Vec<_> = self
+            .for_requirement(ids)
+            .filter(|(_, setting, answer)| has(answer.part, setting))
+            .map(|(at, setting, answer)| (at, format!("{}.{setting}", ids.name), answer.clone()))
+            .collect();
+        for (at, name, answer) in counting {
+            self.used.extend(at);
+            self.counting.answers.push(Answer { name: name.into(), ..answer });
+        }
+    }
+
+    /// The values for a requirement: first those of an earlier run, then the current ones, each with
+    /// the name of its setting and the index of a current one.
+    fn for_requirement(&self, ids: &Ids<'_>) -> impl Iterator<Item = (Option<usize>, &'a str, &'a Answer)> {
+        let names = [format!("{}.", ids.name), format!("{}.", ids.own)];
+        let now = self.context.now.answers.iter().enumerate().map(|(at, one)| (Some(at), one));
+        let before = self.context.before.answers.iter().map(|one| (None, one));
+        before.chain(now).filter_map(move |(at, one)| {
+            let setting = names.iter().find_map(|name| one.name.strip_prefix(name.as_str()))?;
+            Some((at, setting, one))
+        })
+    }
+
+    /// The last answer for a requirement, else the last one for its installation.
+    fn now(&mut self, part: Setting, ids: &Ids<'_>, declared: &Declared) -> Option<&'a Answer> {
+        let own = self.full(part, ids.own, declared);
+        let full = self.full(part, ids.name, declared);
+        let is_only = self.only.as_deref() == Some(&**ids.own);
+        let (mut of_own, mut of_name) = (None, None);
+        for (at, answer) in self.context.now.answers.iter().enumerate().filter(|(_, one)| one.part == part) {
+            if answer.name == own || (is_only && answer.name == declared.name) {
+                of_own = Some(answer);
+            } else if answer.name == full {
+                of_name = Some(answer);
+            } else {
+                continue;
+            }
+            self.used.insert(at);
+        }
+        of_own.or(of_name)
     }
 
     fn full(&mut self, part: Setting, installation: &str, declared: &Declared) -> Arc<str> {
@@ -172,7 +260,14 @@ impl<'a> Answers<'a> {
             };
             Diagnostic::error("unknown-answer", message).help(help)
         });
-        let faults = with.chain(answers).collect();
+        let several = self.meant.iter().filter(|(_, meant)| meant.len() > 1).map(|(name, meant)| {
+            let message = format!("`--with {name}=…` names {} different requirements", meant.len());
+            let fault = Diagnostic::error("ambiguous-requirement", message);
+            let fault = meant.values().take(5).fold(fault, |fault, full| fault.fact(format!("`{full}`")));
+            let first = meant.values().next().map_or("", |full| full);
+            fault.help(format!("write the full name: `--with {first}=…`"))
+        });
+        let faults = with.chain(answers).chain(several).collect();
         (self.counting, faults)
     }
 }

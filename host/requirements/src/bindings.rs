@@ -17,8 +17,8 @@ fn reads(template: &Template) -> Vec<Arc<str>> {
     named.collect()
 }
 
-/// The requirements of a bundle, each after those that it takes values from, otherwise in the
-/// written order.
+/// The requirements of a bundle, each after those that it takes values from, otherwise by name: the
+/// written order means nothing.
 ///
 /// # Errors
 /// If some of them take values from each other in a loop.
@@ -41,16 +41,17 @@ pub(crate) fn order(requirements: &[Requirement]) -> Result<Vec<usize>, Box<Diag
             }
         }
     }
-    let mut free: BTreeSet<usize> =
-        waits.iter().enumerate().filter(|(_, left)| **left == 0).map(|(at, _)| at).collect();
+    let named = |at: usize| Some((&*requirements.get(at)?.name, at));
+    let mut free: BTreeSet<(&str, usize)> =
+        waits.iter().enumerate().filter(|(_, left)| **left == 0).filter_map(|(at, _)| named(at)).collect();
     let mut order: Vec<usize> = Vec::with_capacity(requirements.len());
-    while let Some(next) = free.pop_first() {
+    while let Some((_, next)) = free.pop_first() {
         order.push(next);
         for at in needed_by.get(next).into_iter().flatten() {
             if let Some(left) = waits.get_mut(*at) {
                 *left -= 1;
                 if *left == 0 {
-                    free.insert(*at);
+                    free.extend(named(*at));
                 }
             }
         }

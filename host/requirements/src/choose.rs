@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::{BundleReference, Requirement, ValueKind};
+use purlin_model::{BundleReference, Requirement, Setting, ValueKind};
 use purlin_range::Range;
 use semver::Version;
 use serde::{Serialize, Serializer};
@@ -117,7 +117,9 @@ pub enum Rejection {
     OtherVersion,
     /// It is incomplete, or is about to change.
     NotReady,
-    /// Another one that fits is nearer: in the same namespace, or of a higher version.
+    /// It has another value for something that the requirement gives.
+    OtherValue(Setting, Arc<str>),
+    /// Another one that fits is nearer: in the same namespace, or older.
     Farther,
 }
 
@@ -141,6 +143,7 @@ impl Rejection {
             Self::OtherBundle => "other-bundle",
             Self::OtherVersion => "other-version",
             Self::NotReady => "not-ready",
+            Self::OtherValue(..) => "other-value",
             Self::Farther => "farther",
         }
     }
@@ -172,7 +175,8 @@ impl fmt::Display for Rejection {
             Self::OtherBundle => f.write_str("made from another bundle"),
             Self::OtherVersion => f.write_str("of another version than the reference names"),
             Self::NotReady => f.write_str("not ready to be used"),
-            Self::Farther => f.write_str("another one that fits is nearer, or of a higher version"),
+            Self::OtherValue(part, name) => write!(f, "its {part} `{name}` differs, or is not known yet"),
+            Self::Farther => f.write_str("another one that fits is nearer, or older"),
         }
     }
 }

@@ -13,6 +13,7 @@ use purlin_model::{
 };
 use serde_json::json;
 
+use crate::known;
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution};
 
 /// The driver of bundles without one. Its inputs become the outputs.
@@ -53,12 +54,14 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
     let mut faults: Vec<Diagnostic> = Vec::new();
     let mut compiled = Vec::with_capacity(all.len());
     let mut parents = parents(resolution);
+    let aliases = aliases(resolution);
     for (place, one) in all.iter().enumerate() {
         match ResourceId::new(&one.name) {
-            Ok(id) => compiled.push(
-                Compiler { resolution, one }
-                    .request(id, parents.get_mut(place).map(std::mem::take).unwrap_or_default()),
-            ),
+            Ok(id) => compiled.push(InstallationRequest {
+                aliases: aliases.get(&place).cloned().unwrap_or_default(),
+                ..Compiler { resolution, one }
+                    .request(id, parents.get_mut(place).map(std::mem::take).unwrap_or_default())
+            }),
             // If a name is invalid, so are the names derived from it.
             Err(error) if ResourceId::new(one.own_name()).is_err() => faults.push(bad_name(&error, one)),
             Err(_) => {}
@@ -82,6 +85,30 @@ pub fn requirers(resolution: &Resolution) -> Vec<purlin_model::Requirer> {
 fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
     let help = "its name is that of the requirement: choose one that is valid there";
     Diagnostic::error("name", error.to_string()).at(&one.location).help(help)
+}
+
+/// The names by which documents may refer to each installation, besides its own: those of the
+/// requirements that share it. A deployment's own requirement is always meant by its name, another
+/// one only if nothing else has that name.
+fn aliases(resolution: &Resolution) -> BTreeMap<usize, Vec<ResourceId>> {
+    let all = &resolution.installations;
+    let names: BTreeSet<&str> = all.iter().map(|one| &*one.name).collect();
+    let mut meant: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (place, one) in all.iter().enumerate() {
+        for (claim, own) in &one.claims {
+            let is_own = !claim.made_for.contains('/');
+            if *own != one.name && (is_own || !names.contains(&**own)) {
+                meant.entry(own).or_default().insert(place);
+            }
+        }
+    }
+    let mut aliases: BTreeMap<usize, Vec<ResourceId>> = BTreeMap::new();
+    for (name, places) in meant {
+        if let ([place], Ok(id)) = (&*places.into_iter().collect::<Vec<_>>(), ResourceId::new(name)) {
+            aliases.entry(*place).or_default().push(id);
+        }
+    }
+    aliases
 }
 
 /// The parents of each installation, with the places of the requirements. The one that sets its
@@ -131,6 +158,7 @@ impl Compiler<'_> {
         let params: Map = [(Arc::from("uses"), uses)].into_iter().collect();
         InstallationRequest {
             id,
+            aliases: Vec::new(),
             recipe: Arc::new(Recipe {
                 name: Some(self.one.reference.to_string().into()),
                 driver,
@@ -152,7 +180,7 @@ impl Compiler<'_> {
             secret: BTreeSet::new(),
             share: Arc::new(Share {
                 uses: Some(needs.clone()),
-                ..Share::new(Arc::clone(&self.resolution.namespace), None, None, Vec::new())
+                ..Share::new(Arc::clone(&self.resolution.context.namespace), None, None, Vec::new())
             }),
             required_by,
             location,
@@ -169,6 +197,7 @@ impl Compiler<'_> {
         let recipe = Arc::new(self.recipe(&table));
         InstallationRequest {
             id,
+            aliases: Vec::new(),
             recipe: Arc::clone(&recipe),
             params: Arc::new(self.params(parent)),
             schema: Arc::new(self.schema()),
@@ -178,7 +207,7 @@ impl Compiler<'_> {
             share: Arc::new(Share {
                 promoted: kept(recipe.promoted.as_ref()),
                 ..Share::new(
-                    Arc::clone(&self.resolution.namespace),
+                    Arc::clone(&self.resolution.context.namespace),
                     self.one.group.clone(),
                     bundle.provides.clone(),
                     table.outputs(),
@@ -360,14 +389,7 @@ impl Compiler<'_> {
     }
 
     fn field(&self, field: InstallationField, of: &Installation) -> Arc<str> {
-        let id = |name: &str| format!("{}/{name}", self.resolution.namespace).into();
-        match field {
-            InstallationField::Id => id(&of.name),
-            InstallationField::Name => Arc::clone(&of.name),
-            InstallationField::Namespace => Arc::clone(&self.resolution.namespace),
-            InstallationField::RootId => id(&of.root),
-            InstallationField::RootName => Arc::clone(&of.root),
-        }
+        known::field(field, &of.name, &of.root, &self.resolution.context)
     }
 }
 

@@ -1,23 +1,110 @@
 //! Existing installations in other environments (SPEC §6, step 2).
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use purlin_model::{Existing, Interface, Requirement, Urn, Use, User, ValueKind};
+use purlin_model::{
+    BundleReference, Existing, Interface, Requirement, Setting, SettingDigest, Table, Urn, Use, User, Value,
+    ValueKind,
+};
 use semver::Version;
 
 use crate::choose::Rejection;
 use crate::fit::{Wanted, installation_fits};
 use crate::resolution::LookedFor;
+use crate::resolve::Meanings;
+use crate::same::{self, Meant};
 
 /// The installations that are visible to a resolution.
 pub(crate) struct VisibleInstallations<'a> {
     namespace: Arc<str>,
+    /// Those of the same and of the global namespace.
     by_group: HashMap<&'a str, Vec<&'a Existing>>,
     by_id: HashMap<(&'a str, &'a str), Vec<&'a Existing>>,
     by_urn: HashMap<&'a Urn, &'a Existing>,
-    all: &'a [Existing],
+}
+
+/// The demands on an existing installation: those on any candidate, and the values.
+#[derive(Clone, Copy)]
+pub(crate) struct Sought<'a> {
+    pub(crate) wanted: Wanted<'a>,
+    pub(crate) given: &'a Given,
+    pub(crate) own_names: &'a OwnSettings,
+}
+
+/// For bundles of installations: their own names for the settings of a requirement, where a `$id`
+/// decides them.
+pub(crate) type OwnSettings = HashMap<BundleReference, BTreeMap<(Setting, Arc<str>), Arc<str>>>;
+
+impl Sought<'_> {
+    /// The digest that an installation has for a setting of the requirement.
+    pub(crate) fn recorded(&self, one: &Existing, setting: &(Setting, Arc<str>)) -> Option<SettingDigest> {
+        let own = self.own_names.get(&one.reference).and_then(|names| names.get(setting));
+        let own = own.unwrap_or(&setting.1);
+        one.settings.digests.get(&(setting.0, Arc::clone(own))).copied()
+    }
+}
+
+/// The digests of the parameters and credentials that a requirement gives. One without a digest is
+/// not known yet, and equals nothing; of several, each is accepted.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) digests: BTreeMap<(Setting, Arc<str>), Vec<SettingDigest>>,
+    /// The secret parameters. Credentials always are.
+    secret: BTreeSet<Arc<str>>,
+}
+
+impl Given {
+    /// `asked` is the interface of the requirement.
+    pub(crate) fn new(meanings: &Meanings, asked: &Table) -> Self {
+        let digest = |meant: &Meant| meant.value.as_ref().and_then(SettingDigest::of);
+        let one = |(setting, meant): (&(Setting, Arc<str>), &Meant)| {
+            (setting.clone(), digest(meant).into_iter().collect())
+        };
+        let is_secret = |meant: &Meant| meant.value.as_ref().is_some_and(Value::has_secret);
+        let secret = meanings.iter().filter(|(_, meant)| is_secret(meant)).map(|((_, name), _)| name);
+        Self {
+            digests: meanings.iter().map(one).collect(),
+            secret: secret.chain(asked.secrets(ValueKind::PARAMETER)).cloned().collect(),
+        }
+    }
+
+    /// The known ones, to find out later whether they changed. It is kept in clear, so it holds only
+    /// the names of secrets: a short secret can be guessed from its digest.
+    fn text(&self) -> Arc<str> {
+        let is_secret =
+            |(part, name): &(Setting, Arc<str>)| *part == Setting::Credential || self.secret.contains(name);
+        let known = self.digests.iter().filter(|(_, digests)| !digests.is_empty());
+        let known: Vec<_> =
+            known.map(|(setting, digests)| (setting, (!is_secret(setting)).then_some(digests))).collect();
+        if known.is_empty() { Arc::default() } else { same::hex(&format!("{known:?}")).into() }
+    }
+}
+
+/// The use of an installation in an earlier run.
+#[derive(Clone, Copy)]
+pub(crate) struct UsedBefore<'a> {
+    pub(crate) urn: &'a Urn,
+    /// The values that the requirement gave then; none if that was not read.
+    pub(crate) given: Option<&'a str>,
+}
+
+impl<'a> From<&'a Use> for UsedBefore<'a> {
+    fn from(used: &'a Use) -> Self {
+        Self { urn: &used.installation, given: Some(&used.given) }
+    }
+}
+
+/// Whether every value that a requirement gives equals that of an installation. What its bundle
+/// does not declare does not count.
+pub(crate) fn values_fit(one: &Existing, sought: Sought<'_>) -> Result<(), Rejection> {
+    let differs = sought.given.digests.iter().find(|(setting, digests)| {
+        sought.recorded(one, setting).is_some_and(|recorded| !digests.contains(&recorded))
+    });
+    match differs {
+        Some(((part, name), _)) => Err(Rejection::OtherValue(*part, Arc::clone(name))),
+        None => Ok(()),
+    }
 }
 
 /// A fitting one, and its names for the requested outputs.
@@ -35,64 +122,78 @@ impl<'a> VisibleInstallations<'a> {
                 by_group.entry(group).or_default().push(one);
             }
         }
-        let seen = || all.iter().filter(is_seen);
         let mut by_id: HashMap<(&str, &str), Vec<&Existing>> = HashMap::new();
-        for one in seen() {
+        for one in all {
             by_id.entry((&one.share.namespace, &one.name)).or_default().push(one);
         }
         let by_urn = all.iter().map(|one| (&one.urn, one)).collect();
-        Self { namespace, by_group, by_id, by_urn, all }
+        Self { namespace, by_group, by_id, by_urn }
     }
 
     /// The installations with a namespace and a name: there may be several, in several
-    /// environments.
+    /// environments. A person may name those of other namespaces, too.
     pub(crate) fn named(&self, (namespace, name): (&str, &str)) -> Vec<&'a Existing> {
         self.by_id.get(&(namespace, name)).cloned().unwrap_or_default()
     }
 
     /// The installation with a URN.
     pub(crate) fn of_urn(&self, urn: &Urn) -> Option<&'a Existing> {
-        let is_seen =
-            |one: &&Existing| one.share.namespace == self.namespace || one.share.namespace.is_empty();
-        self.by_urn.get(urn).copied().filter(is_seen)
+        self.by_urn.get(urn).copied()
     }
 
-    /// The same in a namespace that is not visible to others.
-    pub(crate) fn hidden(&self, (namespace, name): (&str, &str)) -> bool {
-        self.all.iter().any(|one| *one.share.namespace == *namespace && *one.name == *name)
+    /// The bundles of the visible installations of a group, and of one that was used before.
+    pub(crate) fn references(
+        &self,
+        group: Option<&str>,
+        used: Option<&Urn>,
+    ) -> BTreeSet<&'a BundleReference> {
+        let of_group = group.and_then(|group| self.by_group.get(group)).into_iter().flatten().copied();
+        let used = used.and_then(|urn| self.by_urn.get(urn)).copied();
+        of_group.chain(used).map(|one| &one.reference).collect()
     }
 
-    /// The namespaces and names of all installations that may be named.
+    /// Whether there are installations in a namespace.
+    pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
+        self.by_id.keys().any(|(other, _)| *other == namespace)
+    }
+
+    /// The namespaces and names of all installations.
     pub(crate) fn ids(&self) -> impl Iterator<Item = String> {
         self.by_id.keys().map(|(namespace, name)| format!("{namespace}/{name}"))
     }
 
     /// The installation that a requirement has used since an earlier run, while it fits. Its group
-    /// may have changed: a user of an installation continues to use it.
+    /// may have changed, and so may its values: a user of an installation continues to use it,
+    /// until the user asks for other values.
     pub(crate) fn used_before(
         &self,
-        used: Option<&Urn>,
-        wanted: Wanted<'_>,
+        used: Option<UsedBefore<'_>>,
+        sought: Sought<'_>,
     ) -> Result<Option<Fitting<'a>>, (Arc<str>, Rejection)> {
-        let Some(one) = used.and_then(|urn| self.by_urn.get(urn)).copied() else { return Ok(None) };
-        let outputs = versions_fit(one, wanted.requirement).and_then(|()| outputs_fit(one, wanted));
+        let Some(used) = used else { return Ok(None) };
+        let Some(one) = self.by_urn.get(used.urn).copied() else { return Ok(None) };
+        let is_unchanged = used.given.is_none_or(|given| *given == *sought.given.text());
+        let outputs = versions_fit(one, sought.wanted.requirement)
+            .and_then(|()| if is_unchanged { Ok(()) } else { values_fit(one, sought) })
+            .and_then(|()| outputs_fit(one, sought.wanted));
         outputs.map(|outputs| Some((one, outputs))).map_err(|why| (id(one), why))
     }
 
     /// The nearest fitting installation of a group: the same namespace comes before the global one,
-    /// the named bundle before others, and then the highest version. Also returns the skipped ones.
-    pub(crate) fn fitting(&self, group: &str, wanted: Wanted<'_>) -> (Option<Fitting<'a>>, Rejected) {
+    /// the named bundle before others, and then the oldest. Also returns the skipped ones.
+    pub(crate) fn fitting(&self, group: &str, sought: Sought<'_>) -> (Option<Fitting<'a>>, Rejected) {
         let mut all: Vec<&Existing> = self.by_group.get(group).cloned().unwrap_or_default();
-        let repository = wanted.requirement.reference.as_ref().map(|reference| &reference.repository);
-        all.sort_by_cached_key(|one| {
-            let version = one.reference.version().unwrap_or_else(|| Version::new(0, 0, 0));
+        let repository = sought.wanted.requirement.reference.as_ref().map(|reference| &reference.repository);
+        all.sort_by_key(|one| {
             let is_near = one.share.namespace == self.namespace;
-            (!is_near, Some(&one.reference.repository) != repository, Reverse(version), one.urn.clone())
+            (!is_near, Some(&one.reference.repository) != repository, one.created, &one.urn)
         });
         let (mut found, mut lost) = (None, Vec::new());
         for one in all {
             let fit = match one.is_ready {
-                true => versions_fit(one, wanted.requirement).and_then(|()| outputs_fit(one, wanted)),
+                true => versions_fit(one, sought.wanted.requirement)
+                    .and_then(|()| outputs_fit(one, sought.wanted))
+                    .and_then(|outputs| values_fit(one, sought).map(|()| outputs)),
                 false => Err(Rejection::NotReady),
             };
             match fit {
@@ -115,7 +216,7 @@ pub(crate) fn id(one: &Existing) -> Arc<str> {
 /// The needs of a requirement in the installation that it uses.
 pub(crate) fn needs(
     one: &Existing,
-    requirement: &Requirement,
+    sought: Sought<'_>,
     by_hand: bool,
     outputs: &BTreeMap<Arc<str>, Arc<str>>,
 ) -> Use {
@@ -123,8 +224,9 @@ pub(crate) fn needs(
     Use {
         installation: one.urn.clone(),
         by_hand,
-        version: requirement.version.as_ref().map(|range| range.to_string().into()),
+        version: sought.wanted.requirement.version.as_ref().map(|range| range.to_string().into()),
         outputs: read.into_iter().collect(),
+        given: sought.given.text(),
     }
 }
 

@@ -131,6 +131,32 @@ fn accepts(table: &Table, asked: &Table) -> Result<(), Rejection> {
     Ok(())
 }
 
+/// The names of the bundle of an installation for what a requirement sets by a name of its
+/// interface or of its parent.
+pub(crate) fn own_settings(bundle: &Bundle, wanted: Wanted<'_>) -> BTreeMap<(Setting, Arc<str>), Arc<str>> {
+    let asked = Table::of_interface(&wanted.requirement.interface, wanted.by_reference);
+    settings(&Table::of(bundle), &asked, wanted)
+}
+
+/// Whether a `$id` may decide what a requirement sets.
+pub(crate) fn sets_by_id(wanted: Wanted<'_>) -> bool {
+    let asked = Table::of_interface(&wanted.requirement.interface, wanted.by_reference);
+    let own = Table::of(wanted.parent);
+    let parts = [
+        (Setting::Parameter, &wanted.requirement.parameters),
+        (Setting::Credential, &wanted.requirement.credentials),
+    ];
+    parts.into_iter().any(|(part, bindings)| {
+        bindings.iter().any(|binding| {
+            let of = |table: &Table| {
+                let row = table.named(ValueKind::Setting(part), &binding.name);
+                row.is_some_and(|row| row.offered.id.is_some())
+            };
+            of(&asked) || of(&own)
+        })
+    })
+}
+
 fn settings(table: &Table, asked: &Table, wanted: Wanted<'_>) -> BTreeMap<(Setting, Arc<str>), Arc<str>> {
     let Wanted { requirement, parent, .. } = wanted;
     let own = Table::of(parent);

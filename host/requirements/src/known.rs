@@ -1,94 +1,145 @@
-//! The parameters whose values are known before anything runs, so that the name of a sharing group
-//! can contain them (SPEC §6, sharing).
+//! Values that are known before anything runs: with them, requirements are compared with existing
+//! installations, and the names of sharing groups are made (SPEC §6, reuse and parameters, and
+//! sharing).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_model::{Piece, Placeholder, Reference, Setting, Table, Template, Value, ValueKind};
+use indexmap::IndexMap;
+use purlin_expression::{Scope, Unread, evaluate, read_path};
+use purlin_model::{
+    Class, Context, ContextField, InstallationField, Key, Path, Piece, Placeholder, Reference, ResourceId,
+    Setting, Table, Template, TypeName, Urn, Value, ValueKind,
+};
 
-use crate::resolution::{Installation, PassedValue};
 use crate::resolve::Parent;
 
-/// The longest text that is composed: each level of requirements may double it.
-const LONGEST: usize = 1024;
-
-/// The known values of the given parameters. Placeholders are those of the parent.
-pub(crate) fn of_given(given: &[PassedValue], parent: Parent<'_>) -> BTreeMap<Arc<str>, Value> {
-    let parameters = given.iter().filter(|one| one.part == Setting::Parameter).map(|one| &one.binding);
-    parameters.filter_map(|one| Some((Arc::clone(&one.name), value(&one.value, parent)?))).collect()
+/// The surroundings of a resolution: where it is deployed, and the values of the deployment.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Where it is deployed.
+    pub context: Arc<Context>,
+    /// The values of `${values.K}`.
+    pub values: IndexMap<Arc<str>, Template>,
 }
 
-/// The same, completed with a person's answers and with defaults, and without secrets.
-pub(crate) fn complete(own: &Installation) -> BTreeMap<Arc<str>, Value> {
-    let mut all = own.known.clone();
-    for parameter in &own.bundle.parameters {
-        let is_it = |one: &&PassedValue| one.part == Setting::Parameter && one.binding.name == parameter.name;
-        let value = match own.given.iter().find(is_it).map(|one| &one.binding.value) {
-            Some(Template::Constant(value)) => value,
-            Some(_) => continue,
-            None => match (&parameter.source, &parameter.default) {
-                (None, Some(default)) => default,
-                _ => continue,
-            },
-        };
-        all.insert(Arc::clone(&parameter.name), value.clone());
-    }
-    let table = Table::of(&own.bundle);
-    table.secrets(ValueKind::PARAMETER).for_each(|name| {
-        all.remove(name);
-    });
-    all
+/// The value of a template of a parent. None if a part of it is not known yet.
+pub(crate) fn value(template: &Template, parent: Parent<'_>, around: &Surroundings) -> Option<Value> {
+    let value = evaluate(template, &Known { parent: Some(parent), around }).ok()??;
+    (!value.has_unknown() && size(&value) <= LARGEST).then_some(value)
 }
 
-fn value(template: &Template, parent: Parent<'_>) -> Option<Value> {
-    match template {
-        Template::Constant(value) => Some(value.clone()),
-        Template::Text(pieces) => match &**pieces {
-            [Piece::Placeholder(placeholder)] => placed(placeholder, parent),
-            pieces => {
-                let mut joined = String::new();
-                for piece in pieces {
-                    match piece {
-                        Piece::Literal(text) => joined.push_str(text),
-                        Piece::Placeholder(placeholder) => {
-                            joined.push_str(&text(&placed(placeholder, parent)?)?);
-                        }
-                    }
-                    if joined.len() > LONGEST {
-                        return None;
-                    }
-                }
-                Some(Value::from(&*joined))
-            }
-        },
-        Template::List(_) | Template::Map(_) => None,
+/// The largest value that is kept: each level of requirements may double it.
+const LARGEST: usize = 1 << 16;
+
+/// About the number of bytes of a value.
+fn size(value: &Value) -> usize {
+    match value.exposed() {
+        Value::String(text) => text.len(),
+        Value::List(items) => items.iter().map(|item| 1 + size(item)).sum(),
+        Value::Map(map) => map.iter().map(|(key, item)| 1 + key.len() + size(item)).sum(),
+        _ => 1,
     }
 }
 
-fn placed(placeholder: &Placeholder, parent: Parent<'_>) -> Option<Value> {
-    if placeholder.modifiers.is_some() {
-        return None;
-    }
-    match &placeholder.reference {
-        Reference::Param(path) => parameter(&path.0, parent).cloned(),
-        Reference::Bundle(field) => Some(Value::from(&*parent.bundle.field(*field))),
-        _ => None,
-    }
-}
-
-/// The value of a parameter of the parent, if it is known.
-pub(crate) fn parameter<'p>(path: &[Arc<str>], parent: Parent<'p>) -> Option<&'p Value> {
-    match path {
-        [part, name] if **part == *"parameters" => parent.known.get(name),
-        _ => None,
-    }
-}
-
-/// A known value as a part of a text.
-pub(crate) fn text(value: &Value) -> Option<String> {
-    match value {
+/// What a placeholder adds to the name of a group. None if that is not known yet, secret, or no
+/// text.
+pub(crate) fn text(placeholder: &Placeholder, parent: Parent<'_>, around: &Surroundings) -> Option<String> {
+    let is_open = matches!(
+        placeholder.reference,
+        Reference::Installation(_) | Reference::Bundle(_) | Reference::Param(_)
+    );
+    let template = Template::Text([Piece::Placeholder(placeholder.clone())].into());
+    match value(&template, parent, around).filter(|_| is_open)? {
         Value::String(text) => Some(text.to_string()),
-        Value::Bool(_) | Value::Number(_) => Some(value.redact().to_string()),
+        value @ (Value::Bool(_) | Value::Number(_)) => Some(value.redact().to_string()),
         _ => None,
     }
+}
+
+/// A field of an installation, or of a resource whose definition requires one: `name` is its name
+/// or its key.
+pub(crate) fn field(field: InstallationField, name: &str, root: &str, context: &Context) -> Arc<str> {
+    match field {
+        InstallationField::Id => urn(name, context),
+        InstallationField::Name => name.into(),
+        InstallationField::Namespace => Arc::clone(&context.namespace),
+        InstallationField::RootId => urn(root, context),
+        InstallationField::RootName => root.into(),
+    }
+}
+
+/// The URN of an installation or a resource: two applications may have installations of one name.
+fn urn(name: &str, context: &Context) -> Arc<str> {
+    let installation = || {
+        let id = ResourceId::new(name).ok()?;
+        Some(Key::new(&TypeName::installation(), &Class::default_class(), &id))
+    };
+    let key = if name.contains('#') { Key::parse(name).ok() } else { installation() };
+    // An invalid name is reported when it becomes a resource.
+    key.map_or_else(|| name.into(), |key| Urn::new(context, &key).as_str().into())
+}
+
+/// Reads what is known.
+struct Known<'a> {
+    /// None for the values of a deployment.
+    parent: Option<Parent<'a>>,
+    around: &'a Surroundings,
+}
+
+impl Scope for Known<'_> {
+    fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
+        let known = match (&placeholder.reference, self.parent) {
+            (Reference::Param(path), Some(parent)) => param(path, parent),
+            (Reference::Bundle(field), Some(parent)) => {
+                Some(parent.bundle.field(*field)).filter(|text| !text.is_empty()).map(Value::String)
+            }
+            (Reference::Value(path), Some(_)) => self.given(path),
+            (Reference::Context(of), _) => context(*of, &self.around.context),
+            (Reference::Installation(of), Some(parent)) => {
+                Some(Value::String(field(*of, parent.name, parent.root, &self.around.context)))
+            }
+            _ => None,
+        };
+        Ok(known.unwrap_or_else(Value::unknown))
+    }
+}
+
+impl Known<'_> {
+    fn given(&self, path: &Path) -> Option<Value> {
+        let (name, below) = path.0.split_first()?;
+        let inner = Known { parent: None, around: self.around };
+        let value = evaluate(self.around.values.get(name)?, &inner).ok()??;
+        read_path(&value, &Path(below.into())).ok()
+    }
+}
+
+/// A parameter or a credential of the parent, secret if its bundle says so.
+fn param(path: &Path, parent: Parent<'_>) -> Option<Value> {
+    let (part, below) = path.0.split_first()?;
+    let (name, below) = below.split_first()?;
+    let (part, declared) = match &**part {
+        "credentials" => (Setting::Credential, &parent.bundle.credentials),
+        _ => (Setting::Parameter, &parent.bundle.parameters),
+    };
+    let value = match parent.given.get(&(part, Arc::clone(name))) {
+        Some(meant) => meant.value.clone()?,
+        None => declared.iter().find(|one| one.name == *name && one.source.is_none())?.default.clone()?,
+    };
+    let table = Table::of(parent.bundle);
+    let is_secret = table.named(ValueKind::Setting(part), name).is_some_and(|row| row.offered.is_sensitive);
+    let value = read_path(&value, &Path(below.into())).ok()?;
+    Some(if is_secret { value.into_secret() } else { value })
+}
+
+fn context(field: ContextField, context: &Context) -> Option<Value> {
+    let value = match field {
+        ContextField::OrgId => &context.org,
+        ContextField::AppId => &context.app,
+        ContextField::EnvId => &context.env.id,
+        ContextField::EnvType => &context.env.kind,
+        ContextField::Namespace => &context.namespace,
+        // The others differ between runs, or between resources.
+        _ => return None,
+    };
+    Some(Value::String(Arc::clone(value)))
 }

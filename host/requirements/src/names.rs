@@ -1,119 +1,236 @@
-//! Names of installations. An installation keeps its name as long as something requires the same:
-//! under another name it would be deleted, and a new one created in its place (SPEC §6, sharing).
+//! Names of installations: which requirements are one installation, and which recorded one it is.
+//! An installation keeps its name as long as something requires it: under another name it would be
+//! deleted, and a new one created in its place (SPEC §6, identity).
+//!
+//! A round of the resolution gives each requirement a name, and returns what it found out about
+//! all of them ([`Asked`]). [`assign`] then decides, from all of these and the record, who has
+//! which name. The next round uses that, until nothing changes. No decision therefore depends on
+//! the order in which requirements are read.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::Installed;
+use purlin_model::{Claim, Installed};
 
-/// The names of one resolution.
+/// What a round of the resolution found out about a requirement.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// The requirement, with the identity that it has before a bundle is chosen.
+    pub(crate) claim: Claim,
+    /// The name that its installation would have if it were the only requirement.
+    pub(crate) own_name: Arc<str>,
+    /// Whether it is a requirement of the deployment itself.
+    pub(crate) is_own: bool,
+    /// What it came to: equal for requirements that the same installation satisfies.
+    pub(crate) outcome: Arc<str>,
+    /// The root of its parent.
+    pub(crate) root: Arc<str>,
+    /// The installation that it got in this round, and the root of that.
+    pub(crate) got: Named,
+}
+
+/// The name of an installation, and that of its root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) name: Arc<str>,
+    pub(crate) root: Arc<str>,
+}
+
+/// The installation of each requirement, by `PARENT/REQUIREMENT`.
+pub(crate) type Assignments = HashMap<Arc<str>, Named>;
+
+/// The names of one round.
 pub(crate) struct Names<'a> {
-    by_name: HashMap<&'a str, &'a Installed>,
-    by_identity: HashMap<&'a str, Vec<&'a Installed>>,
-    by_requirement: HashMap<&'a str, &'a Installed>,
+    record: Record<'a>,
+    assigned: &'a Assignments,
     /// The names of a deployment's own requirements.
-    roots: HashSet<Arc<str>>,
-    /// Names that only the same requirement gets.
-    reserved: &'a BTreeSet<Arc<str>>,
-    taken: HashSet<Arc<str>>,
+    own: HashSet<Arc<str>>,
     /// Names of the installations so far.
     used: HashSet<Arc<str>>,
-    /// The names that this resolution has given to shared installations.
-    given: HashMap<Arc<str>, Arc<str>>,
-    /// Names that were already taken when their owners needed them.
-    pub(crate) wanted: BTreeSet<Arc<str>>,
+}
+
+/// The last run's installations.
+struct Record<'a> {
+    by_name: HashMap<&'a str, &'a Installed>,
+    by_identity: HashMap<&'a str, Vec<&'a Installed>>,
+    by_claim: HashMap<&'a str, (&'a Installed, &'a Claim)>,
+}
+
+impl<'a> Record<'a> {
+    fn new(installed: &'a [Installed]) -> Self {
+        let mut by_identity: HashMap<&str, Vec<&Installed>> = HashMap::new();
+        let mut by_claim = HashMap::new();
+        for one in installed {
+            for claim in &one.claims {
+                by_claim.insert(&*claim.made_for, (one, claim));
+                if let Some(identity) = &claim.identity {
+                    by_identity.entry(identity).or_default().push(one);
+                }
+            }
+        }
+        Self { by_name: installed.iter().map(|one| (&*one.name, one)).collect(), by_identity, by_claim }
+    }
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn new(
-        installed: &'a [Installed],
-        reserved: &'a BTreeSet<Arc<str>>,
-        roots: HashSet<Arc<str>>,
-    ) -> Self {
-        let mut by_identity: HashMap<&str, Vec<&Installed>> = HashMap::new();
-        for one in installed {
-            if let Some(identity) = &one.identity {
-                by_identity.entry(identity).or_default().push(one);
-            }
-        }
-        Self {
-            by_name: installed.iter().map(|one| (&*one.name, one)).collect(),
-            by_identity,
-            by_requirement: installed.iter().map(|one| (&*one.made_for, one)).collect(),
-            roots,
-            reserved,
-            taken: HashSet::new(),
-            used: HashSet::new(),
-            given: HashMap::new(),
-            wanted: BTreeSet::new(),
-        }
+    pub(crate) fn new(installed: &'a [Installed], assigned: &'a Assignments, own: HashSet<Arc<str>>) -> Self {
+        Self { record: Record::new(installed), assigned, own, used: HashSet::new() }
     }
 
     /// The installation with a name.
     pub(crate) fn installed(&self, name: &str) -> Option<&'a Installed> {
-        self.by_name.get(name).copied()
+        self.record.by_name.get(name).copied()
     }
 
-    /// Takes a unique name.
-    pub(crate) fn take(&mut self, name: &Arc<str>, identity: Option<&Arc<str>>) -> Arc<str> {
-        self.taken.insert(Arc::clone(name));
-        if let Some(identity) = identity {
-            self.given.entry(Arc::clone(identity)).or_insert_with(|| Arc::clone(name));
-        }
-        Arc::clone(name)
+    /// Whether a deployment's own requirement has this name.
+    pub(crate) fn is_own(&self, requirement: &str) -> bool {
+        self.own.contains(requirement)
     }
 
-    /// The name for a requirement: that of the same requirement, else that of the one created for
-    /// it, else `own`.
-    pub(crate) fn of(
-        &mut self,
-        made_for: &Arc<str>,
-        own: &Arc<str>,
-        identity: Option<&Arc<str>>,
-    ) -> Arc<str> {
-        if let Some(given) = identity.and_then(|identity| self.given.get(identity)) {
-            return Arc::clone(given);
+    /// The name for a requirement, and the root that was decided for it: as assigned, else that of
+    /// the recorded installation that it had, else of a recorded one that was the same, else `own`.
+    pub(crate) fn of(&self, claim: &Claim, own: &Arc<str>) -> (Arc<str>, Option<Arc<str>>) {
+        if let Some(Named { name, root }) = self.assigned.get(&claim.made_for) {
+            return (Arc::clone(name), Some(Arc::clone(root)));
         }
-        let same = identity.and_then(|identity| self.by_identity.get(&**identity)).map(Vec::as_slice);
-        let same: Vec<&Installed> =
-            same.unwrap_or_default().iter().copied().filter(|one| !self.roots.contains(&*one.name)).collect();
-        let kept = same.iter().find(|one| one.made_for == *made_for);
-        let free = || same.iter().find(|one| !self.taken.contains(&one.name));
-        if let Some(one) = kept.or_else(free).or(same.first()) {
-            if !self.taken.contains(&one.name) {
-                return self.take(&one.name, identity);
+        let had = self.record.by_claim.get(&*claim.made_for).map(|(one, _)| *one);
+        let same = || {
+            let identity = claim.identity.as_deref()?;
+            self.record.by_identity.get(identity)?.iter().min_by_key(|one| &one.name).copied()
+        };
+        match had.or_else(same) {
+            Some(one) => (Arc::clone(&one.name), Some(Arc::clone(&one.root))),
+            None => (Arc::clone(own), None),
+        }
+    }
+
+    /// The same name, or another one if an installation of this round has it already.
+    pub(crate) fn only(&mut self, name: &Arc<str>) -> Arc<str> {
+        let only = free(name, |name| self.used.contains(name));
+        self.used.insert(Arc::clone(&only));
+        only
+    }
+}
+
+/// The first free one of a name and the numbered ones.
+fn free(name: &Arc<str>, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
+    if !is_taken(name) {
+        return Arc::clone(name);
+    }
+    let mut numbered = (2_u32..).map(|number| format!("{name}~{number}"));
+    numbered.find(|name| !is_taken(name)).unwrap_or_default().into()
+}
+
+/// Requirements that the same installation satisfies and that are the same in every field but the
+/// name.
+type Cell<'a> = Vec<&'a Asked>;
+
+/// Decides which requirements are one installation, and its name.
+///
+/// A recorded installation goes on with those who had it, first with the unchanged ones; if none of
+/// these is left, with those who require the same. Two recorded installations become one only if
+/// their requirements became the same in every field. All other requirements with the same outcome
+/// are one installation, named after a deployment's own requirement, else after the one nearest to
+/// a root.
+pub(crate) fn assign(asked: &[Asked], installed: &[Installed]) -> Assignments {
+    let record = Record::new(installed);
+    let mut cells: BTreeMap<(&str, &str), Cell<'_>> = BTreeMap::new();
+    for one in asked {
+        let identity = one.claim.identity.as_ref().unwrap_or(&one.claim.made_for);
+        cells.entry((&one.outcome, identity)).or_default().push(one);
+    }
+    for cell in cells.values_mut() {
+        cell.sort_by(|a, b| a.claim.made_for.cmp(&b.claim.made_for));
+    }
+    let homes = homes(&cells, &record);
+    // The cells of an installation: those of a recorded one, and with them the new ones with the
+    // same outcome.
+    let mut first: HashMap<&str, &str> = HashMap::new();
+    for ((outcome, _), home) in &homes {
+        let first = first.entry(outcome).or_insert(home);
+        *first = (*first).min(home);
+    }
+    let mut recorded: Vec<(&Cell<'_>, &str)> = Vec::new();
+    let mut new: BTreeMap<&str, Cell<'_>> = BTreeMap::new();
+    for (key, cell) in &cells {
+        match homes.get(key).or_else(|| first.get(key.0)) {
+            Some(home) => recorded.push((cell, home)),
+            None => new.entry(key.0).or_default().extend(cell),
+        }
+    }
+    let mut assigned = Assignments::with_capacity(asked.len());
+    let mut give = |cell: &Cell<'_>, named: &Named| {
+        assigned.extend(cell.iter().map(|one| (Arc::clone(&one.claim.made_for), named.clone())));
+    };
+    for (cell, home) in recorded {
+        if let Some(one) = record.by_name.get(home) {
+            give(cell, &Named { name: Arc::clone(&one.name), root: Arc::clone(&one.root) });
+        }
+    }
+    let taken: HashSet<&str> = homes.values().copied().collect();
+    let mut given: HashSet<Arc<str>> = HashSet::new();
+    let mut new: Vec<(_, Cell<'_>)> =
+        new.into_values().filter_map(|cell| Some((cell.iter().map(|one| rank(one)).min()?, cell))).collect();
+    new.sort_by(|a, b| a.0.cmp(&b.0));
+    for (_, cell) in new {
+        let Some(named_after) = cell.iter().min_by_key(|one| rank(one)) else { continue };
+        let is_taken = |name: &str| {
+            // What is recorded under another requirement's name is not taken over.
+            let is_others = !named_after.is_own && record.by_name.contains_key(name);
+            is_others || taken.contains(name) || given.contains(name)
+        };
+        let name = free(&named_after.own_name, is_taken);
+        given.insert(Arc::clone(&name));
+        let root = if named_after.is_own { Arc::clone(&name) } else { Arc::clone(&named_after.root) };
+        give(&cell, &Named { name, root });
+    }
+    assigned
+}
+
+/// The one of several requirements that names their installation comes first.
+fn rank(one: &Asked) -> (bool, usize, &str) {
+    (!one.is_own, one.claim.made_for.split('/').count(), &one.claim.made_for)
+}
+
+/// How strong a requirement's relation to a recorded installation is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Bond {
+    /// It had it, and is unchanged.
+    Unchanged,
+    /// It had it.
+    Had,
+    /// It is the same as one that had it.
+    Same,
+}
+
+/// The recorded installation that each cell goes on with, by its name.
+fn homes<'a>(
+    cells: &BTreeMap<(&'a str, &'a str), Cell<'a>>,
+    record: &Record<'a>,
+) -> HashMap<(&'a str, &'a str), &'a str> {
+    let mut bonds: BTreeSet<(Bond, Reverse<bool>, &str, &str, (&str, &str))> = BTreeSet::new();
+    for (key, cell) in cells {
+        for one in cell {
+            let Claim { made_for, identity } = &one.claim;
+            if let Some((had, claim)) = record.by_claim.get(&**made_for) {
+                let bond = if claim.identity == *identity { Bond::Unchanged } else { Bond::Had };
+                bonds.insert((bond, Reverse(had.name == *made_for), &had.name, made_for, *key));
             }
-            self.wanted.insert(Arc::clone(&one.name));
-        }
-        let was = self.by_requirement.get(&**made_for).map(|one| &one.name);
-        match was.filter(|name| self.is_free(name)).cloned() {
-            Some(name) => self.take(&name, identity),
-            None => {
-                let name = self.free(own);
-                self.take(&name, identity)
+            let same = identity.as_deref().and_then(|identity| record.by_identity.get(identity));
+            for other in same.into_iter().flatten() {
+                bonds.insert((Bond::Same, Reverse(other.name == *made_for), &other.name, made_for, *key));
             }
         }
     }
-
-    /// The same name, or another one if it is taken after all.
-    pub(crate) fn only(&mut self, name: Arc<str>, own: &Arc<str>) -> Arc<str> {
-        if !self.roots.contains(&name) && self.used.insert(Arc::clone(&name)) {
-            return name;
+    let mut homes: HashMap<(&str, &str), &str> = HashMap::new();
+    let mut goes_on: HashMap<&str, &str> = HashMap::new();
+    for (_, _, home, _, key) in bonds {
+        let is_open = goes_on.get(home).is_none_or(|outcome| *outcome == key.0);
+        if is_open && !homes.contains_key(&key) {
+            goes_on.insert(home, key.0);
+            homes.insert(key, home);
         }
-        let free = self.free(own);
-        self.used.insert(Arc::clone(&free));
-        self.take(&free, None)
     }
-
-    fn free(&self, own: &Arc<str>) -> Arc<str> {
-        if self.is_free(own) {
-            return Arc::clone(own);
-        }
-        let mut numbered = (2_u32..).map(|number| format!("{own}~{number}"));
-        numbered.find(|name| self.is_free(name)).unwrap_or_default().into()
-    }
-
-    fn is_free(&self, name: &str) -> bool {
-        !self.taken.contains(name) && !self.reserved.contains(name) && !self.roots.contains(name)
-    }
+    homes
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use purlin_model::{Bundle, BundleReference, Diagnostic, Requirement};
 
+use crate::answers::Ids;
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Rejection, Why, candidates, choose};
 use crate::fit::{OwnNames, Wanted, bundle_fits};
@@ -17,10 +18,11 @@ impl Resolver<'_> {
         &mut self,
         parent: Parent<'_>,
         requirement: &Requirement,
-        name: &Arc<str>,
+        ids: &Ids<'_>,
         way: &[(BundleReference, Arc<str>)],
     ) -> Result<Option<Installation>, CatalogError> {
-        let named = self.answers.with(name, &requirement.name);
+        let name = ids.name;
+        let named = self.answers.with(ids, &requirement.name);
         let (named, is_before) = (
             named.as_ref().and_then(|named| named.choice.bundle()),
             named.as_ref().is_some_and(|named| named.is_before),

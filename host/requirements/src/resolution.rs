@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Binding, Bundle, BundleReference, Choices, Diagnostic, Existing, Installed, Key, Location, Recipe,
-    Setting, Table, Use, Value,
+    Binding, Bundle, BundleReference, Choices, Claim, Context, Diagnostic, Existing, Installed, Key,
+    Location, Recipe, Setting, Table, Use,
 };
 use serde::Serialize;
 
@@ -18,8 +18,8 @@ pub struct Root {
     pub bundle: Arc<Bundle>,
     /// The name of its installation.
     pub name: Arc<str>,
-    /// Its namespace, empty for the global one.
-    pub namespace: Arc<str>,
+    /// Where it is deployed.
+    pub context: Arc<Context>,
 }
 
 /// An installation that will be created.
@@ -30,11 +30,13 @@ pub struct Installation {
     /// The name of its root: an installation, or the key of a resource whose definition requires
     /// it.
     pub(crate) root: Arc<str>,
-    /// The requirement that it is created for, as `PARENT/REQUIREMENT`.
+    /// The requirement whose values it gets, as `PARENT/REQUIREMENT`.
     pub(crate) made_for: Arc<str>,
-    /// Equal for requirements that differ only in their names, in this run and
-    /// in the next; none if it is not shared.
-    pub identity: Option<Arc<str>>,
+    /// The requirements that it satisfies, each with the name that its installation would have if
+    /// it were the only one.
+    pub(crate) claims: BTreeMap<Claim, Arc<str>>,
+    /// Identifies it among the siblings that its requirement has.
+    pub(crate) outcome: Arc<str>,
     /// What it is made from.
     pub bundle: Arc<Bundle>,
     /// The reference under which the bundle was found.
@@ -62,8 +64,6 @@ pub struct Installation {
     pub outputs: BTreeMap<Arc<str>, Arc<str>>,
     /// For each parameter and credential that its requirement sets, its own name for it.
     pub(crate) settings: BTreeMap<(Setting, Arc<str>), Arc<str>>,
-    /// The parameters whose values are known before anything runs. Secret ones are not among them.
-    pub(crate) known: BTreeMap<Arc<str>, Value>,
     /// The place of the requirement.
     pub location: Location,
 }
@@ -148,8 +148,8 @@ pub struct Resolution {
     pub requirers: Vec<Requirer>,
     /// The missing values, in the order of the installations.
     pub unmapped: Vec<Unmapped>,
-    /// The namespace of all of them, empty for the global one.
-    pub namespace: Arc<str>,
+    /// Where they are deployed.
+    pub context: Arc<Context>,
     /// Newer versions that would fit. They replace nothing unless a person requests it.
     pub offers: Vec<Offer>,
     /// A person's choices in effect, by full names, for later runs.
@@ -173,7 +173,8 @@ impl Installation {
         Self {
             made_for: Arc::clone(&name),
             root: Arc::clone(&name),
-            identity: None,
+            claims: BTreeMap::new(),
+            outcome: Arc::clone(&name),
             name,
             reference,
             location: bundle.location.clone(),
@@ -188,7 +189,6 @@ impl Installation {
             requires: Vec::new(),
             outputs: BTreeMap::new(),
             settings: BTreeMap::new(),
-            known: BTreeMap::new(),
         }
     }
 
@@ -209,15 +209,6 @@ impl Installation {
     pub fn own_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
     }
-
-    /// A unique identification, in this run and in the next: a shared installation may have another
-    /// name then.
-    pub(crate) fn identification(&self) -> Arc<str> {
-        match &self.identity {
-            Some(identity) if self.name.contains('/') => Arc::clone(identity),
-            _ => Arc::clone(&self.name),
-        }
-    }
 }
 
 impl Resolution {
@@ -225,9 +216,9 @@ impl Resolution {
     pub fn installed(&self) -> Vec<Installed> {
         let one = |one: &Installation| Installed {
             name: Arc::clone(&one.name),
-            made_for: Arc::clone(&one.made_for),
+            root: Arc::clone(&one.root),
+            claims: one.claims.keys().cloned().collect(),
             reference: one.reference.clone(),
-            identity: one.identity.clone(),
             uses: one.uses.as_ref().map(|uses| uses.0.urn.clone()),
         };
         self.installations.iter().map(one).collect()

@@ -6,18 +6,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use purlin_model::{
-    Binding, Bundle, BundleReference, Declared, Diagnostic, Key, Location, Recipe, Requirement,
-    RequirementContext, Setting, Sharing, Table, Template, Urn, User, Value, ValueKind,
+    Binding, Bundle, BundleReference, Claim, Declared, Diagnostic, Key, Location, Recipe, Requirement,
+    RequirementContext, Setting, Sharing, Table, Template, Use, User, Value, ValueKind,
 };
 
-use crate::answers::Answers;
+use crate::answers::{Answers, Ids};
 use crate::catalog::{Catalog, CatalogError};
 use crate::existing::{VisibleInstallations, looked_for};
 use crate::fit::{Used, used};
-use crate::names::Names;
+use crate::known::Surroundings;
+use crate::names::{self, Asked, Assignments, Named, Names};
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
-use crate::{bindings, known, same};
+use crate::same::Meant;
+use crate::{bindings, same};
 
 /// The maximum depth of requirements. A loop that repeats a reference is found earlier.
 pub(crate) const DEEPEST: usize = 64;
@@ -35,62 +37,68 @@ pub async fn resolve(
     catalog: &dyn Catalog,
     context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
-    Ok(resolve_all(root, &[], catalog, context).await?.finished())
+    let around = Surroundings { context: Arc::clone(&root.context), ..Surroundings::default() };
+    Ok(resolve_all((&root, &around), &[], catalog, context).await?.finished())
 }
 
 async fn resolve_all(
-    root: Root,
+    (root, around): (&Root, &Surroundings),
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
     context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
-    let mut reserved = Reserved::new();
-    // Each round reserves at least one name that the last one has given away.
-    for _ in 0..MOST_ROUNDS {
-        let (resolution, wanted) = resolve_with(&root, requirers, catalog, context, &reserved).await?;
-        if wanted.is_subset(&reserved) {
+    let mut assigned = Assignments::new();
+    let installed = context.installed.as_deref().unwrap_or_default();
+    // Each round settles at least the names one level further down.
+    let mut round = 0;
+    loop {
+        round += 1;
+        let (resolution, asked) =
+            resolve_with((root, around), requirers, catalog, context, &assigned).await?;
+        let next = names::assign(&asked, installed);
+        if round == MOST_ROUNDS || asked.iter().all(|one| next.get(&one.claim.made_for) == Some(&one.got)) {
             return Ok(resolution);
         }
-        reserved.extend(wanted);
+        assigned = next;
     }
-    let (resolution, _) = resolve_with(&root, requirers, catalog, context, &reserved).await?;
-    Ok(resolution)
 }
 
-/// The maximum number of rounds of naming.
-const MOST_ROUNDS: usize = 16;
+/// The maximum number of rounds of naming. Few need more than two: a name matters below it only
+/// where a bundle passes it on.
+const MOST_ROUNDS: usize = 64;
 
-/// Names that only the same requirement gets.
-type Reserved = BTreeSet<Arc<str>>;
-
-/// Like [`resolve`]. Also returns the names that were already taken when their owners needed them.
+/// One round of [`resolve`]. Also returns what it found out about each requirement.
 async fn resolve_with(
-    root: &Root,
+    (root, around): (&Root, &Surroundings),
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
     context: &RequirementContext,
-    reserved: &Reserved,
-) -> Result<(Resolution, Reserved), CatalogError> {
-    let Root { bundle, name, namespace } = root.clone();
+    assigned: &Assignments,
+) -> Result<(Resolution, Vec<Asked>), CatalogError> {
+    let Root { bundle, name, .. } = root.clone();
     let only = match &*bundle.requires {
         _ if !name.is_empty() => Some(Arc::clone(&name)),
         [only] => Some(Arc::clone(&only.name)),
         _ => None,
     };
-    let roots = match &*name {
+    let own_names = match &*name {
         "" => bundle.requires.iter().map(|one| Arc::clone(&one.name)).collect(),
         _ => [Arc::clone(&name)].into(),
     };
+    let namespace = &around.context.namespace;
     let mut resolver = Resolver {
         catalog,
+        around,
         answers: Answers::new(context, only),
-        seen: VisibleInstallations::new(Arc::clone(&namespace), &context.existing),
+        seen: VisibleInstallations::new(Arc::clone(namespace), &context.existing),
         recorded: context.recorded.as_ref(),
         users: &context.users,
         handed_over: &context.handed_over,
-        names: Names::new(context.installed.as_deref().unwrap_or_default(), reserved, roots),
+        names: Names::new(context.installed.as_deref().unwrap_or_default(), assigned, own_names),
         known: HashMap::new(),
-        done: Resolution { namespace, ..Resolution::default() },
+        by_outcome: HashMap::new(),
+        asked: Vec::new(),
+        done: Resolution { context: Arc::clone(&around.context), ..Resolution::default() },
     };
     let own = Installation::root(name, Arc::clone(&bundle));
     if own.name.is_empty() {
@@ -105,7 +113,7 @@ async fn resolve_with(
             resolver.done.requirers.push(Requirer { key: key.clone(), recipe: Arc::clone(recipe), own });
         }
     }
-    let Resolver { mut done, answers, names, .. } = resolver;
+    let Resolver { mut done, answers, asked, .. } = resolver;
     let of_recipes = requirers.iter().flat_map(|(_, recipe)| &recipe.requires);
     let written = bundle.requires.iter().chain(of_recipes).map(|one| &*one.name);
     let nested = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
@@ -115,7 +123,7 @@ async fn resolve_with(
     // Each resource of a definition finds the same faults in it.
     let mut seen = BTreeSet::new();
     done.diagnostics.retain(|fault| seen.insert((fault.code, fault.location.clone(), fault.message.clone())));
-    Ok((done, names.wanted))
+    Ok((done, asked))
 }
 
 /// The requirements and references of a recipe, in the form of a bundle.
@@ -134,13 +142,22 @@ fn requiring(recipe: &Recipe) -> Bundle {
 pub async fn resolve_requirements(
     requires: &[Requirement],
     requirers: &[(Key, Arc<Recipe>)],
-    namespace: Arc<str>,
+    around: &Surroundings,
     catalog: &dyn Catalog,
     context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
     let bundle = Arc::new(Bundle::requiring(requires.to_vec()));
     // The deployment itself is not an installation.
-    resolve_all(Root { bundle, name: Arc::default(), namespace }, requirers, catalog, context).await
+    let root = Root { bundle, name: Arc::default(), context: Arc::clone(&around.context) };
+    resolve_all((&root, around), requirers, catalog, context).await
+}
+
+/// A requirement, and what its values refer to.
+#[derive(Clone, Copy)]
+pub(crate) struct Values<'a> {
+    pub(crate) parent: Parent<'a>,
+    pub(crate) requirement: &'a Requirement,
+    pub(crate) siblings: &'a same::Siblings,
 }
 
 /// Requirements: the name, and the index of the installation in [`Resolution::installations`].
@@ -155,18 +172,24 @@ pub(crate) struct Resolver<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) seen: VisibleInstallations<'a>,
     /// The records of this environment's installations.
-    pub(crate) recorded: Option<&'a BTreeMap<Arc<str>, Option<Urn>>>,
+    pub(crate) recorded: Option<&'a BTreeMap<Arc<str>, Option<Use>>>,
     /// Users in other environments of this environment's installations.
     pub(crate) users: &'a BTreeMap<Arc<str>, Vec<User>>,
     /// Installations of this environment that were handed over to them.
     pub(crate) handed_over: &'a BTreeSet<Arc<str>>,
-    /// Shared installations by everything that must be the same.
-    known: HashMap<String, usize>,
+    /// Where it is deployed.
+    pub(crate) around: &'a Surroundings,
+    /// The installations by name and outcome.
+    known: HashMap<(Arc<str>, Arc<str>), usize>,
+    /// The first one of each outcome, for requirements about which nothing is decided.
+    by_outcome: HashMap<Arc<str>, usize>,
+    /// What was found out about the requirements.
+    asked: Vec<Asked>,
     pub(crate) done: Resolution,
 }
 
 /// The meanings of parameters and credentials, by part and name.
-pub(crate) type Meanings = BTreeMap<(Setting, Arc<str>), String>;
+pub(crate) type Meanings = BTreeMap<(Setting, Arc<str>), Meant>;
 
 /// The parent in a resolution, as its children see it.
 #[derive(Clone, Copy)]
@@ -178,8 +201,6 @@ pub(crate) struct Parent<'a> {
     pub(crate) used: &'a Used,
     /// The meanings of its parameters and credentials, by part and name.
     pub(crate) given: &'a Meanings,
-    /// Its parameters whose values are known.
-    pub(crate) known: &'a BTreeMap<Arc<str>, Value>,
 }
 
 impl Resolver<'_> {
@@ -193,9 +214,9 @@ impl Resolver<'_> {
     ) -> Resolved<'s, Option<usize>> {
         Box::pin(async move {
             way.push((own.reference.clone(), Arc::clone(&own.name)));
-            self.answer(&mut own);
-            own.known = known::complete(&own);
-            let requires = self.requirements(&own, way, &meaning.unwrap_or_default()).await?;
+            let mut meaning = meaning.unwrap_or_default();
+            self.answer(&mut own, &mut meaning);
+            let requires = self.requirements(&own, way, &meaning).await?;
             way.pop();
             let Some(requires) = requires else { return Ok(None) };
             own.requires = requires;
@@ -229,15 +250,14 @@ impl Resolver<'_> {
             for index in order {
                 let Some(requirement) = bundle.requires.get(index) else { continue };
                 let (name, root) = (&*own.name, &*own.root);
-                let known = &own.known;
-                let parent = Parent { bundle: &bundle, name, root, used: &used, given: meaning, known };
+                let parent = Parent { bundle: &bundle, name, root, used: &used, given: meaning };
                 let Some(place) = self.require(parent, requirement, &siblings, way).await? else {
                     is_whole = false;
                     continue;
                 };
                 by_name.insert(Arc::clone(&requirement.name), place);
-                let identification = self.done.installations.get(place).map(Installation::identification);
-                siblings.extend(identification.map(|id| (Arc::clone(&requirement.name), id)));
+                let outcome = self.done.installations.get(place).map(|one| Arc::clone(&one.outcome));
+                siblings.extend(outcome.map(|outcome| (Arc::clone(&requirement.name), outcome)));
             }
             if !is_whole {
                 return Ok(None);
@@ -247,16 +267,23 @@ impl Resolver<'_> {
         })
     }
 
-    /// Applies a person's choices for an installation.
-    fn answer(&mut self, own: &mut Installation) {
-        let bundle = Arc::clone(&own.bundle);
+    /// Applies a person's choices for a root. Those of a requirement were found when its values were.
+    fn answer(&mut self, own: &mut Installation, meaning: &mut Meanings) {
+        if !own.claims.is_empty() {
+            return;
+        }
+        let (bundle, name) = (Arc::clone(&own.bundle), Arc::clone(&own.name));
+        let table = Table::of(&bundle);
         for (part, one) in settings(&bundle) {
             if own.gives(part, &one.name) {
                 continue;
             }
-            if let Some(value) = self.answers.later(part, &own.name, one, &mut self.done.diagnostics) {
-                own.given.push(answered(part, one, value, &own.location));
-            }
+            let ids = Ids::of_root(&name);
+            let answer = self.answers.later(part, &ids, one, &mut self.done.diagnostics);
+            let Some(value) = answer else { continue };
+            let passed = answered(part, one, value, &own.location);
+            meaning.insert((part, Arc::clone(&one.name)), Meant::answered(&passed, &table, &name));
+            own.given.push(passed);
         }
     }
 
@@ -298,7 +325,7 @@ impl Resolver<'_> {
         };
         let group = match &requirement.sharing {
             Sharing::None => None,
-            Sharing::Group(template) => match same::group(template, parent, &self.done.namespace) {
+            Sharing::Group(template) => match same::group(template, parent, self.around) {
                 Ok(group) => Some(group),
                 Err(fault) => {
                     self.done.diagnostics.push(*fault);
@@ -306,95 +333,129 @@ impl Resolver<'_> {
                 }
             },
         };
-        // Requirements that are the same in every field but their name are one, wherever they are.
-        // A person's choices refer to its name, which follows from this.
         let identity: Option<Arc<str>> = group.as_ref().map(|group| {
-            same::identity(requirement, group, &same::meanings(requirement, parent, siblings)).into()
+            let meanings = same::meanings(requirement, parent, siblings, self.around);
+            same::identity(requirement, group, &meanings).into()
         });
-        // A deployment reads a named requirement by that name, so it must exist.
-        let is_named = parent.name.is_empty();
-        let name = match is_named {
-            true => self.names.take(&made_for, identity.as_ref()),
-            false => self.names.of(&made_for, &own_name, identity.as_ref()),
+        let claim = Claim { made_for, identity };
+        let is_own = parent.name.is_empty();
+        let (name, root) = self.names.of(&claim, &own_name);
+        // The bare name of a deployment's own requirement means only that one.
+        let may_be_bare = is_own || !self.names.is_own(&requirement.name);
+        let ids = Ids { name: &name, own: &own_name, claim: Some(&claim), is_own, may_be_bare };
+        let values = Values { parent, requirement, siblings };
+        let chosen = match self.existing_match(values, &ids, group.as_deref()).await? {
+            ExistingMatch::Uses(chosen) => Some(*chosen),
+            ExistingMatch::Wrong => None,
+            ExistingMatch::Nothing(rejected) => {
+                let chosen = self.choose(parent, requirement, &ids, way).await?;
+                let looked_for = rejected.is_some().then(|| looked_for(requirement));
+                let rejected = rejected.unwrap_or_default();
+                chosen.map(|chosen| Installation { rejected, looked_for, ..chosen })
+            }
         };
-        let chosen =
-            match self.existing_match(parent, requirement, (&name, group.as_deref()), is_named).await? {
-                ExistingMatch::Uses(chosen) => Some(*chosen),
-                ExistingMatch::Wrong => None,
-                ExistingMatch::Nothing(rejected) => {
-                    let chosen = self.choose(parent, requirement, &name, way).await?;
-                    let looked_for = rejected.is_some().then(|| looked_for(requirement));
-                    let rejected = rejected.unwrap_or_default();
-                    chosen.map(|chosen| Installation { rejected, looked_for, ..chosen })
-                }
-            };
         let Some(chosen) = chosen else { return Ok(None) };
         if chosen.uses.is_none() && !self.suits_all(&name, &chosen, requirement) {
             return Ok(None);
         }
-        let (given, meaning) = self.binding(parent, requirement, &chosen, siblings);
-        let key = identity.as_ref().map(|identity| format!("{} {identity} {meaning:?}", chosen.reference));
-        let known = key.as_ref().and_then(|key| self.known.get(key)).filter(|_| !is_named);
-        if let Some(place) = known.copied() {
-            if let Some(known) = self.done.installations.get_mut(place) {
-                if let (Some(known), Some(also)) = (&mut known.uses, &chosen.uses) {
-                    known.1.outputs.extend(also.1.outputs.iter().cloned());
-                    known.1.outputs.sort_unstable();
-                    known.1.outputs.dedup();
+        let (given, meaning) = self.binding(values, &ids, &chosen);
+        let outcome = same::outcome(&chosen, group.as_deref(), &meaning, &claim);
+        let key = (Arc::clone(&name), Arc::clone(&outcome));
+        let same = || self.by_outcome.get(&outcome).filter(|_| root.is_none());
+        let place = match self.known.get(&key).or_else(same).copied() {
+            Some(place) => {
+                self.join(place, &claim, &own_name, chosen);
+                place
+            }
+            None => {
+                if !self.has_room(requirement, &chosen, way) {
+                    return Ok(None);
                 }
-                known.outputs.extend(chosen.outputs);
+                let name = self.names.only(&name);
+                // A user of an installation does not share it with others.
+                let group = group.filter(|_| chosen.uses.is_none());
+                let root = match root {
+                    Some(root) => root,
+                    None if is_own => Arc::clone(&name),
+                    None => parent.root.into(),
+                };
+                let made_for = Arc::clone(&claim.made_for);
+                let claims = [(claim.clone(), Arc::clone(&own_name))].into();
+                let outcome = Arc::clone(&outcome);
+                let own = Installation { name, root, made_for, claims, outcome, group, given, ..chosen };
+                let Some(place) = self.install(own, way, Some(meaning)).await? else { return Ok(None) };
+                self.known.entry(key).or_insert(place);
+                place
             }
-            return Ok(Some(place));
+        };
+        self.by_outcome.entry(Arc::clone(&outcome)).or_insert(place);
+        if let Some(got) = self.done.installations.get(place) {
+            let got = Named { name: Arc::clone(&got.name), root: Arc::clone(&got.root) };
+            let root = parent.root.into();
+            self.asked.push(Asked { claim, own_name, is_own, outcome, root, got });
         }
+        Ok(Some(place))
+    }
+
+    /// Adds a requirement to the installation that satisfies it.
+    fn join(&mut self, place: usize, claim: &Claim, own_name: &Arc<str>, chosen: Installation) {
+        let Some(one) = self.done.installations.get_mut(place) else { return };
+        if let (Some(known), Some(also)) = (&mut one.uses, &chosen.uses) {
+            known.1.outputs.extend(also.1.outputs.iter().cloned());
+            known.1.outputs.sort_unstable();
+            known.1.outputs.dedup();
+        }
+        one.outputs.extend(chosen.outputs);
+        one.claims.insert(claim.clone(), Arc::clone(own_name));
+    }
+
+    /// Whether one more installation may be created below others. A loop is reported with its path.
+    fn has_room(
+        &mut self,
+        requirement: &Requirement,
+        chosen: &Installation,
+        way: &[(BundleReference, Arc<str>)],
+    ) -> bool {
         let again = way.iter().position(|(reference, _)| *reference == chosen.reference);
-        if let Some(at) = again.filter(|_| chosen.uses.is_none()) {
-            self.done.diagnostics.push(looped(&way[at..], &chosen.reference, requirement));
-            return Ok(None);
-        }
-        if self.done.installations.len() >= MOST {
-            let is_reported = self.done.diagnostics.iter().any(|fault| fault.code == "too-many-requirements");
-            if !is_reported {
-                let message = format!("the requirements end in more than {MOST} installations");
-                let fault = Diagnostic::error("too-many-requirements", message).at(&requirement.location);
-                let help = "let some of them share an installation: `sharing: {mode: group}`";
-                self.done.diagnostics.push(fault.help(help));
+        let fault = if let Some(at) = again.filter(|_| chosen.uses.is_none()) {
+            looped(&way[at..], &chosen.reference, requirement)
+        } else if self.done.installations.len() >= MOST {
+            if self.done.diagnostics.iter().any(|fault| fault.code == "too-many-requirements") {
+                return false;
             }
-            return Ok(None);
-        }
-        if way.len() >= DEEPEST {
+            let message = format!("the requirements end in more than {MOST} installations");
+            let fault = Diagnostic::error("too-many-requirements", message).at(&requirement.location);
+            fault.help("let some of them share an installation: `sharing: {mode: group}`")
+        } else if way.len() >= DEEPEST {
             let message = format!("the requirements lead more than {DEEPEST} bundles deep");
-            let fault = Diagnostic::error("requirement-loop", message).at(&requirement.location);
-            self.done.diagnostics.push(fault.help("let one of them use an existing installation"));
-            return Ok(None);
-        }
-        let name = if is_named { name } else { self.names.only(name, &own_name) };
-        // A user of an installation does not share it with others.
-        let group = group.filter(|_| chosen.uses.is_none());
-        let root = if is_named { Arc::clone(&name) } else { parent.root.into() };
-        let known = known::of_given(&given, parent);
-        let own = Installation { name, root, made_for, identity, group, given, known, ..chosen };
-        let place = self.install(own, way, Some(meaning)).await?;
-        if let (Some(key), Some(place)) = (key, place) {
-            self.known.entry(key).or_insert(place);
-        }
-        Ok(place)
+            let fault = Diagnostic::error("requirements-too-deep", message).at(&requirement.location);
+            fault.help(format!(
+                "use an existing installation for it: `--with {}=INSTALLATION`",
+                requirement.name
+            ))
+        } else {
+            return true;
+        };
+        self.done.diagnostics.push(fault);
+        false
     }
 
     /// The values of a bundle's parameters and credentials, and the meaning of each. Values for
     /// which the bundle has no declaration are omitted.
     fn binding(
         &mut self,
-        parent: Parent<'_>,
-        requirement: &Requirement,
+        values: Values<'_>,
+        ids: &Ids<'_>,
         chosen: &Installation,
-        siblings: &same::Siblings,
     ) -> (Vec<PassedValue>, Meanings) {
+        let Values { parent, requirement, siblings } = values;
         let bundle = &*chosen.bundle;
         let (mut given, mut meaning) = (Vec::new(), BTreeMap::new());
         if chosen.uses.is_some() {
             // The owner of an existing installation gave it its values.
             return (given, meaning);
         }
+        let table = Table::of(bundle);
         let parts = [
             (Setting::Parameter, &requirement.parameters, &bundle.parameters),
             (Setting::Credential, &requirement.credentials, &bundle.credentials),
@@ -404,18 +465,7 @@ impl Resolver<'_> {
             for binding in bindings {
                 let name = chosen.settings.get(&(part, Arc::clone(&binding.name)));
                 let Some(one) = declared.iter().find(|one| Some(&one.name) == name) else {
-                    let message = format!(
-                        "`{}` has no {part} `{}`, so that this is left out",
-                        bundle.reference(),
-                        binding.name
-                    );
-                    let names = declared.iter().map(|one| &*one.name);
-                    let help =
-                        match purlin_expression::did_you_mean(&binding.name, &format!("{part}s"), names) {
-                            help if help.is_empty() => "remove it".to_owned(),
-                            help => help,
-                        };
-                    let note = Diagnostic::warning("left-out", message).at(&binding.location).help(help);
+                    let note = left_out(part, binding, &bundle.reference().to_string(), declared);
                     self.done.diagnostics.push(note);
                     continue;
                 };
@@ -433,14 +483,29 @@ impl Resolver<'_> {
                     continue;
                 }
                 // A person's current value overrides the written one.
-                let answer = self.answers.first(part, &chosen.name, one, &mut self.done.diagnostics);
-                let binding = match answer {
-                    Some(value) => answered(part, one, value, &binding.location).binding,
-                    None => Binding { name: Arc::clone(&one.name), ..binding.clone() },
+                let answer = self.answers.first(part, ids, one, &mut self.done.diagnostics);
+                let (passed, meant) = match answer {
+                    Some(value) => {
+                        let passed = answered(part, one, value, &binding.location);
+                        let meant = Meant::answered(&passed, &table, ids.name);
+                        (passed, meant)
+                    }
+                    None => {
+                        let binding = Binding { name: Arc::clone(&one.name), ..binding.clone() };
+                        let meant = Meant::new(&binding.value, parent, siblings, self.around);
+                        (PassedValue { part, binding }, meant)
+                    }
                 };
-                let name = Arc::clone(&binding.name);
-                meaning.insert((part, name), same::short(same::meaning(&binding.value, parent, siblings)));
-                given.push(PassedValue { part, binding });
+                meaning.insert((part, Arc::clone(&one.name)), meant);
+                given.push(passed);
+            }
+            for one in declared.iter().filter(|one| !set.contains_key(&one.name)) {
+                let answer = self.answers.later(part, ids, one, &mut self.done.diagnostics);
+                let Some(value) = answer else { continue };
+                let passed = answered(part, one, value, &requirement.location);
+                let meant = Meant::answered(&passed, &table, ids.name);
+                meaning.insert((part, Arc::clone(&one.name)), meant);
+                given.push(passed);
             }
         }
         (given, meaning)
@@ -451,6 +516,17 @@ impl Resolver<'_> {
 fn settings(bundle: &Bundle) -> impl Iterator<Item = (Setting, &Declared)> {
     let parameters = bundle.parameters.iter().map(|one| (Setting::Parameter, one));
     parameters.chain(bundle.credentials.iter().map(|one| (Setting::Credential, one)))
+}
+
+/// A remark about a value for which a bundle has no declaration.
+pub(crate) fn left_out(part: Setting, binding: &Binding, bundle: &str, declared: &[Declared]) -> Diagnostic {
+    let message = format!("`{bundle}` has no {part} `{}`, so that this is left out", binding.name);
+    let names = declared.iter().map(|one| &*one.name);
+    let help = match purlin_expression::did_you_mean(&binding.name, &format!("{part}s"), names) {
+        help if help.is_empty() => "remove it".to_owned(),
+        help => help,
+    };
+    Diagnostic::warning("left-out", message).at(&binding.location).help(help)
 }
 
 /// A value from a person.

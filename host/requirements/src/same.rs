@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Binding, Descriptor, Diagnostic, InstallationField, Part, Piece, Reference, Requirement, Setting,
-    Template, Value,
+    Binding, Claim, Declared, Descriptor, Diagnostic, InstallationField, Part, Piece, Reference, Requirement,
+    Setting, Table, Template, Value, ValueKind,
 };
 
 use sha2::{Digest as _, Sha256};
 
 use crate::fit::pieces;
-use crate::known;
+use crate::known::{self, Surroundings};
+use crate::resolution::{Installation, PassedValue};
 use crate::resolve::{Meanings, Parent};
 
 /// Everything that must be the same for two requirements to be one, except the chosen bundle: that
@@ -21,13 +22,44 @@ pub(crate) fn identity(requirement: &Requirement, group: &str, meaning: &Meaning
     let bundle = requirement.reference.as_ref().map(ToString::to_string);
     let range = requirement.version.as_ref().map(ToString::to_string);
     let interface = &requirement.interface;
-    let asked = [&interface.outputs, &interface.parameters, &interface.credentials];
-    let asked = asked.map(|all| all.iter().map(|one| (&one.name, &one.id, &one.schema)).collect::<Vec<_>>());
+    let asked = [&interface.outputs, &interface.parameters, &interface.credentials].map(|all| {
+        let one = |one: &Declared| {
+            let schema = serde_json::to_string(&one.schema).unwrap_or_default();
+            (Arc::clone(&one.name), one.id.clone(), schema)
+        };
+        let mut all: Vec<_> = all.iter().map(one).collect();
+        all.sort();
+        all
+    });
+    let meaning: Vec<_> = meaning.iter().map(|(setting, meant)| (setting, &meant.text)).collect();
     let by_reference = interface.reference.as_ref().map(ToString::to_string);
     let all =
         format!("{bundle:?} {range:?} {:?} {by_reference:?} {asked:?} {group:?} {meaning:?}", interface.id);
-    let digest: [u8; 32] = Sha256::digest(all.as_bytes()).into();
+    hex(&all)
+}
+
+/// The digest of a text, in hex.
+pub(crate) fn hex(text: &str) -> String {
+    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What a requirement came to: equal for requirements that one installation satisfies, whatever
+/// they asked for. That is the bundle or the existing installation, the group and the values.
+pub(crate) fn outcome(
+    chosen: &Installation,
+    group: Option<&str>,
+    meaning: &Meanings,
+    claim: &Claim,
+) -> Arc<str> {
+    // Without a group, each has its own.
+    let own = group.is_none().then_some(&claim.made_for);
+    let uses = chosen.uses.as_ref().map(|uses| (uses.0.urn.as_str(), uses.1.by_hand, &uses.1.version));
+    // Placeholders read an output by the name that its parent has for it.
+    let renamed: Vec<_> = chosen.outputs.iter().filter(|(name, own)| name != own).collect();
+    let meaning: Vec<_> = meaning.iter().map(|(setting, meant)| (setting, &meant.text)).collect();
+    let all = format!("{} {own:?} {uses:?} {group:?} {renamed:?} {meaning:?}", chosen.reference);
+    hex(&all).into()
 }
 
 /// Identifies the other requirements of a parent by their names, in this run and in the next.
@@ -43,12 +75,53 @@ pub(crate) fn short(meaning: String) -> String {
     format!("#{digest:02x?}")
 }
 
+/// The meaning of a value that a requirement sets, and the value where it is known already.
+#[derive(Clone, Debug)]
+pub(crate) struct Meant {
+    pub(crate) text: String,
+    pub(crate) value: Option<Value>,
+}
+
+impl Meant {
+    pub(crate) fn new(
+        template: &Template,
+        parent: Parent<'_>,
+        siblings: &Siblings,
+        around: &Surroundings,
+    ) -> Self {
+        Self {
+            text: short(meaning(template, parent, siblings)),
+            value: known::value(template, parent, around),
+        }
+    }
+
+    /// The meaning of a value that a person gives to an installation. Meanings become digests that
+    /// are kept, so a secret only means itself.
+    pub(crate) fn answered(passed: &PassedValue, table: &Table, installation: &str) -> Self {
+        let PassedValue { part, binding } = passed;
+        let row = table.named(ValueKind::Setting(*part), &binding.name);
+        let Template::Constant(value) = &binding.value else {
+            return Self { text: format!("{part} {} of {installation}", binding.name), value: None };
+        };
+        let text = match row.is_none_or(|row| row.offered.is_sensitive) {
+            true => format!("{part} {} of {installation}", binding.name),
+            false => short(format!("={value:?}")),
+        };
+        Self { text, value: Some(value.clone()) }
+    }
+}
+
 /// The meanings of all values that a requirement sets, as written.
-pub(crate) fn meanings(requirement: &Requirement, parent: Parent<'_>, siblings: &Siblings) -> Meanings {
+pub(crate) fn meanings(
+    requirement: &Requirement,
+    parent: Parent<'_>,
+    siblings: &Siblings,
+    around: &Surroundings,
+) -> Meanings {
     let parameters = requirement.parameters.iter().map(|wire| (Setting::Parameter, wire));
     let credentials = requirement.credentials.iter().map(|wire| (Setting::Credential, wire));
     let one = |(part, wire): (Setting, &Binding)| {
-        ((part, Arc::clone(&wire.name)), short(meaning(&wire.value, parent, siblings)))
+        ((part, Arc::clone(&wire.name)), Meant::new(&wire.value, parent, siblings, around))
     };
     parameters.chain(credentials).map(one).collect()
 }
@@ -102,7 +175,8 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
                 let one = declared.iter().find(|one| one.name == name)?;
                 one.default.as_ref().map(|default| format!("={default:?}"))
             };
-            match parent.given.get(&(part, name.clone())).cloned().or_else(default) {
+            let given = parent.given.get(&(part, name.clone())).map(|meant| meant.text.clone());
+            match given.or_else(default) {
                 Some(meaning) if below.is_empty() => meaning,
                 Some(meaning) => format!("{meaning} {below:?}"),
                 None => format!("{path} of {}", parent.name),
@@ -123,44 +197,24 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
     }
 }
 
-/// The text of a field or a parameter of the bundle, if that is known.
-fn known_text(reference: &Reference, parent: Parent<'_>) -> Option<String> {
-    match reference {
-        Reference::Bundle(field) => {
-            Some(parent.bundle.field(*field).to_string()).filter(|text| !text.is_empty())
-        }
-        Reference::Param(path) => known::text(known::parameter(&path.0, parent)?),
-        _ => None,
-    }
-}
-
 /// The name of a sharing group. It must be known before anything is created.
 ///
 /// # Errors
-/// If it depends on something that is only known then.
+/// If it depends on something that is only known then, or that is secret.
 pub(crate) fn group(
     template: &Template,
     parent: Parent<'_>,
-    namespace: &str,
+    around: &Surroundings,
 ) -> Result<Arc<str>, Box<Diagnostic>> {
     if let Template::Constant(Value::String(text)) = template {
         return Ok(Arc::from(&**text));
     }
-    let root = parent.root;
-    let id = |name: &str| format!("{namespace}/{name}");
     let mut name = String::new();
     for piece in pieces(template) {
         match piece {
             Piece::Literal(text) => name.push_str(text),
-            Piece::Placeholder(placeholder) => match &placeholder.reference {
-                Reference::Installation(field) => name.push_str(&match field {
-                    InstallationField::Id => id(parent.name),
-                    InstallationField::Name => parent.name.to_owned(),
-                    InstallationField::Namespace => namespace.to_owned(),
-                    InstallationField::RootId => id(root),
-                    InstallationField::RootName => root.to_owned(),
-                }),
-                reference => name.push_str(&known_text(reference, parent).ok_or_else(|| {
+            Piece::Placeholder(placeholder) => {
+                name.push_str(&known::text(placeholder, parent, around).ok_or_else(|| {
                     let message = format!("the name of a group cannot read `{}`", placeholder.source());
                     let fault = Diagnostic::error("unknown-group", message).at(&placeholder.location);
                     Box::new(fault.help(
@@ -168,8 +222,8 @@ pub(crate) fn group(
                          `${bundle.version}` and the like, and parameters that are neither secret nor \
                          made from outputs",
                     ))
-                })?),
-            },
+                })?);
+            }
         }
     }
     Ok(name.into())

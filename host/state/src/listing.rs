@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Share, Urn, Use, Value};
+use purlin_model::{Settings, Share, Urn, Use, Value};
 
 use crate::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 
@@ -31,6 +31,10 @@ pub struct Listed {
     pub share: Arc<Share>,
     /// The names of the recorded outputs.
     pub outputs: Arc<BTreeSet<Arc<str>>>,
+    /// Its recorded parameters and credentials.
+    pub settings: Arc<Settings>,
+    /// When it was created, in milliseconds since 1970.
+    pub created: u64,
     /// Whether it matches its last deployment, and no call on it is pending.
     pub is_ready: bool,
     /// Whether it was handed over: it is deleted with its last user.
@@ -51,6 +55,7 @@ impl Listing {
     ) -> Self {
         let open: BTreeSet<RecordId> = pending.iter().map(Intent::id).collect();
         let mut known: BTreeSet<Arc<BTreeSet<Arc<str>>>> = BTreeSet::new();
+        let mut set: BTreeSet<Arc<Settings>> = BTreeSet::new();
         let own = records.clone().filter(|record| record.superseded.is_none());
         let own = own.filter_map(|record| {
             let share = record.share.as_ref().filter(|share| share.uses.is_none())?;
@@ -63,6 +68,8 @@ impl Listing {
                 definition: record.definition.clone(),
                 share: Arc::clone(share),
                 outputs: common(&mut known, names),
+                settings: common(&mut set, Settings::of_params(&record.inputs.params)),
+                created: record.created,
                 is_ready: record.status == Status::Ready && !record.tainted && !open.contains(&record.id()),
                 abandoned: record.abandoned,
             })
@@ -83,21 +90,23 @@ impl Listing {
         Self { environment: environment.clone(), installations, uses }
     }
 
+    /// Whether it holds digests of secret values, which may be guessed from them.
+    pub fn has_secrets(&self) -> bool {
+        self.installations.iter().any(|one| one.settings.is_secret)
+    }
+
     /// Whether there is nothing that concerns other environments.
     pub fn is_empty(&self) -> bool {
         self.installations.is_empty() && self.uses.is_empty()
     }
 }
 
-/// Many installations have the same outputs, which are shared.
-fn common(
-    known: &mut BTreeSet<Arc<BTreeSet<Arc<str>>>>,
-    names: BTreeSet<Arc<str>>,
-) -> Arc<BTreeSet<Arc<str>>> {
-    if let Some(known) = known.get(&names) {
+/// Many installations have the same outputs and settings, which are shared.
+fn common<T: Ord>(known: &mut BTreeSet<Arc<T>>, one: T) -> Arc<T> {
+    if let Some(known) = known.get(&one) {
         return Arc::clone(known);
     }
-    let names = Arc::new(names);
-    known.insert(Arc::clone(&names));
-    names
+    let one = Arc::new(one);
+    known.insert(Arc::clone(&one));
+    one
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::Node;
 use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
-use purlin_model::{Diagnostic, Reason, Unfinished, Urn};
+use purlin_model::{Diagnostic, Reason, Unfinished, Urn, Use};
 use purlin_state::{Record, Status};
 
 use super::{Certainty, Decided, Planner, is_done, predict, prepared};
@@ -103,6 +103,7 @@ impl Planner<'_> {
         let with = self.goes_with(&record, case.forced.as_ref());
         let forced = case.forced.is_some() && with.is_none();
         let (fate, reasons) = fate::judge(&case, &mut changes);
+        let reasons = about_uses(node, &record, reasons);
         // Only the adoption is wanted.
         let (fate, digest) = match self.options.import_only {
             true => (Fate::Keep, None),
@@ -404,4 +405,20 @@ fn names_its_import(node: Node<'_>, record: &Record) -> bool {
 
 fn taken_over(record: &Record) -> Vec<Reason> {
     if record.external { vec![Reason::NoLongerObserved] } else { Vec::new() }
+}
+
+/// The reasons without those that are only about how uses of installations of other environments are
+/// represented. Nothing real is replaced where a use begins or ends.
+fn about_uses(node: Node<'_>, record: &Record, reasons: Vec<Reason>) -> Vec<Reason> {
+    let of = |uses: Option<&Use>| uses.map(|uses| uses.installation.clone());
+    let before = of(record.share.as_ref().and_then(|share| share.uses.as_ref()));
+    let now = of(node.installation.and_then(|installation| installation.share.uses.as_ref()));
+    if before == now {
+        return reasons;
+    }
+    let is_own =
+        |reason: &Reason| !matches!(reason, Reason::DriverChanged { .. } | Reason::DefinitionChanged { .. });
+    let lets_go = before.map(|other| Reason::LetsGo { other });
+    let uses = now.map(|other| Reason::Uses { other });
+    lets_go.into_iter().chain(uses).chain(reasons.into_iter().filter(is_own)).collect()
 }

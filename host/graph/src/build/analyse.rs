@@ -104,7 +104,7 @@ impl<'a> Builder<'a> {
                 let mut key = std::mem::take(&mut self.scratch);
                 match self.docs.write_key(&self.nodes, scope, descriptor, &mut key) {
                     Ok(()) => {
-                        let target = match self.nodes.id(&key) {
+                        let target = match self.nodes.meant(&key) {
                             Some(target) => Some(target),
                             // It was written from parts that are names, so it can always be parsed
                             // again.

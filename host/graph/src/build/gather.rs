@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use purlin_model::{Diagnostic, Key, Location, NameError, RequiredBy, TypeName};
+use purlin_model::{Class, Diagnostic, Key, Location, NameError, RequiredBy, TypeName};
 
 use super::{Builder, Spot};
 use crate::catalogue::DefinitionMatch;
@@ -174,6 +174,11 @@ impl Builder<'_> {
                 None => self.insert(key, Match::Bundle(index)),
             };
             self.nodes.installations.push(node);
+        }
+        for (index, one) in (0_usize..).zip(installations) {
+            let Some(node) = self.nodes.installations.get(index).copied() else { continue };
+            let key = |id| Key::new(&TypeName::installation(), &Class::default_class(), id);
+            self.nodes.aliases.extend(one.aliases.iter().map(|id| (key(id), node)));
         }
         for (index, one) in (0_u32..).zip(installations) {
             let Some(node) = self.nodes.installations.get(index as usize).copied() else { continue };

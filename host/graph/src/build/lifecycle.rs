@@ -24,7 +24,7 @@ impl Builder<'_> {
     fn record_settings(&mut self) {
         let mut first: HashMap<NodeId, &Location> = HashMap::new();
         for (index, setting) in self.docs.deployment.lifecycle.iter().enumerate() {
-            let Some(node) = self.nodes.id(setting.key.as_str()) else {
+            let Some(node) = self.nodes.meant(setting.key.as_str()) else {
                 let fault = Diagnostic::error(
                     "unknown-resource",
                     format!("`lifecycle` names `{}`, which is not in the graph", setting.key),
@@ -69,7 +69,7 @@ impl Builder<'_> {
             for (field, (descriptor, location)) in lifecycle::named(settings) {
                 let Some(here) = self.nodes.key(node) else { continue };
                 let key = Key::relative(descriptor, here);
-                if let Some(target) = self.nodes.id(key.as_str()) {
+                if let Some(target) = self.nodes.meant(key.as_str()) {
                     targets.push(target);
                     continue;
                 }

@@ -42,7 +42,7 @@ impl Builder<'_> {
                 Some(target) => *target,
                 None => {
                     let start = full.start.absolute();
-                    let Some(start) = start.as_ref().and_then(|key| self.nodes.id(key.as_str())) else {
+                    let Some(start) = start.as_ref().and_then(|key| self.nodes.meant(key.as_str())) else {
                         self.faults.push(docs::at(placeholder, no_start(&self.nodes, &full, selector)));
                         continue;
                     };

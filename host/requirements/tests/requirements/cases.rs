@@ -6,7 +6,9 @@ use std::sync::Arc;
 use purlin_model::{Answer, Choices, RequiredBy, RequirementContext, Setting, ValueKind};
 use purlin_requirements::{Rejection, Why, compile, resolve_requirements};
 
-use crate::support::{after, bundle, catalog, deployed, errors, faults_of, names, required_by, resolved};
+use crate::support::{
+    after, around, bundle, catalog, deployed, errors, faults_of, names, required_by, resolved,
+};
 
 const DB: &str =
     "parameters: [{name: size, type: string, default: small}]\noutputs: [{name: connstr, type: string}]";
@@ -125,7 +127,7 @@ fn the_same_bundles_give_the_same_resolution() {
         all.map(|one| format!("{} {} {:?}", one.name, one.reference, one.requires)).collect()
     };
     assert_eq!(of(&first), of(&second));
-    assert_eq!(names(&first), ["root/z", "root/a", "root"]);
+    assert_eq!(names(&first), ["root/a", "root/z", "root"]);
 }
 
 /// GRAPH-15, INST-12, SHARE-02.
@@ -477,14 +479,15 @@ fn a_requirement_of_a_deployment_has_an_installation_of_its_name() {
     let loaded = purlin_documents::load(&[input]);
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
     let requires = &loaded.deployment.requires;
-    let context = RequirementContext::default();
-    let resolving = resolve_requirements(requires, &[], Arc::from("dev"), &catalog, &context);
+    let (context, around) = (RequirementContext::default(), around());
+    let resolving = resolve_requirements(requires, &[], &around, &catalog, &context);
     let resolution = futures::executor::block_on(resolving).expect("answers");
-    assert_eq!(names(&resolution), ["app/db", "app", "one", "two", "late"]);
+    // The same requirement is one installation, with all of its names.
+    assert_eq!(names(&resolution), ["one", "app", "late"]);
     let compiled = compile(&resolution).expect("compiled");
-    let required_by =
-        |index: usize| compiled[index].required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>();
-    assert_eq!((required_by(0), required_by(2)), (by(&[1, 4]), by(&[])));
+    let required_by: Vec<_> = compiled[0].required_by.iter().map(|(by, _)| by.clone()).collect();
+    let aliases: Vec<&str> = compiled[0].aliases.iter().map(|id| id.as_str()).collect();
+    assert_eq!((required_by, aliases), (by(&[1, 2]), vec!["app/db", "late/db", "two"]));
 }
 
 /// Those who share an installation keep it when the requirement that it was created for disappears,
@@ -498,24 +501,28 @@ fn a_shared_installation_keeps_its_name_without_its_first_user() {
         "parameters: [{name: size, type: string, default: small}]\noutputs: [{name: connstr, default: c}]\nrequires: [{name: net, bundle: 'acme/net:v1.0.0'}]",
     );
     let catalog = catalog(&[net, db, app("- {name: db, bundle: 'acme/db:v1.0.0'}")]);
-    let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
-    let (a, b, c) = (of("a"), of("b"), of("c"));
+    let of = |name: &str, more: &str| {
+        format!(
+            "{{name: {name}, bundle: acme/app, parameters: {{size: s}}, sharing: {{group: {{name: {name}}}}}{more}}}"
+        )
+    };
+    let (a, b, c) = (of("a", ""), of("b", ""), of("c", ""));
     let first = deployed(&catalog, &[&a, &b], &RequirementContext::default());
     assert_eq!(names(&first), ["a/db/net", "a/db", "a", "b"]);
     // The second stays alone, and moves before a third.
     let second = deployed(&catalog, &[&b], &after(&first));
     assert_eq!(names(&second), ["a/db/net", "a/db", "b"]);
     let third = deployed(&catalog, &[&c, &b], &after(&second));
-    assert_eq!(names(&third), ["a/db/net", "a/db", "c", "b"]);
+    assert_eq!(names(&third), ["a/db/net", "a/db", "b", "c"]);
     // The values are those of the current owner.
     let compiled = compile(&third).expect("compiled");
     assert_eq!(compiled[1].required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>(), by(&[2, 3]));
     // The original requirement comes back, and has the same as before.
-    assert_eq!(names(&deployed(&catalog, &[&b, &a], &after(&third))), ["a/db/net", "a/db", "b", "a"]);
+    assert_eq!(names(&deployed(&catalog, &[&b, &a], &after(&third))), ["a/db/net", "a/db", "a", "b"]);
     // If it comes back with other settings, it keeps the name, and the other one gets the new
     // installation.
     let other = "{name: a, bundle: acme/app, parameters: {size: s}, sharing: {mode: none}}";
-    assert_eq!(names(&deployed(&catalog, &[&b, other], &after(&second))), ["a/db/net", "a/db", "b", "a"]);
+    assert_eq!(names(&deployed(&catalog, &[&b, other], &after(&second))), ["a/db/net", "a/db", "a", "b"]);
     let answers = context_with(&[("a/db.size", "large", true)]);
     let context = RequirementContext { now: answers.now, ..after(&first) };
     assert_eq!(errors(&deployed(&catalog, &[&b], &context)), Vec::<&str>::new());
@@ -534,11 +541,9 @@ fn shared_installations_below_shared_ones_keep_their_names() {
     let (f, d) = (of("f"), of("d"));
     let first = deployed(&catalog, &[b], &RequirementContext::default());
     let second = deployed(&catalog, &[&f, b], &after(&first));
-    assert_eq!(names(&second), ["b/leaf", "f/middle", "f", "b"]);
-    assert_eq!(
-        names(&deployed(&catalog, &[&d, &f, b], &after(&second))),
-        ["b/leaf", "f/middle", "d", "f", "b"]
-    );
+    assert_eq!(names(&second), ["b/leaf", "b", "f/middle", "f"]);
+    let third = deployed(&catalog, &[&d, &f, b], &after(&second));
+    assert_eq!(names(&third), ["b/leaf", "b", "f/middle", "f"], "`d` is the same as `f`");
 }
 
 /// A requirement that changes gets a new installation, and an unchanged one keeps the existing one,
@@ -619,7 +624,9 @@ fn a_new_version_is_offered_and_not_taken() {
 fn values_made_from_the_name_of_the_root_differ_between_roots() {
     let app = app("- {name: db, bundle: 'acme/db:v1.0.0', parameters: {size: '${installation.root.name}'}}");
     let catalog = catalog(&[db(), app]);
-    let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
+    let of = |name: &str| {
+        format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}, sharing: {{mode: none}}}}")
+    };
     assert_eq!(
         names(&deployed(&catalog, &[&of("a"), &of("b")], &RequirementContext::default())),
         ["a/db", "a", "b/db", "b"]
@@ -685,4 +692,115 @@ fn outputs_of_requirements_exist_for_definitions() {
             required_by(&catalog, &[("x.default#shared.a", &spec)], &RequirementContext::default());
         assert_eq!(errors(&resolution), expected, "{reads}");
     }
+}
+
+/// The order of a deployment's list means nothing, and what exists goes on being the shared one.
+#[test]
+fn the_order_of_requirements_means_nothing() {
+    let catalog = catalog(&[db(), bundle("app", "1.0.0", "requires: [{name: db, bundle: acme/db}]")]);
+    let (site, main) = ("{name: site, bundle: acme/app}", "{name: main, bundle: acme/db}");
+    let nothing = RequirementContext::default();
+    for list in [[site, main], [main, site]] {
+        let first = deployed(&catalog, &list, &nothing);
+        assert_eq!(names(&first), ["main", "site"], "{list:?}");
+        assert_eq!(names(&deployed(&catalog, &[list[1], list[0]], &after(&first))), ["main", "site"]);
+        // Whoever is left keeps it, under the name that it has.
+        assert_eq!(names(&deployed(&catalog, &[site], &after(&first))), ["main", "site"]);
+    }
+    let alone = deployed(&catalog, &[site], &nothing);
+    assert_eq!(names(&alone), ["site/db", "site"]);
+    for list in [[site, main], [main, site]] {
+        let both = deployed(&catalog, &list, &after(&alone));
+        assert_eq!(names(&both), ["site/db", "site"], "an entry that was added uses what exists");
+        let compiled = compile(&both).expect("compiled");
+        assert_eq!(compiled[0].aliases.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["main"]);
+        let renamed = ["{name: other, bundle: acme/db}", site];
+        assert_eq!(names(&deployed(&catalog, &renamed, &after(&both))), ["site/db", "site"]);
+    }
+    // A renamed entry keeps its installation, and a changed one updates it.
+    let first = deployed(&catalog, &[main], &nothing);
+    assert_eq!(names(&deployed(&catalog, &["{name: other, bundle: acme/db}"], &after(&first))), ["main"]);
+    let large = "{name: main, bundle: acme/db, parameters: {size: large}}";
+    assert_eq!(names(&deployed(&catalog, &[large], &after(&first))), ["main"]);
+    // A name that another requirement has kept is not taken from it.
+    let second = deployed(&catalog, &["{name: other, bundle: acme/db}"], &after(&first));
+    let both = deployed(&catalog, &[large, "{name: other, bundle: acme/db}"], &after(&second));
+    assert_eq!(names(&both), ["main~2", "main"]);
+    let aliases: Vec<_> = compile(&both).expect("compiled").into_iter().map(|one| one.aliases).collect();
+    let aliases: Vec<&str> = aliases.iter().flatten().map(|id| id.as_str()).collect();
+    assert_eq!(aliases, ["main", "other"], "documents mean it by the name of the requirement");
+}
+
+/// Ranges that overlap and come out at one version are one installation.
+#[test]
+fn overlapping_ranges_share_an_installation() {
+    let version = |version: &str| bundle("db", version, DB);
+    let catalog = catalog(&[version("1.0.0"), version("2.0.0")]);
+    let of = |name: &str, range: &str| {
+        format!("{{name: {name}, bundle: {{reference: acme/db, version: '{range}'}}}}")
+    };
+    let (a, b, c) = (of("a", ">=1.0.0"), of("b", ">=1.1.0"), of("c", "1.x"));
+    let first = deployed(&catalog, &[&a, &b, &c], &RequirementContext::default());
+    assert_eq!(names(&first), ["a", "c"]);
+    // Two that exist remain two.
+    let apart = deployed(&catalog, &[&of("a", "1.x"), &b], &RequirementContext::default());
+    assert_eq!(names(&apart), ["a", "b"]);
+    let now = [of("a", ">=1.0.0").replace("acme/db", "acme/db:v2.0.0"), b.clone()];
+    assert_eq!(names(&deployed(&catalog, &[&now[0], &now[1]], &after(&apart))), ["a", "b"]);
+}
+
+/// A name without a parent means one requirement.
+#[test]
+fn an_ambiguous_name_is_reported() {
+    let inner = bundle("inner", "1.0.0", "requires: [{name: d, bundle: acme/other}]");
+    let app = bundle("app", "1.0.0", "requires: [{name: d, bundle: acme/db}, {name: i, bundle: acme/inner}]");
+    let catalog = catalog(&[db(), bundle("other", "1.0.0", DB), inner, app]);
+    let with = |name: &str| {
+        let with = [(Arc::from(name), Some("acme/db:v1.0.0".parse().expect("a choice")))].into();
+        let now = Choices { with, ..Choices::default() };
+        let context = RequirementContext { now, ..RequirementContext::default() };
+        resolved(&catalog, "acme/app:v1.0.0", &context)
+    };
+    assert_eq!(errors(&with("d")), ["ambiguous-requirement"]);
+    for (name, expected) in [("root/d", "acme/other:v1.0.0"), ("root/i/d", "acme/db:v1.0.0")] {
+        let resolution = with(name);
+        assert_eq!(errors(&resolution), Vec::<&str>::new(), "{name}");
+        let inner =
+            resolution.installations.iter().find(|one| &*one.name != "root/d" && one.own_name() == "d");
+        let reference = inner.map(|one| one.reference.to_string());
+        // A choice that makes it equal to the other makes it one with it.
+        assert_eq!(reference.unwrap_or_else(|| "acme/db:v1.0.0".into()), expected, "{name}");
+    }
+}
+
+/// Two applications may have installations of one name.
+#[test]
+fn the_id_of_a_root_is_its_urn() {
+    let app =
+        app("- {name: db, bundle: 'acme/db:v1.0.0', sharing: {group: {name: '${installation.root.id}'}}}");
+    let resolution = of(&[db(), app]);
+    let group = resolution.installations[0].group.as_deref();
+    assert_eq!(group, Some("urn:purlin:development/acme::shop::shared::installation.default::root"));
+}
+
+/// The limit has a code of its own.
+#[test]
+fn requirements_that_lead_too_deep_are_no_loop() {
+    let mut all = vec![bundle("b70", "1.0.0", "")];
+    for number in 0..70 {
+        let next = number + 1;
+        all.push(bundle(
+            &format!("b{number}"),
+            "1.0.0",
+            &format!("requires: [{{name: n, bundle: acme/b{next}}}]"),
+        ));
+    }
+    assert_eq!(
+        errors(&resolved(&catalog(&all), "acme/b0:v1.0.0", &RequirementContext::default())),
+        ["requirements-too-deep"]
+    );
+    assert_eq!(
+        errors(&resolved(&catalog(&all), "acme/b10:v1.0.0", &RequirementContext::default())),
+        Vec::<&str>::new()
+    );
 }

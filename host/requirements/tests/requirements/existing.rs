@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Existing, Installed, Offered, RequirementContext, Share, Urn, Use, User};
+use purlin_model::{
+    Claim, Existing, Installed, Offered, RequirementContext, Setting, SettingDigest, Settings, Share, Urn,
+    Use, User, Value,
+};
 use purlin_requirements::{Resolution, Why};
 
 use crate::support::{after, bundle, catalog, deployed, errors, resolved};
@@ -21,8 +24,20 @@ fn installation(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -
         reference: bundle.parse().expect("a reference"),
         share: Arc::new(Share::new(namespace.into(), group.map(Arc::from), None, offers)),
         outputs: Arc::new(outputs.iter().map(|name| Arc::from(*name)).collect()),
+        settings: Arc::new(settings(&[("size", "1")])),
+        created: 1,
         is_ready: true,
     }
+}
+
+/// Recorded parameters, by name, each in JSON.
+fn settings(parameters: &[(&str, &str)]) -> Settings {
+    let value = |text: &str| Value::from(serde_json::from_str::<serde_json::Value>(text).expect("JSON"));
+    let one = |(name, text): &(&str, &str)| {
+        let digest = SettingDigest::of(&value(text)).expect("known");
+        ((Setting::Parameter, Arc::from(*name)), digest)
+    };
+    Settings { digests: parameters.iter().map(one).collect(), is_secret: false }
 }
 
 fn seeing(existing: Vec<Existing>) -> RequirementContext {
@@ -34,7 +49,7 @@ fn bundles() -> Vec<String> {
         bundle(
             "db",
             version,
-            "parameters: [{name: size, default: 1}]\noutputs: [{name: connstr, default: x}]",
+            "parameters: [{name: size, $id: 'urn:size', default: 1}]\noutputs: [{name: connstr, default: x}]",
         )
     };
     vec![
@@ -154,13 +169,14 @@ fn a_digest_names_one_content() {
 }
 
 #[test]
-fn the_nearest_of_the_highest_version_is_used() {
+fn the_nearest_and_oldest_is_used() {
     let requirement = "{name: db, bundle: {reference: acme/db:v1.0.0, version: '>=1'}}";
     let mut all = vec![
         installation("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
         installation("dev/old", "acme/db:v1.0.0", Some(""), &["connstr"]),
         installation("dev/new", "acme/db:v1.2.0", Some(""), &["connstr"]),
     ];
+    all[1].created = 2;
     assert_eq!(used(requirement, &seeing(all.clone())).as_deref(), Some("dev/new"));
     let resolution = app(requirement, &seeing(all.clone()));
     let over: Vec<(&str, &str)> =
@@ -238,6 +254,7 @@ fn an_installation_whose_dependencies_others_use_is_created() {
             by_hand: false,
             version: None,
             outputs: Vec::new(),
+            given: Arc::default(),
         };
         let urn = Urn::parse("urn:purlin:e/o::b::shared::installation.default::x").expect("a URN");
         context.users.insert(dependency.into(), vec![User { urn, needs }]);
@@ -256,9 +273,12 @@ fn an_installation_whose_dependencies_others_use_is_created() {
         // The requirement of a resource whose id looks like a dependency.
         context.installed = Some(vec![Installed {
             name: dependency.into(),
-            made_for: format!("config-map.default#{dependency}").into(),
+            root: "config-map.default#x".into(),
+            claims: vec![Claim {
+                made_for: format!("config-map.default#{dependency}").into(),
+                identity: None,
+            }],
             reference: "acme/db:v1.0.0".parse().expect("a reference"),
-            identity: None,
             uses: None,
         }]);
         assert_eq!(used(PLAIN, &context).as_deref(), Some("dev/other"), "a resource requires `{dependency}`");
@@ -288,11 +308,18 @@ fn a_person_may_name_an_installation() {
     let by_urn = app(PLAIN, &with(&urn, vec![near(), twin]));
     let uses = by_urn.installations[0].uses.as_ref().map(|uses| uses.0.urn.to_string());
     assert_eq!((errors(&by_urn), uses), (Vec::new(), Some(urn)));
+    // Only the search is limited to namespaces, not what a person names.
+    let far = || installation("qa/shared", "acme/db:v1.0.0", Some(""), &["connstr"]);
+    assert_eq!(used(PLAIN, &seeing(vec![far()])), None);
+    assert_eq!(used(PLAIN, &with("qa/shared", vec![far()])).as_deref(), Some("qa/shared"));
+    assert_eq!(used(PLAIN, &with(far().urn.as_str(), vec![far()])).as_deref(), Some("qa/shared"));
     for (choice, existing, code) in [
         ("/nowhere", vec![other()], "no-installation"),
         ("/shared", vec![installation("/shared", "acme/db:v1.0.0", None, &["connstr"])], "no-installation"),
         ("/shared", vec![installation("/shared", "acme/db:v1.0.0", Some(""), &["port"])], "no-installation"),
-        ("qa/shared", vec![installation("qa/shared", "acme/db:v1.0.0", Some(""), &["connstr"])], "no-bundle"),
+        ("/sharedd", vec![other()], "no-installation"),
+        ("dev/missing", vec![near()], "no-installation"),
+        ("prod/missing", vec![near()], "no-bundle"),
     ] {
         assert_eq!(errors(&app(PLAIN, &with(choice, existing))), [code], "{choice}");
     }
@@ -326,6 +353,7 @@ fn users_limit_the_versions_that_the_owner_may_take() {
             by_hand: false,
             version: Some(version.into()),
             outputs: outputs.iter().map(|name| Arc::from(*name)).collect(),
+            given: Arc::default(),
         },
     };
     let before = deploy(&requirement("acme/db:v1.0.0", "1.0.x"), &RequirementContext::default());
@@ -346,4 +374,72 @@ fn users_limit_the_versions_that_the_owner_may_take() {
     assert!(refused.diagnostics[0].message.contains("o::b::shared"), "{:?}", refused.diagnostics);
     assert_eq!(errors(&deploy(&newer, &used_by(">=1", &["connstr", "more"]))), ["breaks-user"]);
     assert_eq!(errors(&deploy(&newer, &used_by(">=1", &["connstr"]))), Vec::<&str>::new());
+}
+
+/// Another installation is used only where every value that the requirement gives, and that it has
+/// a setting for, equals the recorded one.
+#[test]
+fn an_installation_with_other_values_is_not_used() {
+    let with = |parameters: &str| {
+        format!(
+            "{{name: db, bundle: acme/db:v1.0.0, parameters: {{{parameters}}}, sharing: {{group: {{name: app-db}}}}}}"
+        )
+    };
+    let one = |size: &str| {
+        let mut one = installation("dev/a", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
+        one.settings = Arc::new(settings(&[("size", size)]));
+        one
+    };
+    for (parameters, expected) in [
+        ("", Some("dev/a")),
+        ("size: 1", Some("dev/a")),
+        ("size: 2", None),
+        ("size: '1'", None),
+        // A value of the parent counts as far as it is known.
+        ("size: '${bundle.parameters.url}'", None),
+        // What the bundle of the installation does not declare does not count.
+        ("colour: red", Some("dev/a")),
+    ] {
+        assert_eq!(used(&with(parameters), &seeing(vec![one("1")])).as_deref(), expected, "{parameters}");
+    }
+    let resolution = app(&with("size: 2"), &seeing(vec![one("1")]));
+    let rejected: Vec<_> = resolution.installations[0].rejected.iter().map(|(_, why)| why.code()).collect();
+    assert_eq!(rejected, ["other-value"]);
+    assert!(resolution.diagnostics.iter().any(|note| note.code == "other-value" && !note.is_error()));
+    // The owner's changes do not matter to a user, but its own do.
+    let before = app(&with("size: 1"), &seeing(vec![one("1")]));
+    let uses = before.installations[0].uses.as_ref().map(|uses| uses.1.clone());
+    let recorded = [(Arc::from("root/db"), uses)].into();
+    let changed = RequirementContext { recorded: Some(recorded), ..seeing(vec![one("2")]) };
+    assert_eq!(used(&with("size: 1"), &changed).as_deref(), Some("dev/a"));
+    assert_eq!(used(&with("size: 2"), &changed).as_deref(), Some("dev/a"));
+    assert_eq!(used(&with("size: 3"), &changed), None);
+    // A value of a person counts, too.
+    let mut answered = seeing(vec![one("1")]);
+    answered.now.answers = vec![purlin_model::Answer {
+        part: Setting::Parameter,
+        name: "root/db.size".into(),
+        value: "2".into(),
+        is_text: true,
+    }];
+    assert_eq!(used(&with(""), &answered), None);
+    answered.now.answers[0].value = "1".into();
+    assert_eq!(used(&with(""), &answered).as_deref(), Some("dev/a"));
+    // A person who names it takes it as it is.
+    let mut named = seeing(vec![one("1")]);
+    named.now.with.insert("db".into(), Some("dev/a".parse().expect("a choice")));
+    assert_eq!(used(&with("size: 2"), &named).as_deref(), Some("dev/a"));
+}
+
+/// Where a `$id` decides which parameter a requirement sets, it decides which recorded one counts.
+#[test]
+fn an_id_decides_which_recorded_value_counts() {
+    let with = |size: u8| {
+        format!(
+            "{{name: db, bundle: {{reference: 'acme/db:v1.0.0', interface: {{parameters: [{{name: s, $id: 'urn:size'}}]}}}}, parameters: {{s: {size}}}, sharing: {{group: {{name: app-db}}}}}}"
+        )
+    };
+    let seen = seeing(vec![installation("dev/a", "acme/db:v1.0.0", Some("app-db"), &["connstr"])]);
+    assert_eq!(used(&with(1), &seen).as_deref(), Some("dev/a"));
+    assert_eq!(used(&with(2), &seen), None);
 }

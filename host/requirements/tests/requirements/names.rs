@@ -1,10 +1,12 @@
-//! Random histories of a deployment: installations keep their names as long as something requires
-//! the same, and a repeated resolution has the same result.
+//! Random histories of a deployment: a requirement keeps its installation as long as it requires the
+//! same, a repeated resolution has the same result, and so has one in another order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use proptest::prelude::*;
-use purlin_requirements::Resolution;
+use purlin_model::{Claim, RequirementContext};
+use purlin_requirements::{Folders, Resolution};
 
 use crate::support::{after, bundle, catalog, deployed, errors, names};
 
@@ -22,6 +24,13 @@ const PARAMETERS: [&str; 4] = [
     ", parameters: {p: '${bundle.parameters.p}'}",
     ", parameters: {p: '${installation.root.name}'}",
 ];
+/// Ways to ask for the same version.
+const WAYS: [&str; 4] = [
+    "{reference: acme/NAME}",
+    "{reference: acme/NAME, version: '>=1.0.0'}",
+    "{reference: acme/NAME, version: '1.x'}",
+    "{reference: acme/NAME}",
+];
 const BUNDLES: [&str; 6] = ["leaf0", "leaf1", "middle0", "middle1", "top0", "top1"];
 
 /// A requirement: the index of its bundle among the possible ones, and its other settings.
@@ -33,70 +42,127 @@ fn spec(requirements: &[RequirementSpec], below: &[&str]) -> String {
     if !requirements.is_empty() {
         spec.push_str("requires:\n");
     }
-    for (number, (of, sharing, parameters)) in requirements.iter().enumerate() {
-        let (of, sharing, parameters) = (
-            below[of % below.len()],
-            SHARING[sharing % SHARING.len()],
-            PARAMETERS[parameters % PARAMETERS.len()],
-        );
-        spec.push_str(&format!(
-            "- {{name: r{number}, bundle: {{reference: acme/{of}}}{parameters}{sharing}}}\n"
-        ));
-    }
-    spec
+    spec + &spec_lines(requirements, below).concat()
 }
 
-/// The names of shared installations, by identity. A deployment's own requirements keep their names
-/// in any case.
-fn shared(resolution: &Resolution) -> BTreeMap<&str, BTreeSet<&str>> {
-    let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for one in &resolution.installations {
-        if let Some(identity) = one.identity.as_deref().filter(|_| one.name.contains('/')) {
-            all.entry(identity).or_default().insert(&one.name);
+fn spec_lines(requirements: &[RequirementSpec], below: &[&str]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, (of, sharing, parameters)) in requirements.iter().enumerate() {
+        let (sharing, way, parameters) = (
+            SHARING[sharing % SHARING.len()],
+            WAYS[parameters / 4 % WAYS.len()].replace("NAME", below[of % below.len()]),
+            PARAMETERS[parameters % PARAMETERS.len()],
+        );
+        lines.push(format!("- {{name: r{number}, bundle: {way}{parameters}{sharing}}}\n"));
+    }
+    lines
+}
+
+/// Each installation with the requirements that it satisfies.
+type Claims = BTreeMap<Arc<str>, BTreeSet<Claim>>;
+
+fn claims(resolution: &Resolution) -> Claims {
+    let installed = resolution.installed().into_iter();
+    installed.map(|one| (one.name, one.claims.into_iter().collect())).collect()
+}
+
+fn owner<'a>(all: &'a Claims, is_it: impl Fn(&Claim) -> bool) -> Option<&'a Arc<str>> {
+    all.iter().find(|(_, claims)| claims.iter().any(&is_it)).map(|(name, _)| name)
+}
+
+/// What must hold between two runs.
+fn check_kept(last: &Claims, now: &Claims) -> Result<(), TestCaseError> {
+    for (name, claims) in last {
+        for claim in claims {
+            // A requirement that did not change keeps its installation, whoever else came or went.
+            let kept = owner(now, |other| other == claim);
+            prop_assert!(kept.is_none_or(|kept| kept == name), "{claim:?} was {name}: {now:#?}");
         }
     }
-    all
+    for (name, claims) in now {
+        let had = |claim: &Claim| owner(last, |other| other.made_for == claim.made_for);
+        if claims.iter().any(|claim| had(claim).is_some()) {
+            continue;
+        }
+        for claim in claims {
+            // A new name for the same takes over what nobody else has.
+            let same = owner(last, |other| other.identity.is_some() && other.identity == claim.identity);
+            let free = same.filter(|same| {
+                let had = &last[*same];
+                !now.values().flatten().any(|now| had.iter().any(|had| had.made_for == now.made_for))
+            });
+            prop_assert!(free.is_none_or(|free| free == name), "{claim:?} is not {free:?}: {now:#?}");
+        }
+    }
+    // Requirements that differ only in their names are one installation.
+    let mut by_identity: BTreeMap<&Arc<str>, &Arc<str>> = BTreeMap::new();
+    for (name, claim) in now.iter().flat_map(|(name, claims)| claims.iter().map(move |one| (name, one))) {
+        if let Some(identity) = &claim.identity {
+            let first = by_identity.entry(identity).or_insert(name);
+            prop_assert_eq!(&*first, &name, "{:#?}", now);
+        }
+    }
+    Ok(())
+}
+
+fn deploy(catalog: &Folders, roots: &[(String, (usize, usize))], context: &RequirementContext) -> Resolution {
+    let requires: Vec<String> = roots
+        .iter()
+        .map(|(name, (of, settings))| {
+            let set = ["", ", parameters: {p: k}", ", sharing: {mode: none}"][settings % 3];
+            format!(
+                "{{name: {name}, bundle: {}{set}}}",
+                WAYS[settings % WAYS.len()].replace("NAME", BUNDLES[*of])
+            )
+        })
+        .collect();
+    let requires: Vec<&str> = requires.iter().map(String::as_str).collect();
+    deployed(catalog, &requires, context)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn equal_requirements_keep_their_installations(
-        requirements in prop::collection::vec(prop::collection::vec((0..8_usize, 0..5_usize, 0..4_usize), 1..3), 4),
+    fn nothing_that_is_still_required_changes_its_installation(
+        requirements in prop::collection::vec(prop::collection::vec((0..8_usize, 0..5_usize, 0..16_usize), 1..4), 4),
         lives in prop::collection::vec(
-            prop::collection::btree_map("[a-f]", (0..BUNDLES.len(), any::<bool>()), 1..5).prop_map(|roots| {
+            prop::collection::btree_map("[a-f]", (0..BUNDLES.len(), 0..12_usize), 1..5).prop_map(|roots| {
                 roots.into_iter().collect::<Vec<_>>()
             }).prop_shuffle(),
             2..6,
         ),
     ) {
-        let mut bundles = vec![bundle("leaf0", "1.0.0", &spec(&[], &[])), bundle("leaf1", "1.0.0", &spec(&[], &[]))];
-        for (number, requirements) in requirements.iter().enumerate() {
-            let below = if number < 2 { &BUNDLES[..2] } else { &BUNDLES[..4] };
-            bundles.push(bundle(BUNDLES[number + 2], "1.0.0", &spec(requirements, below)));
-        }
-        let catalog = catalog(&bundles);
+        let all = |is_turned: bool| {
+            let mut bundles = vec![bundle("leaf0", "1.0.0", &spec(&[], &[])), bundle("leaf1", "1.0.0", &spec(&[], &[]))];
+            bundles.extend(bundles.clone().iter().map(|text| text.replace("1.0.0", "1.1.0")));
+            for (number, requirements) in requirements.iter().enumerate() {
+                let below = if number < 2 { &BUNDLES[..2] } else { &BUNDLES[..4] };
+                let mut lines = spec_lines(requirements, below);
+                if is_turned {
+                    lines.reverse();
+                }
+                bundles.push(bundle(BUNDLES[number + 2], "1.0.0", &(spec(&[], &[]) + "requires:\n" + &lines.concat())));
+            }
+            if is_turned {
+                bundles.reverse();
+            }
+            catalog(&bundles)
+        };
+        let (catalog, turned) = (all(false), all(true));
         let mut last: Option<Resolution> = None;
         for roots in lives {
-            let requires: Vec<String> = roots.iter().map(|(name, (of, is_set))| {
-                let set = if *is_set { ", parameters: {p: k}" } else { "" };
-                format!("{{name: {name}, bundle: acme/{}{set}}}", BUNDLES[*of])
-            }).collect();
-            let requires: Vec<&str> = requires.iter().map(String::as_str).collect();
             let context = last.as_ref().map(after).unwrap_or_default();
-            let now = deployed(&catalog, &requires, &context);
+            let now = deploy(&catalog, &roots, &context);
             prop_assert_eq!(errors(&now), Vec::<&str>::new());
             let unique: BTreeSet<&str> = names(&now).into_iter().collect();
             prop_assert_eq!(unique.len(), now.installations.len());
-            let again = deployed(&catalog, &requires, &after(&now));
-            prop_assert_eq!(names(&now), names(&again));
+            // Order means nothing.
+            let other_way: Vec<_> = roots.iter().rev().cloned().collect();
+            prop_assert_eq!(claims(&deploy(&turned, &other_way, &context)), claims(&now));
+            prop_assert_eq!(claims(&deploy(&turned, &roots, &after(&now))), claims(&now));
             if let Some(last) = &last {
-                let now = shared(&now);
-                for (identity, names) in shared(last) {
-                    let kept = now.get(identity).is_none_or(|now| now.iter().any(|name| names.contains(name)));
-                    prop_assert!(kept, "{:?} became {:?}", names, now.get(identity));
-                }
+                check_kept(&claims(last), &claims(&now))?;
             }
             last = Some(now);
         }

@@ -1,10 +1,10 @@
 //! Encodes the listing of an environment for other environments. Values that many installations
 //! share are written once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use purlin_model::{Share, Urn};
+use purlin_model::{Setting, SettingDigest, Settings, Share, Urn};
 
 use super::CodecError;
 use super::wire::{NOT_UTF_8, Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
@@ -44,6 +44,7 @@ impl Table {
 /// Encodes a listing without the name of its environment.
 pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), CodecError> {
     let (mut shares, mut outputs, mut bundles) = (Table::default(), Table::default(), Table::default());
+    let mut settings = Table::default();
     let mut all = Vec::new();
     let mut last = "";
     for one in &listing.installations {
@@ -55,9 +56,11 @@ pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), CodecError
         let mut names = Vec::new();
         one.outputs.iter().for_each(|name| put_text(&mut names, name));
         put_number(&mut all, outputs.place(names));
+        put_number(&mut all, settings.place(written(&one.settings)));
+        put_number(&mut all, one.created);
         all.push(if one.is_ready { READY } else { 0 } | if one.abandoned { ABANDONED } else { 0 });
     }
-    [&bundles, &shares, &outputs].into_iter().for_each(|table| table.put(out));
+    [&bundles, &shares, &outputs, &settings].into_iter().for_each(|table| table.put(out));
     put_number(out, listing.installations.len() as u64);
     out.extend_from_slice(&all);
     put_number(out, listing.uses.len() as u64);
@@ -81,18 +84,30 @@ pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<L
         }
         Ok(Arc::new(names))
     })?;
+    let settings = table(reader, read_settings)?;
     let count = reader.count()?;
     let mut installations: Vec<Listed> = Vec::with_capacity(count.min(1024));
     for _ in 0..count {
         let urn: Urn = get_urn(reader, installations.last().map_or("", |last| last.urn.as_str()))?;
         let definition = reader.optional(|reader| entry(reader, &bundles))?;
         let (share, outputs) = (entry(reader, &shares)?, entry(reader, &outputs)?);
+        let settings: Arc<Settings> = entry(reader, &settings)?;
+        let created = reader.number()?;
         let flags = reader.byte()?;
         if flags & !(READY | ABANDONED) != 0 {
             return Err("it has unknown flags");
         }
         let (is_ready, abandoned) = (flags & READY != 0, flags & ABANDONED != 0);
-        installations.push(Listed { urn, definition, share, outputs, is_ready, abandoned });
+        installations.push(Listed {
+            urn,
+            definition,
+            share,
+            outputs,
+            settings,
+            created,
+            is_ready,
+            abandoned,
+        });
     }
     let count = reader.count()?;
     let mut uses = Vec::with_capacity(count.min(1024));
@@ -101,6 +116,39 @@ pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<L
         uses.push((urn, serde_json::from_slice(reader.bytes()?).map_err(|_| NO_JSON)?));
     }
     Ok(Listing { environment, installations, uses })
+}
+
+fn written(settings: &Settings) -> Vec<u8> {
+    let mut out = vec![u8::from(settings.is_secret)];
+    for ((part, name), digest) in &settings.digests {
+        out.push(u8::from(*part == Setting::Credential));
+        put_text(&mut out, name);
+        out.extend_from_slice(&digest.0);
+    }
+    out
+}
+
+fn read_settings(reader: &mut Reader<'_>) -> Result<Arc<Settings>, CodecError> {
+    let is_secret = flag(reader)?;
+    let mut digests = BTreeMap::new();
+    while !reader.is_empty() {
+        let part = if flag(reader)? { Setting::Credential } else { Setting::Parameter };
+        let name = reader.text()?.into();
+        let mut digest = [0; 16];
+        for byte in &mut digest {
+            *byte = reader.byte()?;
+        }
+        digests.insert((part, name), SettingDigest(digest));
+    }
+    Ok(Arc::new(Settings { digests, is_secret }))
+}
+
+fn flag(reader: &mut Reader<'_>) -> Result<bool, CodecError> {
+    match reader.byte()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err("it has unknown flags"),
+    }
 }
 
 fn table<T>(

@@ -155,7 +155,8 @@ pub(crate) fn encode_listing(listing: &Listing, keys: &Keyring) -> Result<Vec<u8
         entries::put_environment(out, &listing.environment);
         Ok(())
     };
-    pack(LISTING, "the installations", keys, false, place, |body| listing::put(body, listing))
+    let name = "the installations";
+    pack(LISTING, name, keys, listing.has_secrets(), place, |body| listing::put(body, listing))
 }
 
 /// Encodes the sequence number of an environment's last commit and the tally of its entries.

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 use purlin_model::{
-    Awaited, Key, Label, Map, Obstacle, Offered, Share, Unfinished, Unknown, Urn, Use, Value, Wait,
+    Awaited, Key, Label, Map, Obstacle, Offered, Settings, Share, Unfinished, Unknown, Urn, Use, Value, Wait,
 };
 
 use super::value::Part;
@@ -114,7 +114,10 @@ fn share() -> impl Strategy<Value = Share> {
         Offered { name, id, schema, is_sensitive }
     });
     let needs = (urn(), any::<bool>(), proptest::option::of(text()), vec(text(), 0..3)).prop_map(
-        |(installation, by_hand, version, outputs)| Use { installation, by_hand, version, outputs },
+        |(installation, by_hand, version, outputs)| {
+            let given = Arc::from("0a");
+            Use { installation, by_hand, version, outputs, given }
+        },
     );
     let group = || proptest::option::of(text());
     (text(), group(), any::<bool>(), group(), vec(offered, 0..3), proptest::option::of(needs)).prop_map(
@@ -292,6 +295,8 @@ proptest! {
                     definition: record.definition.clone(),
                     share: Arc::clone(&share),
                     outputs: Arc::new(share.offers.iter().map(|offered| offered.name.clone()).collect()),
+                    settings: Arc::new(Settings::of_params(&record.inputs.params)),
+                    created: record.created,
                     is_ready,
                     abandoned: record.abandoned,
                 };

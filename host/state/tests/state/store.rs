@@ -521,8 +521,13 @@ fn installation(number: usize) -> Record {
 fn user(number: usize) -> Record {
     let urn = "urn:purlin:dev/acme::other::shared::installation.default::db";
     let installation = Urn::parse(urn).expect("a URN");
-    let needs =
-        Use { installation, by_hand: false, version: Some("1.x".into()), outputs: vec!["host".into()] };
+    let needs = Use {
+        installation,
+        by_hand: false,
+        version: Some("1.x".into()),
+        outputs: vec!["host".into()],
+        given: Arc::default(),
+    };
     let record = self::installation(number);
     let share = record.share.as_deref().cloned().unwrap_or_default();
     Record { share: Some(Arc::new(Share { uses: Some(needs), ..share })), ..record }

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_host::internal::documents::{ANOTHER_VERSION, Bundles, FORMS_OF_BUNDLES, bundles};
-use purlin_host::internal::model::{Bundle, BundleReference, Diagnostic, RequirementContext, Severity};
+use purlin_host::internal::model::{
+    Bundle, BundleReference, Context, Diagnostic, RequirementContext, Severity,
+};
 use purlin_host::internal::requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
 
 use crate::app::App;
@@ -99,7 +101,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     };
     let name = args.name.as_deref().unwrap_or_else(|| last_part(&bundle.repository));
     choices::check_name(name)?;
-    let root = Root { name: name.into(), namespace: args.namespace.as_deref().unwrap_or("").into(), bundle };
+    let namespace = args.namespace.as_deref().unwrap_or("").into();
+    let context = Arc::new(Context { namespace, ..Context::default() });
+    let root = Root { name: name.into(), context, bundle };
     let context = RequirementContext { now, ..RequirementContext::default() };
     let resolution = resolve(root, &catalog, &context).await.map_err(|error| Failure::run(error.0))?;
     diagnostics.extend(resolution.diagnostics.iter().cloned());

@@ -3,8 +3,24 @@
 use std::sync::Arc;
 
 use purlin_documents::{Input, bundles_in};
-use purlin_model::{Diagnostic, RequirementContext};
-use purlin_requirements::{Folders, Resolution, Root, resolve, resolve_requirements};
+use purlin_model::{Context, Diagnostic, EnvironmentId, RequirementContext};
+use purlin_requirements::{Folders, Resolution, Root, Surroundings, resolve, resolve_requirements};
+
+/// An environment with the namespace `dev`.
+pub(crate) fn context() -> Arc<Context> {
+    let id = "development";
+    Arc::new(Context {
+        org: "acme".into(),
+        app: "shop".into(),
+        env: EnvironmentId { id: id.into(), kind: id.into() },
+        namespace: "dev".into(),
+        deployment: "1".into(),
+    })
+}
+
+pub(crate) fn around() -> Surroundings {
+    Surroundings { context: context(), ..Surroundings::default() }
+}
 
 /// A `kind: Bundle` named `acme/NAME`, with the rest of its `spec`.
 pub(crate) fn bundle(name: &str, version: &str, spec: &str) -> String {
@@ -48,7 +64,7 @@ pub(crate) fn resolved(catalog: &Folders, reference: &str, context: &Requirement
     futures::executor::block_on(async {
         let reference = reference.parse().expect("a reference");
         let bundle = catalog.bundle(&reference).await.expect("answers").expect("is there");
-        let root = Root { bundle, name: Arc::from("root"), namespace: Arc::from("dev") };
+        let root = Root { bundle, name: Arc::from("root"), context: self::context() };
         resolve(root, catalog, context).await.expect("answers")
     })
 }
@@ -88,17 +104,19 @@ pub(crate) fn required_by(
         (purlin_model::Key::parse(key).expect("a key"), recipe)
     };
     let requirers: Vec<_> = resources.iter().map(one).collect();
-    let resolving = resolve_requirements(&[], &requirers, Arc::from("dev"), catalog, context);
+    let around = around();
+    let resolving = resolve_requirements(&[], &requirers, &around, catalog, context);
     futures::executor::block_on(resolving).expect("answers").finished()
 }
 
 /// The resolution of a deployment that requires bundles under names, with parameters.
 pub(crate) fn deployed(catalog: &Folders, requires: &[&str], context: &RequirementContext) -> Resolution {
     let requires: String = requires.iter().map(|one| format!("    - {one}\n")).collect();
-    let text = format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n{requires}");
+    let head = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  values: {known: k}\n";
+    let text = format!("{head}  requires:\n{requires}");
     let loaded = purlin_documents::load(&[Input::Text { name: "app.yaml".into(), text }]);
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
-    let resolving =
-        resolve_requirements(&loaded.deployment.requires, &[], Arc::from("dev"), catalog, context);
+    let around = Surroundings { values: loaded.deployment.values.clone(), ..around() };
+    let resolving = resolve_requirements(&loaded.deployment.requires, &[], &around, catalog, context);
     futures::executor::block_on(resolving).expect("answers").finished()
 }
