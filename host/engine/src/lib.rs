@@ -62,7 +62,7 @@ pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
     Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, Users, destroy, find,
-    find_declared, fits, in_use, plan, read, recover, refresh, select, validate,
+    find_declared, fits, in_use, plan, read, recover, refresh, select, validate, with_aliases,
 };
 pub use purlin_sandbox::CancelToken;
 pub use recorded_status::{RecordedStatus, ResourceStatus, recorded_statuses};

@@ -55,7 +55,7 @@ pub use base::{Base, Scratch};
 use decisions::{Certainty, Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
 pub use names::{Misnamed, Role, find, find_declared};
-pub use scope::{Scope, fits, select};
+pub use scope::{Scope, fits, select, with_aliases};
 pub use upkeep::{read, recover, refresh};
 pub use used::{Users, in_use};
 pub use validate::validate;

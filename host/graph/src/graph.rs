@@ -114,6 +114,12 @@ impl Graph {
         self.nodes.id(key)
     }
 
+    /// The installation that documents mean by this key, although another one, or none, has it as
+    /// its own: that of a requirement which shares one with others.
+    pub fn find_alias(&self, key: &str) -> Option<NodeId> {
+        self.nodes.aliases.get(key).copied()
+    }
+
     /// A resource; none for a number from another, larger graph.
     pub fn node(&self, id: NodeId) -> Option<Node<'_>> {
         let (key, data) = self.nodes.get(id)?;

@@ -110,6 +110,11 @@ pub enum Reason {
         /// That installation.
         other: Urn,
     },
+    /// It represents an installation of another environment in place of the own one.
+    UsesInstead {
+        /// That installation.
+        other: Urn,
+    },
     /// It represented an installation of another environment, which it lets go. That one stays.
     LetsGo {
         /// That installation.
@@ -349,6 +354,7 @@ impl Reason {
             Self::NoLongerObserved => "no-longer-observed",
             Self::Observed { .. } => "observed",
             Self::Uses { .. } => "uses",
+            Self::UsesInstead { .. } => "uses-instead",
             Self::LetsGo { .. } => "lets-go",
             Self::NoLongerManaged => "no-longer-managed",
             Self::LeftDocuments { .. } => "left-documents",

@@ -1,7 +1,7 @@
 //! What an installation was set to, in a form that can be compared and says nothing (SPEC §6, reuse
 //! and parameters).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -13,9 +13,9 @@ use crate::{Setting, Value};
 pub struct Settings {
     /// The digests. A parameter that is not here has no known value.
     pub digests: BTreeMap<(Setting, Arc<str>), SettingDigest>,
-    /// Whether one of the values is secret. Then the digests are, too: a short secret can be guessed
-    /// from its digest.
-    pub is_secret: bool,
+    /// Those whose values are secret. Their digests are, too: a short secret can be guessed from its
+    /// digest.
+    pub secret: BTreeSet<(Setting, Arc<str>)>,
 }
 
 /// The digest of a value: equal for equal values, whether they are secret or not.
@@ -43,7 +43,9 @@ impl Settings {
         for (part, name) in [(Setting::Parameter, "parameters"), (Setting::Credential, "credentials")] {
             let Some(Value::Map(values)) = parts.get(name) else { continue };
             for (name, value) in values.iter() {
-                settings.is_secret |= value.has_secret();
+                if value.has_secret() {
+                    settings.secret.insert((part, Arc::clone(name)));
+                }
                 if let Some(digest) = SettingDigest::of(value) {
                     settings.digests.insert((part, Arc::clone(name)), digest);
                 }
@@ -86,7 +88,7 @@ mod tests {
         let mut params = Value::from(serde_json::from_str::<serde_json::Value>(text).expect("JSON"));
         let settings = Settings::of_params(&params);
         let names: Vec<&str> = settings.digests.keys().map(|(_, name)| &**name).collect();
-        assert_eq!((names, settings.is_secret), (vec!["none", "size", "key"], false));
+        assert_eq!((names, settings.secret.len()), (vec!["none", "size", "key"], 0));
         if let Value::Map(parts) = &mut params {
             let credentials = [("key".into(), Value::from("k").into_secret())].into_iter().collect();
             let parameters = [("size".into(), Value::unknown())].into_iter().collect();
@@ -94,6 +96,7 @@ mod tests {
             parts.insert("parameters".into(), Value::Map(parameters));
         }
         let settings = Settings::of_params(&params);
-        assert_eq!((settings.digests.len(), settings.is_secret), (1, true));
+        let secret = [(Setting::Credential, "key".into())].into();
+        assert_eq!((settings.digests.len(), settings.secret), (1, secret));
     }
 }

@@ -6,7 +6,8 @@
 use std::fmt;
 
 use crate::{
-    Awaited, DeclaredBy, Departure, FileNow, Finding, Key, Obstacle, Reason, ReferenceField, Unfinished, Wait,
+    Awaited, DeclaredBy, Departure, FileNow, Finding, Key, Obstacle, Reason, ReferenceField, Unfinished, Urn,
+    Wait,
 };
 
 impl fmt::Display for Reason {
@@ -47,15 +48,12 @@ impl fmt::Display for Reason {
             Self::Adopted { id } => return write!(f, "it exists as `{id}`"),
             Self::NoLongerObserved => "it was only observed until now",
             Self::Observed { id } => return write!(f, "it is only observed, as `{id}`"),
-            Self::Uses { other } => {
-                let key = other.key().map(|key| key.to_string()).unwrap_or_default();
-                let (env, org, app) = other.place().unwrap_or_default();
-                return write!(f, "it uses `{key}` of {env} of {org}/{app}");
+            Self::Uses { other } => return write!(f, "it uses {}", elsewhere(other)),
+            Self::UsesInstead { other } => {
+                return write!(f, "it uses {} in place of its own", elsewhere(other));
             }
             Self::LetsGo { other } => {
-                let key = other.key().map(|key| key.to_string()).unwrap_or_default();
-                let (env, org, app) = other.place().unwrap_or_default();
-                return write!(f, "it no longer uses `{key}` of {env} of {org}/{app}, which stays");
+                return write!(f, "it no longer uses {}, which stays", elsewhere(other));
             }
             Self::NoLongerManaged => "it is only observed from now on; others manage it",
             Self::LeftDocuments { departure: None } => "it is no longer in the documents",
@@ -87,6 +85,13 @@ impl fmt::Display for Reason {
         };
         f.write_str(words)
     }
+}
+
+/// A resource of another environment.
+fn elsewhere(urn: &Urn) -> String {
+    let key = urn.key().map(|key| key.to_string()).unwrap_or_default();
+    let (env, org, app) = urn.place().unwrap_or_default();
+    format!("`{key}` of {env} of {org}/{app}")
 }
 
 /// A future operation.
@@ -313,6 +318,10 @@ mod tests {
             NoLongerObserved,
             Observed { id: Label::new("hidden", true) },
             Uses {
+                other: Urn::parse("urn:purlin:dev/acme::shop::shared::installation.default::db")
+                    .expect("a URN"),
+            },
+            UsesInstead {
                 other: Urn::parse("urn:purlin:dev/acme::shop::shared::installation.default::db")
                     .expect("a URN"),
             },

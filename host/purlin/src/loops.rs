@@ -1,46 +1,45 @@
 //! Loops over environments (SPEC §6, identity): a use of an installation of another environment is
 //! an edge like any other.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 
+use petgraph::algo::has_path_connecting;
+use petgraph::graphmap::DiGraphMap;
 use purlin_graph::Graph;
 use purlin_model::{Diagnostic, Location, Urn};
-use purlin_state::Environment;
+use purlin_state::{Environment, Operation, Record};
 
-use crate::sharing::InstallationState;
 use crate::{Error, Purlin};
 
-/// What a resource depends on: in its environment, and an installation of another one.
-#[derive(Clone, Debug, Default)]
-struct Needs {
-    own: Vec<Urn>,
-    uses: Option<Urn>,
-}
-
-/// The resources of the environments that were read.
+/// The resources of the environments that were read, each with the resources of its environment and
+/// the installations of others that it depends on. What an open call may have created counts.
 #[derive(Default)]
-struct Read(HashMap<Environment, HashMap<Urn, Needs>>);
+struct Read(HashMap<Environment, HashMap<Urn, Vec<Urn>>>);
 
 impl Read {
-    /// What a recorded resource needs. Reads its environment when it is first needed.
-    async fn needs(&mut self, purlin: &Purlin, urn: &Urn) -> Result<Needs, Error> {
-        let Some(environment) = Environment::of_urn(urn) else { return Ok(Needs::default()) };
+    async fn of(&mut self, purlin: &Purlin, urn: &Urn) -> Result<Vec<Urn>, Error> {
+        let Some(environment) = Environment::of_urn(urn) else { return Ok(Vec::new()) };
         if !self.0.contains_key(&environment) {
             let snapshot = purlin.snapshot(&environment).await?;
-            let current = snapshot.records.iter().filter(|record| record.superseded.is_none());
-            let one = |record: &purlin_state::Record| Needs {
-                own: record.dependencies.to_vec(),
-                uses: record
-                    .share
-                    .as_ref()
-                    .and_then(|share| share.uses.as_ref())
-                    .map(|uses| uses.installation.clone()),
-            };
-            let all = current.map(|record| (record.urn.clone(), one(record))).collect();
+            let made = snapshot.pending.iter().filter_map(|intent| match &intent.operation {
+                Operation::Create(record) | Operation::Update(record) => Some(&**record),
+                Operation::Delete(_) => None,
+            });
+            let mut all: HashMap<Urn, Vec<Urn>> = HashMap::new();
+            let records = snapshot.records.iter().map(|record| &**record).chain(made);
+            for record in records.filter(|record| record.superseded.is_none()) {
+                all.entry(record.urn.clone()).or_default().extend(needs(record));
+            }
             self.0.insert(environment.clone(), all);
         }
         Ok(self.0.get(&environment).and_then(|all| all.get(urn)).cloned().unwrap_or_default())
     }
+}
+
+fn needs(record: &Record) -> impl Iterator<Item = Urn> {
+    let uses = record.share.iter().filter_map(|share| share.uses.as_ref());
+    let uses = uses.map(|uses| &uses.installation);
+    record.dependencies.iter().chain(uses).cloned()
 }
 
 impl Purlin {
@@ -58,16 +57,24 @@ impl Purlin {
         if uses.is_empty() {
             return Ok(());
         }
-        // Without users elsewhere, nothing leads back.
+        // Records are read only where environments use each other.
         let all = self.installations().await?;
-        if !all.iter().any(|one| one.environment == *environment && !one.users.is_empty()) {
-            return Ok(());
-        }
+        let between = all.iter().flat_map(|one| {
+            let users = one.users.iter().filter_map(|user| Environment::of_urn(&user.urn));
+            users.map(|user| (user, &one.environment))
+        });
+        let between: Vec<(Environment, &Environment)> = between.collect();
+        let known: DiGraphMap<&Environment, ()> =
+            between.iter().map(|(user, used)| (user, *used, ())).collect();
+        let leads_back = |target: &Urn| {
+            let target = Environment::of_urn(target);
+            target.is_some_and(|target| has_path_connecting(&known, &target, environment, None))
+        };
         let own: HashMap<Urn, Urn> =
             uses.iter().map(|(urn, target, _)| (urn.clone(), target.clone())).collect();
         let mut read = Read::default();
         let mut faults = Vec::new();
-        for (urn, target, location) in &uses {
+        for (urn, target, location) in uses.iter().filter(|(_, target, _)| leads_back(target)) {
             let Some(path) = self.path_back(graph, environment, (&own, &mut read), (urn, target)).await?
             else {
                 continue;
@@ -105,16 +112,17 @@ impl Purlin {
                 path.reverse();
                 return Ok(Some(path));
             }
-            let needs = match Environment::of_urn(&urn).as_ref() == Some(environment) {
+            // Here, the documents decide, not the record: they may end a use that closes a loop.
+            let next: Vec<Urn> = match Environment::of_urn(&urn).as_ref() == Some(environment) {
                 true => {
                     let node = urn.key().and_then(|key| graph.find(key.as_str()));
                     let dependencies = node.map(|node| graph.dependencies(node)).unwrap_or_default();
                     let urns = dependencies.iter().filter_map(|id| graph.urn(*id));
-                    Needs { own: urns.collect(), uses: own.get(&urn).cloned() }
+                    urns.chain(own.get(&urn).cloned()).collect()
                 }
-                false => read.needs(self, &urn).await?,
+                false => read.of(self, &urn).await?,
             };
-            for next in needs.own.into_iter().chain(needs.uses) {
+            for next in next {
                 if !from.contains_key(&next) {
                     from.insert(next.clone(), urn.clone());
                     open.push(next);
@@ -122,51 +130,6 @@ impl Purlin {
             }
         }
         Ok(None)
-    }
-
-    /// Forgets users that only keep each other: those of installations that were handed over, and
-    /// that nothing needs that was not handed over itself. Otherwise a loop would stay for ever.
-    pub(crate) async fn forget_dead_users(&self, all: &mut [InstallationState]) -> Result<(), Error> {
-        let kept: Vec<&InstallationState> =
-            all.iter().filter(|one| one.listed.abandoned && !one.users.is_empty()).collect();
-        if kept.is_empty() {
-            return Ok(());
-        }
-        let mut places: BTreeMap<String, Environment> = BTreeMap::new();
-        let of_users =
-            kept.iter().flat_map(|one| &one.users).filter_map(|user| Environment::of_urn(&user.urn));
-        for place in kept.iter().map(|one| one.environment.clone()).chain(of_users) {
-            places.insert(place.to_string(), place);
-        }
-        let mut read = Read::default();
-        let mut open: Vec<Urn> = Vec::new();
-        let mut known: BTreeSet<String> = BTreeSet::new();
-        // A user is in an environment that uses something, which may itself be handed over.
-        while let Some((name, place)) = places.pop_first() {
-            if !known.insert(name) {
-                continue;
-            }
-            let snapshot = self.snapshot(&place).await?;
-            let roots =
-                snapshot.records.iter().filter(|record| record.superseded.is_none() && !record.abandoned);
-            open.extend(roots.map(|record| record.urn.clone()));
-            // Open calls may have created users, which are not records yet.
-            open.extend(snapshot.pending.iter().map(|intent| intent.id().urn));
-            let used_by = all.iter().filter(|one| one.environment == place).flat_map(|one| &one.users);
-            let more = used_by.filter_map(|user| Environment::of_urn(&user.urn));
-            places.extend(more.map(|place| (place.to_string(), place)));
-        }
-        let mut live: HashSet<Urn> = HashSet::new();
-        while let Some(urn) = open.pop() {
-            if live.insert(urn.clone()) {
-                let needs = read.needs(self, &urn).await?;
-                open.extend(needs.own.into_iter().chain(needs.uses));
-            }
-        }
-        for one in all.iter_mut().filter(|one| one.listed.abandoned) {
-            one.users.retain(|user| live.contains(&user.urn));
-        }
-        Ok(())
     }
 }
 

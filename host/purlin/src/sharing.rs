@@ -32,7 +32,7 @@ pub struct InstallationState {
     pub users: Vec<User>,
 }
 
-/// Resources that were deleted because their last user is gone.
+/// Resources whose last user is gone, and what became of them.
 #[derive(Debug)]
 pub struct Collected {
     /// The environment that they were left in.
@@ -41,6 +41,8 @@ pub struct Collected {
     pub summary: Summary,
     /// The resources to delete.
     pub keys: Vec<Key>,
+    /// Why they stay, if their deletion is rejected: they are protected.
+    pub rejected: Vec<Diagnostic>,
 }
 
 /// How long to wait for the lock of an environment with a used installation. Two runs may wait for
@@ -103,7 +105,6 @@ impl Purlin {
             one.users = users.remove(&one.listed.urn).unwrap_or_default();
         }
         installations.sort_by(|a, b| a.listed.urn.cmp(&b.listed.urn));
-        self.forget_dead_users(&mut installations).await?;
         Ok(installations)
     }
 
@@ -265,20 +266,30 @@ impl Purlin {
             };
             let id = deployment_id();
             let one = match own.filter(|own| *own.environment() == environment) {
-                Some(own) => own.delete_left(&id, cancel).await?,
+                Some(own) => own.delete_left(&id, cancel).await,
                 // A deployment that is running there deletes it at its end.
                 None => match self.begin_within(&environment, Duration::ZERO, cancel).await {
                     Ok(session) => {
-                        let one = session.delete_left(&id, cancel).await?;
+                        let one = session.delete_left(&id, cancel).await;
                         session.release().await?;
                         one
                     }
-                    Err(Error::State(purlin_state::Error::Locked { .. }) | Error::Held { .. }) => None,
+                    Err(Error::State(purlin_state::Error::Locked { .. }) | Error::Held { .. }) => Ok(None),
                     Err(error) => return Err(error),
                 },
             };
+            let one = match one {
+                // The run itself succeeded.
+                Err(Error::Documents(rejected)) => Some(Collected {
+                    environment: environment.clone(),
+                    summary: Summary::default(),
+                    keys: Vec::new(),
+                    rejected,
+                }),
+                one => one?,
+            };
             match one {
-                Some(one) if one.summary.is_success() => collected.push(one),
+                Some(one) if one.summary.is_success() && one.rejected.is_empty() => collected.push(one),
                 other => {
                     collected.extend(other);
                     done_with.push(environment);
@@ -403,7 +414,7 @@ impl Session<'_> {
         let mut run = self.deploy(plan, None, cancel.clone()).await?;
         while let Some(event) = run.next().await {
             if let Event::Summary(summary) = event {
-                return Ok(Some(Collected { environment, summary, keys }));
+                return Ok(Some(Collected { environment, summary, keys, rejected: Vec::new() }));
             }
         }
         Ok(None)

@@ -39,9 +39,18 @@ pub(crate) type OwnSettings = HashMap<BundleReference, BTreeMap<(Setting, Arc<st
 impl Sought<'_> {
     /// The digest that an installation has for a setting of the requirement.
     pub(crate) fn recorded(&self, one: &Existing, setting: &(Setting, Arc<str>)) -> Option<SettingDigest> {
+        one.settings.digests.get(&self.own(one, setting)).copied()
+    }
+
+    /// The installation's name for a setting of the requirement.
+    fn own(&self, one: &Existing, setting: &(Setting, Arc<str>)) -> (Setting, Arc<str>) {
         let own = self.own_names.get(&one.reference).and_then(|names| names.get(setting));
-        let own = own.unwrap_or(&setting.1);
-        one.settings.digests.get(&(setting.0, Arc::clone(own))).copied()
+        (setting.0, Arc::clone(own.unwrap_or(&setting.1)))
+    }
+
+    /// The known values that the requirement gives an installation, as a use keeps them.
+    fn text(&self, one: &Existing) -> Arc<str> {
+        self.given.text(|setting| one.settings.secret.contains(&self.own(one, setting)))
     }
 }
 
@@ -70,10 +79,12 @@ impl Given {
     }
 
     /// The known ones, to find out later whether they changed. It is kept in clear, so it holds only
-    /// the names of secrets: a short secret can be guessed from its digest.
-    fn text(&self) -> Arc<str> {
-        let is_secret =
-            |(part, name): &(Setting, Arc<str>)| *part == Setting::Credential || self.secret.contains(name);
+    /// the names of secrets: a short secret can be guessed from its digest. `of_it` are settings
+    /// that are secret in the installation.
+    fn text(&self, of_it: impl Fn(&(Setting, Arc<str>)) -> bool) -> Arc<str> {
+        let is_secret = |setting: &(Setting, Arc<str>)| {
+            setting.0 == Setting::Credential || self.secret.contains(&setting.1) || of_it(setting)
+        };
         let known = self.digests.iter().filter(|(_, digests)| !digests.is_empty());
         let known: Vec<_> =
             known.map(|(setting, digests)| (setting, (!is_secret(setting)).then_some(digests))).collect();
@@ -172,7 +183,10 @@ impl<'a> VisibleInstallations<'a> {
     ) -> Result<Option<Fitting<'a>>, (Arc<str>, Rejection)> {
         let Some(used) = used else { return Ok(None) };
         let Some(one) = self.by_urn.get(used.urn).copied() else { return Ok(None) };
-        let is_unchanged = used.given.is_none_or(|given| *given == *sought.given.text());
+        // A setting may have become secret since.
+        let is_unchanged = used
+            .given
+            .is_none_or(|given| *given == *sought.text(one) || *given == *sought.given.text(|_| false));
         let outputs = versions_fit(one, sought.wanted.requirement)
             .and_then(|()| if is_unchanged { Ok(()) } else { values_fit(one, sought) })
             .and_then(|()| outputs_fit(one, sought.wanted));
@@ -226,7 +240,7 @@ pub(crate) fn needs(
         by_hand,
         version: sought.wanted.requirement.version.as_ref().map(|range| range.to_string().into()),
         outputs: read.into_iter().collect(),
-        given: sought.given.text(),
+        given: sought.text(one),
     }
 }
 

@@ -126,6 +126,9 @@ fn free(name: &Arc<str>, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
 /// name.
 type Cell<'a> = Vec<&'a Asked>;
 
+/// The outcome and the identity of the requirements of a cell.
+type CellKey<'a> = (&'a str, &'a str);
+
 /// Decides which requirements are one installation, and its name.
 ///
 /// A recorded installation goes on with those who had it, first with the unchanged ones; if none of
@@ -135,7 +138,7 @@ type Cell<'a> = Vec<&'a Asked>;
 /// a root.
 pub(crate) fn assign(asked: &[Asked], installed: &[Installed]) -> Assignments {
     let record = Record::new(installed);
-    let mut cells: BTreeMap<(&str, &str), Cell<'_>> = BTreeMap::new();
+    let mut cells: BTreeMap<CellKey<'_>, Cell<'_>> = BTreeMap::new();
     for one in asked {
         let identity = one.claim.identity.as_ref().unwrap_or(&one.claim.made_for);
         cells.entry((&one.outcome, identity)).or_default().push(one);
@@ -205,11 +208,8 @@ enum Bond {
 }
 
 /// The recorded installation that each cell goes on with, by its name.
-fn homes<'a>(
-    cells: &BTreeMap<(&'a str, &'a str), Cell<'a>>,
-    record: &Record<'a>,
-) -> HashMap<(&'a str, &'a str), &'a str> {
-    let mut bonds: BTreeSet<(Bond, Reverse<bool>, &str, &str, (&str, &str))> = BTreeSet::new();
+fn homes<'a>(cells: &BTreeMap<CellKey<'a>, Cell<'a>>, record: &Record<'a>) -> HashMap<CellKey<'a>, &'a str> {
+    let mut bonds: BTreeSet<(Bond, Reverse<bool>, &str, &str, CellKey<'_>)> = BTreeSet::new();
     for (key, cell) in cells {
         for one in cell {
             let Claim { made_for, identity } = &one.claim;
@@ -223,7 +223,7 @@ fn homes<'a>(
             }
         }
     }
-    let mut homes: HashMap<(&str, &str), &str> = HashMap::new();
+    let mut homes: HashMap<CellKey<'_>, &str> = HashMap::new();
     let mut goes_on: HashMap<&str, &str> = HashMap::new();
     for (_, _, home, _, key) in bonds {
         let is_open = goes_on.get(home).is_none_or(|outcome| *outcome == key.0);

@@ -68,6 +68,21 @@ pub struct Installation {
     pub location: Location,
 }
 
+impl Installation {
+    /// A remark if several requirements of the deployment itself are this installation: a person who
+    /// writes two names may expect two.
+    fn has_two_names(&self) -> Option<Diagnostic> {
+        let names =
+            self.claims.keys().map(|claim| &*claim.made_for).filter(|name| !name.contains(['/', '#']));
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        let (last, others) = names.split_last().filter(|(_, others)| !others.is_empty())?;
+        let message =
+            format!("{} and {last} are one installation, because only their names differ", others.join(", "));
+        let help = "remove all but one; or, for an installation each, write `sharing: {mode: none}`";
+        Some(Diagnostic::warning("one-installation", message).at(&self.location).help(help))
+    }
+}
+
 /// The target of the search among installations of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookedFor {
@@ -229,10 +244,12 @@ impl Resolution {
         self.installations.last()
     }
 
-    /// The same, once nothing else requires anything: choices that refer to nothing become faults.
+    /// The same, once nothing else requires anything: choices that refer to nothing become faults,
+    /// and names of a deployment that mean the same installation are reported.
     #[must_use]
     pub fn finished(mut self) -> Self {
         self.diagnostics.append(&mut self.unused);
+        self.diagnostics.extend(self.installations.iter().filter_map(Installation::has_two_names));
         self
     }
 

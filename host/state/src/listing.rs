@@ -92,7 +92,7 @@ impl Listing {
 
     /// Whether it holds digests of secret values, which may be guessed from them.
     pub fn has_secrets(&self) -> bool {
-        self.installations.iter().any(|one| one.settings.is_secret)
+        self.installations.iter().any(|one| !one.settings.secret.is_empty())
     }
 
     /// Whether there is nothing that concerns other environments.

@@ -251,10 +251,22 @@ async fn cancellable<T>(cancel: &CancelToken, app: &App, work: impl Future<Outpu
     }
 }
 
-/// Reports resources deleted from other environments because they are no longer used. Returns
-/// whether all of them are gone.
+/// Reports resources deleted from other environments because they are no longer used, and those that
+/// a person protected. Returns whether all others are gone.
 fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool {
-    for Collected { environment, summary, keys } in collected {
+    for Collected { environment, summary, keys, rejected } in collected {
+        for why in rejected {
+            app.ui.warning(&format!(
+                "{environment} keeps what is no longer used: {}",
+                text::line(&why.message)
+            ));
+            if let Some(help) = &why.help {
+                app.ui.hint(&text::line(help));
+            }
+        }
+        if !rejected.is_empty() {
+            continue;
+        }
         let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", text::line(key.as_str()))).collect();
         if summary.is_success() {
             app.ui.note(&format!("deleted {} of {environment}, which is no longer used", keys.join(", ")));

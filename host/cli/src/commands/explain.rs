@@ -71,7 +71,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 fn find(name: &str, graph: Option<&Graph>, documents: &Documents) -> Result<Key, Failure> {
     if let Some(graph) = graph {
         let keys = graph.nodes().map(|node| node.key);
-        let found = engine::find_declared(name, keys, &graph.declared());
+        let own = || engine::find_declared(name, keys, &graph.declared());
+        let found = engine::with_aliases(name, Some(graph), |key| key, own);
         return found.cloned().map_err(|wrong| naming::unrequested(&wrong));
     }
     let declared = documents.deployment().keys();

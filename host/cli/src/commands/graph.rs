@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use clap::ValueEnum;
-use purlin_host::internal::engine::{Misnamed, Role, select};
+use purlin_host::internal::engine::{Misnamed, Role, select, with_aliases};
 use purlin_host::internal::graph::{Graph, MOST_REDUCED, NodeId};
 use purlin_host::internal::model::{Key, Urn};
 
@@ -110,7 +110,8 @@ impl Args {
             let key = Urn::parse(name).ok().and_then(|urn| urn.key());
             let of_urn = key.filter(|key| Urn::new(graph.context(), key).as_str() == name);
             let name = of_urn.as_ref().map_or(name.as_str(), Key::as_str);
-            match select(name, graph.nodes().map(|node| node.key), &declared) {
+            let own = || select(name, graph.nodes().map(|node| node.key), &declared);
+            match with_aliases(name, Some(graph), |key| vec![key], own) {
                 Ok(keys) => targets.extend(keys.into_iter().filter_map(|key| graph.find(key.as_str()))),
                 Err(error) => errors.push((Role::Target, error)),
             }

@@ -28,6 +28,7 @@ mod json;
 mod life;
 mod lifecycle;
 mod lock;
+mod loops;
 mod manifests;
 mod missing_documents;
 mod plans;

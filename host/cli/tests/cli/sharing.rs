@@ -141,6 +141,57 @@ fn only_the_owner_changes_a_shared_installation() {
     assert!(settled.err.contains("Nothing to change"), "{}", settled.err);
 }
 
+/// The services of the example `unshared`, each deployed by a run of its own.
+#[test]
+fn what_a_requirement_sets_counts_over_two_runs() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/requirements/unshared/bundles");
+    let bundles = |name: &str| std::fs::read_to_string(format!("{example}/{name}.yaml")).expect(name);
+    let project = with_workspace(Project::with(&[
+        ("dns.yaml", &bundles("dns")),
+        ("service.yaml", &bundles("service")),
+    ]));
+    let service = |name: &str| {
+        let all = ["up", "--yes", "--bundle", "acme/service", "--name", name, "--namespace", "dev"];
+        project.run(&all).status(0).err
+    };
+    service("a");
+    let second = service("b");
+    let why = "`dev/a/dns` is not used for `dns`: its parameter `cname` differs";
+    assert!(second.contains(why), "{second}");
+    let read =
+        ["outputs", "--bundle", "acme/service", "--name", "b", "--namespace", "dev", "--format", "json"];
+    let outputs: serde_json::Value = serde_json::from_str(&project.run(&read).status(0).out).expect("JSON");
+    assert_eq!(outputs["resources"]["installation.default#b"]["url"], "https://b.example.com");
+    let explain = ["explain", "b/dns", "--bundle", "acme/service", "--name", "b", "--namespace", "dev"];
+    let explained = project.run(&explain).status(0).out;
+    assert!(explained.contains("`cname`"), "{explained}");
+    for name in ["a", "b"] {
+        let settled = service(name);
+        assert!(settled.contains("Nothing to change"), "{settled}");
+    }
+    // The advice works: the other service's record is used in any case.
+    let all = ["up", "--yes", "--bundle", "acme/service", "--name", "c", "--namespace", "dev"];
+    let ignored = project.run(&[&all[..], &["--with", "dns=dev/a/dns"]].concat()).status(0).err;
+    assert!(ignored.contains("its parameter `cname` differs"), "{ignored}");
+}
+
+#[test]
+fn what_is_protected_stays_after_its_last_user() {
+    let protected = BUNDLES.replace(
+        "metadata: {name: acme/mysql, version: 1.0.0}\nspec:\n",
+        "metadata: {name: acme/mysql, version: 1.0.0}\nspec:\n  lifecycle: {protect: true}\n",
+    );
+    let project = with_workspace(Project::with(&[("all.yaml", &protected)]));
+    blog(&project, "one", "dev", &[]).status(0);
+    blog(&project, "two", "dev", &[]).status(0);
+    destroy(&project, "one", "dev", &["--orphan-shared"]).status(0);
+    let last = destroy(&project, "two", "dev", &[]).status(0);
+    let stays = "dev of default/one keeps what is no longer used: `installation.default#one/db` is protected";
+    assert!(last.err.contains(stays), "{}", last.err);
+    assert!(!last.err.contains("nothing was done"), "{}", last.err);
+    assert_eq!(listed(&project), [one("dev/one/db", 0, true)]);
+}
+
 #[test]
 fn restored_documents_own_the_installation_again() {
     let project = with_workspace(project());

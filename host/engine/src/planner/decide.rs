@@ -407,8 +407,9 @@ fn taken_over(record: &Record) -> Vec<Reason> {
     if record.external { vec![Reason::NoLongerObserved] } else { Vec::new() }
 }
 
-/// The reasons without those that are only about how uses of installations of other environments are
-/// represented. Nothing real is replaced where a use begins or ends.
+/// The reasons, with the use of an installation of another environment that begins or ends. Where a
+/// use ends, those are left out that are only about how it was represented: nothing real is
+/// replaced. Where it begins in place of an own installation, that one really goes.
 fn about_uses(node: Node<'_>, record: &Record, reasons: Vec<Reason>) -> Vec<Reason> {
     let of = |uses: Option<&Use>| uses.map(|uses| uses.installation.clone());
     let before = of(record.share.as_ref().and_then(|share| share.uses.as_ref()));
@@ -416,9 +417,13 @@ fn about_uses(node: Node<'_>, record: &Record, reasons: Vec<Reason>) -> Vec<Reas
     if before == now {
         return reasons;
     }
-    let is_own =
+    let Some(before) = before else {
+        let begins = now.map(|other| Reason::UsesInstead { other });
+        return begins.into_iter().chain(reasons).collect();
+    };
+    let is_real =
         |reason: &Reason| !matches!(reason, Reason::DriverChanged { .. } | Reason::DefinitionChanged { .. });
-    let lets_go = before.map(|other| Reason::LetsGo { other });
     let uses = now.map(|other| Reason::Uses { other });
-    lets_go.into_iter().chain(uses).chain(reasons.into_iter().filter(is_own)).collect()
+    let reasons = reasons.into_iter().filter(is_real);
+    [Reason::LetsGo { other: before }].into_iter().chain(uses).chain(reasons).collect()
 }

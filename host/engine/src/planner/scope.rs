@@ -58,7 +58,7 @@ impl Scope {
         let mut pick = |names: &[String], role: Role| -> HashSet<Urn> {
             let mut picked = HashSet::new();
             for name in names {
-                match select(name, all.keys(), &declared) {
+                match with_aliases(name, graph, |key| vec![key], || select(name, all.keys(), &declared)) {
                     Ok(keys) => picked.extend(keys.into_iter().filter_map(|key| all.get(key).cloned())),
                     Err(error) => errors.push((role, error)),
                 }
@@ -121,6 +121,36 @@ pub fn select<'k>(
             Err(Misnamed { name: name.to_owned(), fits: Vec::new(), near: names::near_pattern(name, keys) })
         }
         false => Ok(fitting),
+    }
+}
+
+/// What `select` finds, and the installation of a requirement that shares it under another name: by
+/// its key before others, because documents mean it so, and by its name after them. `only` turns
+/// its key into a result of `select`.
+///
+/// # Errors
+/// Those of `select`.
+pub fn with_aliases<'k, T>(
+    name: &str,
+    graph: Option<&'k Graph>,
+    only: impl Fn(&'k Key) -> T,
+    select: impl FnOnce() -> Result<T, Misnamed>,
+) -> Result<T, Misnamed> {
+    let alias = || {
+        let key = match name.split_once('#') {
+            Some((kind, id)) if !kind.contains('.') => format!("{kind}.default#{id}"),
+            Some(_) => name.to_owned(),
+            None => format!("installation.default#{name}"),
+        };
+        graph.and_then(|graph| graph.key(graph.find_alias(&key)?)).map(&only)
+    };
+    let by_key = if name.contains('#') { alias() } else { None };
+    match by_key {
+        Some(found) => Ok(found),
+        None => select().or_else(|wrong| match wrong.fits.is_empty() {
+            true => alias().ok_or(wrong),
+            false => Err(wrong),
+        }),
     }
 }
 

@@ -37,7 +37,7 @@ fn settings(parameters: &[(&str, &str)]) -> Settings {
         let digest = SettingDigest::of(&value(text)).expect("known");
         ((Setting::Parameter, Arc::from(*name)), digest)
     };
-    Settings { digests: parameters.iter().map(one).collect(), is_secret: false }
+    Settings { digests: parameters.iter().map(one).collect(), ..Settings::default() }
 }
 
 fn seeing(existing: Vec<Existing>) -> RequirementContext {

@@ -66,7 +66,7 @@ fn claims(resolution: &Resolution) -> Claims {
     installed.map(|one| (one.name, one.claims.into_iter().collect())).collect()
 }
 
-fn owner<'a>(all: &'a Claims, is_it: impl Fn(&Claim) -> bool) -> Option<&'a Arc<str>> {
+fn owner(all: &Claims, is_it: impl Fn(&Claim) -> bool) -> Option<&Arc<str>> {
     all.iter().find(|(_, claims)| claims.iter().any(&is_it)).map(|(name, _)| name)
 }
 

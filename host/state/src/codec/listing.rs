@@ -1,7 +1,7 @@
 //! Encodes the listing of an environment for other environments. Values that many installations
 //! share are written once.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{Setting, SettingDigest, Settings, Share, Urn};
@@ -119,28 +119,38 @@ pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<L
 }
 
 fn written(settings: &Settings) -> Vec<u8> {
-    let mut out = vec![u8::from(settings.is_secret)];
-    for ((part, name), digest) in &settings.digests {
+    let mut out = Vec::new();
+    let put = |out: &mut Vec<u8>, (part, name): &(Setting, Arc<str>)| {
         out.push(u8::from(*part == Setting::Credential));
-        put_text(&mut out, name);
+        put_text(out, name);
+    };
+    put_number(&mut out, settings.secret.len() as u64);
+    settings.secret.iter().for_each(|setting| put(&mut out, setting));
+    for (setting, digest) in &settings.digests {
+        put(&mut out, setting);
         out.extend_from_slice(&digest.0);
     }
     out
 }
 
 fn read_settings(reader: &mut Reader<'_>) -> Result<Arc<Settings>, CodecError> {
-    let is_secret = flag(reader)?;
-    let mut digests = BTreeMap::new();
-    while !reader.is_empty() {
+    let setting = |reader: &mut Reader<'_>| -> Result<(Setting, Arc<str>), CodecError> {
         let part = if flag(reader)? { Setting::Credential } else { Setting::Parameter };
-        let name = reader.text()?.into();
+        Ok((part, reader.text()?.into()))
+    };
+    let mut settings = Settings::default();
+    for _ in 0..reader.count()? {
+        settings.secret.insert(setting(reader)?);
+    }
+    while !reader.is_empty() {
+        let setting = setting(reader)?;
         let mut digest = [0; 16];
         for byte in &mut digest {
             *byte = reader.byte()?;
         }
-        digests.insert((part, name), SettingDigest(digest));
+        settings.digests.insert(setting, SettingDigest(digest));
     }
-    Ok(Arc::new(Settings { digests, is_secret }))
+    Ok(Arc::new(settings))
 }
 
 fn flag(reader: &mut Reader<'_>) -> Result<bool, CodecError> {

@@ -113,8 +113,9 @@ fn installations_keep_their_version_and_newer_ones_are_offered() {
 #[test]
 fn a_shared_installation_outlives_its_first_user() {
     let deployment = |names: &[&str]| {
-        let one =
-            |name: &&str| format!("    - {{name: {name}, bundle: acme/blog, parameters: {{title: x}}}}\n");
+        let one = |name: &&str| {
+            format!("    - {{name: {name}, bundle: acme/blog, parameters: {{title: {name}}}}}\n")
+        };
         let all: String = names.iter().map(one).collect();
         format!(
             "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n  env: dev\n  requires:\n{all}"
