@@ -2,6 +2,7 @@
 //! an edge like any other.
 
 use std::collections::HashMap;
+use std::hash::RandomState;
 
 use petgraph::algo::has_path_connecting;
 use petgraph::graphmap::DiGraphMap;
@@ -64,7 +65,7 @@ impl Purlin {
             users.map(|user| (user, &one.environment))
         });
         let between: Vec<(Environment, &Environment)> = between.collect();
-        let known: DiGraphMap<&Environment, ()> =
+        let known: DiGraphMap<&Environment, (), RandomState> =
             between.iter().map(|(user, used)| (user, *used, ())).collect();
         let leads_back = |target: &Urn| {
             let target = Environment::of_urn(target);

@@ -1,7 +1,7 @@
 //! A person's choices, matched with the parameters of bundles (SPEC §6, steps 1 and unmapped
 //! parameters).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{
@@ -11,11 +11,14 @@ use purlin_model::{
 use serde_json::Value;
 
 use crate::existing::Given;
+use crate::names::Alike;
 use crate::resolution::Unmapped;
 
 /// A person's choices, and which of them were used.
 pub(crate) struct Answers<'a> {
     context: &'a RequirementContext,
+    /// The other names of each requirement.
+    alike: &'a Alike,
     /// The only installation that a bare name can refer to.
     only: Option<Arc<str>>,
     used_with: BTreeSet<Arc<str>>,
@@ -60,9 +63,10 @@ pub(crate) struct Choice {
 }
 
 impl<'a> Answers<'a> {
-    pub(crate) fn new(context: &'a RequirementContext, only: Option<Arc<str>>) -> Self {
+    pub(crate) fn new(context: &'a RequirementContext, only: Option<Arc<str>>, alike: &'a Alike) -> Self {
         Self {
             context,
+            alike,
             only,
             used_with: BTreeSet::new(),
             meant: BTreeMap::new(),
@@ -72,11 +76,23 @@ impl<'a> Answers<'a> {
         }
     }
 
+    /// The names of the requirements that are the same as this one, except its own.
+    fn others(&self, ids: &Ids<'_>) -> impl Iterator<Item = &'a Arc<str>> + use<'a> {
+        let identity = ids.claim.and_then(|claim| claim.identity.as_ref());
+        let names = identity.and_then(|identity| self.alike.get(identity));
+        let (own, name) = (Arc::clone(ids.own), Arc::clone(ids.name));
+        names.into_iter().flatten().filter(move |other| **other != own && **other != name)
+    }
+
     /// The choice of a person for a requirement: by the name that its installation has or would have
-    /// alone, else by that of the requirement.
+    /// alone, else by that of one that is the same, else by that of the requirement.
     pub(crate) fn with(&mut self, ids: &Ids<'_>, requirement: &Arc<str>) -> Option<Choice> {
         let context = self.context;
-        let full = [ids.own, ids.name].into_iter().find_map(|name| context.now.with.get_key_value(name));
+        let of = |name: &Arc<str>| context.now.with.get_key_value(name);
+        let full = [ids.own, ids.name]
+            .into_iter()
+            .find_map(of)
+            .or_else(|| agreed_by(self.others(ids).filter_map(of), |one, other| one.1 == other.1));
         let bare = || context.now.with.get_key_value(requirement).filter(|_| ids.may_be_bare);
         let now = match full {
             Some(found) => Some(found),
@@ -105,7 +121,8 @@ impl<'a> Answers<'a> {
     /// Whether a person now revokes the choice for a requirement.
     pub(crate) fn takes_back(&self, ids: &Ids<'_>, requirement: &str) -> bool {
         let bare = ids.may_be_bare.then_some(requirement);
-        let names = [&**ids.own, &**ids.name].into_iter().chain(bare);
+        let others = self.others(ids).map(|name| &**name);
+        let names = [&**ids.own, &**ids.name].into_iter().chain(others).chain(bare);
         names.into_iter().any(|name| self.context.now.with.get(name) == Some(&None))
     }
 
@@ -119,21 +136,22 @@ impl<'a> Answers<'a> {
         self.counting.with.remove(installation);
     }
 
-    /// A person's current value for something that documents set, too.
+    /// A person's current value for something that documents set, too, with the name of the
+    /// installation that it was given to.
     pub(crate) fn first(
         &mut self,
         part: Setting,
         ids: &Ids<'_>,
         declared: &Declared,
         faults: &mut Vec<Diagnostic>,
-    ) -> Option<Value> {
+    ) -> Option<(Value, Arc<str>)> {
         let full = self.full(part, ids.name, declared);
-        let answer = self.now(part, ids, declared)?;
+        let (answer, by) = self.now(part, ids, declared)?;
         let written = &answer.name;
         match typed(answer, declared) {
             Ok(value) => {
                 self.count(part, full, value.clone());
-                Some(value)
+                Some((value, by))
             }
             Err(wanted) => {
                 // The value is not shown, because it may be a secret.
@@ -152,17 +170,20 @@ impl<'a> Answers<'a> {
         ids: &Ids<'_>,
         declared: &Declared,
         faults: &mut Vec<Diagnostic>,
-    ) -> Option<Value> {
-        if let Some(value) = self.first(part, ids, declared, faults) {
-            return Some(value);
+    ) -> Option<(Value, Arc<str>)> {
+        if let Some(found) = self.first(part, ids, declared, faults) {
+            return Some(found);
         }
         let full = self.full(part, ids.name, declared);
-        let own = format!("{}.{}", ids.own, declared.name);
         let before = &self.context.before.answers;
-        let of = |name: &str| before.iter().rfind(|one| one.part == part && *one.name == *name);
-        let value = of(&own).or_else(|| of(&full))?.value.clone();
+        let of = |name: &Arc<str>| {
+            let written = format!("{name}.{}", declared.name);
+            let answer = before.iter().rfind(|one| one.part == part && *one.name == *written)?;
+            Some((answer.value.clone(), Arc::clone(name)))
+        };
+        let (value, by) = of(ids.own).or_else(|| of(ids.name))?;
         self.count(part, full, value.clone());
-        Some(value)
+        Some((value, by))
     }
 
     /// Adds a person's values for a requirement to those that it gives, for a comparison with an
@@ -195,7 +216,8 @@ impl<'a> Answers<'a> {
     /// The values for a requirement: first those of an earlier run, then the current ones, each with
     /// the name of its setting and the index of a current one.
     fn for_requirement(&self, ids: &Ids<'_>) -> impl Iterator<Item = (Option<usize>, &'a str, &'a Answer)> {
-        let names = [format!("{}.", ids.name), format!("{}.", ids.own)];
+        let names: Vec<String> =
+            [ids.name, ids.own].into_iter().chain(self.others(ids)).map(|name| format!("{name}.")).collect();
         let now = self.context.now.answers.iter().enumerate().map(|(at, one)| (Some(at), one));
         let before = self.context.before.answers.iter().map(|one| (None, one));
         before.chain(now).filter_map(move |(at, one)| {
@@ -204,23 +226,29 @@ impl<'a> Answers<'a> {
         })
     }
 
-    /// The last answer for a requirement, else the last one for its installation.
-    fn now(&mut self, part: Setting, ids: &Ids<'_>, declared: &Declared) -> Option<&'a Answer> {
-        let own = self.full(part, ids.own, declared);
-        let full = self.full(part, ids.name, declared);
+    /// The last answer for a requirement, else the last one for its installation, else that for those
+    /// that are the same, and the name that it was given to: the first of several that are equal.
+    fn now(&mut self, part: Setting, ids: &Ids<'_>, declared: &Declared) -> Option<(&'a Answer, Arc<str>)> {
         let is_only = self.only.as_deref() == Some(&**ids.own);
-        let (mut of_own, mut of_name) = (None, None);
+        let names: Vec<&Arc<str>> = [ids.own, ids.name].into_iter().chain(self.others(ids)).collect();
+        names.iter().take(2).for_each(|name| drop(self.full(part, name, declared)));
+        let full: HashMap<String, &Arc<str>> =
+            names.iter().rev().map(|name| (format!("{name}.{}", declared.name), *name)).collect();
+        let mut found: BTreeMap<&Arc<str>, &'a Answer> = BTreeMap::new();
         for (at, answer) in self.context.now.answers.iter().enumerate().filter(|(_, one)| one.part == part) {
-            if answer.name == own || (is_only && answer.name == declared.name) {
-                of_own = Some(answer);
-            } else if answer.name == full {
-                of_name = Some(answer);
-            } else {
-                continue;
-            }
+            let is_bare = is_only && answer.name == declared.name;
+            let name = if is_bare { Some(ids.own) } else { full.get(&*answer.name).copied() };
+            let Some(name) = name else { continue };
+            found.insert(name, answer);
             self.used.insert(at);
         }
-        of_own.or(of_name)
+        let others = found.iter().filter(|(name, _)| **name != ids.own && **name != ids.name);
+        let of_others =
+            || agreed_by(others.map(|(_, answer)| *answer), |one, other| one.value == other.value);
+        let answer = [ids.own, ids.name].into_iter().find_map(|name| found.get(name).copied());
+        let answer = answer.or_else(of_others)?;
+        let by = found.iter().find(|(_, one)| one.value == answer.value).map(|(name, _)| Arc::clone(name));
+        Some((answer, by.unwrap_or_else(|| Arc::clone(ids.own))))
     }
 
     fn full(&mut self, part: Setting, installation: &str, declared: &Declared) -> Arc<str> {
@@ -270,6 +298,12 @@ impl<'a> Answers<'a> {
         let faults = with.chain(answers).chain(several).collect();
         (self.counting, faults)
     }
+}
+
+/// The first of several that are all equal.
+fn agreed_by<T>(mut all: impl Iterator<Item = T>, is_equal: impl Fn(&T, &T) -> bool) -> Option<T> {
+    let first = all.next()?;
+    all.all(|other| is_equal(&first, &other)).then_some(first)
 }
 
 impl Unmapped {

@@ -40,6 +40,22 @@ pub(crate) struct Named {
 /// The installation of each requirement, by `PARENT/REQUIREMENT`.
 pub(crate) type Assignments = HashMap<Arc<str>, Named>;
 
+/// The names of requirements that are the same in every field but the name, by their identity. Those
+/// that only one requirement has are left out.
+pub(crate) type Alike = HashMap<Arc<str>, BTreeSet<Arc<str>>>;
+
+/// What a person says about one of several such requirements counts for all of them.
+pub(crate) fn alike(asked: &[Asked]) -> Alike {
+    let mut alike = Alike::new();
+    for one in asked {
+        if let Some(identity) = &one.claim.identity {
+            alike.entry(Arc::clone(identity)).or_default().insert(Arc::clone(&one.own_name));
+        }
+    }
+    alike.retain(|_, names| names.len() > 1);
+    alike
+}
+
 /// The names of one round.
 pub(crate) struct Names<'a> {
     record: Record<'a>,

@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::existing::{VisibleInstallations, looked_for};
 use crate::fit::{Used, used};
 use crate::known::Surroundings;
-use crate::names::{self, Asked, Assignments, Named, Names};
+use crate::names::{self, Alike, Asked, Assignments, Named, Names};
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
 use crate::same::Meant;
@@ -47,19 +47,24 @@ async fn resolve_all(
     catalog: &dyn Catalog,
     context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
-    let mut assigned = Assignments::new();
+    let (mut assigned, mut alike) = (Assignments::new(), Alike::new());
     let installed = context.installed.as_deref().unwrap_or_default();
+    let choices = [&context.now, &context.before];
+    let has_choices = choices.iter().any(|one| !one.with.is_empty() || !one.answers.is_empty());
     // Each round settles at least the names one level further down.
     let mut round = 0;
     loop {
         round += 1;
         let (resolution, asked) =
-            resolve_with((root, around), requirers, catalog, context, &assigned).await?;
+            resolve_with((root, around), requirers, catalog, context, (&assigned, &alike)).await?;
         let next = names::assign(&asked, installed);
-        if round == MOST_ROUNDS || asked.iter().all(|one| next.get(&one.claim.made_for) == Some(&one.got)) {
+        // Only choices need the others.
+        let others = if has_choices { names::alike(&asked) } else { Alike::new() };
+        let is_named = asked.iter().all(|one| next.get(&one.claim.made_for) == Some(&one.got));
+        if round == MOST_ROUNDS || (is_named && others == alike) {
             return Ok(resolution);
         }
-        assigned = next;
+        (assigned, alike) = (next, others);
     }
 }
 
@@ -73,7 +78,7 @@ async fn resolve_with(
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
     context: &RequirementContext,
-    assigned: &Assignments,
+    (assigned, alike): (&Assignments, &Alike),
 ) -> Result<(Resolution, Vec<Asked>), CatalogError> {
     let Root { bundle, name, .. } = root.clone();
     let only = match &*bundle.requires {
@@ -89,7 +94,7 @@ async fn resolve_with(
     let mut resolver = Resolver {
         catalog,
         around,
-        answers: Answers::new(context, only),
+        answers: Answers::new(context, only, alike),
         seen: VisibleInstallations::new(Arc::clone(namespace), &context.existing),
         recorded: context.recorded.as_ref(),
         users: &context.users,
@@ -280,9 +285,9 @@ impl Resolver<'_> {
             }
             let ids = Ids::of_root(&name);
             let answer = self.answers.later(part, &ids, one, &mut self.done.diagnostics);
-            let Some(value) = answer else { continue };
+            let Some((value, by)) = answer else { continue };
             let passed = answered(part, one, value, &own.location);
-            meaning.insert((part, Arc::clone(&one.name)), Meant::answered(&passed, &table, &name));
+            meaning.insert((part, Arc::clone(&one.name)), Meant::answered(&passed, &table, &by));
             own.given.push(passed);
         }
     }
@@ -485,9 +490,9 @@ impl Resolver<'_> {
                 // A person's current value overrides the written one.
                 let answer = self.answers.first(part, ids, one, &mut self.done.diagnostics);
                 let (passed, meant) = match answer {
-                    Some(value) => {
+                    Some((value, by)) => {
                         let passed = answered(part, one, value, &binding.location);
-                        let meant = Meant::answered(&passed, &table, ids.name);
+                        let meant = Meant::answered(&passed, &table, &by);
                         (passed, meant)
                     }
                     None => {
@@ -501,9 +506,9 @@ impl Resolver<'_> {
             }
             for one in declared.iter().filter(|one| !set.contains_key(&one.name)) {
                 let answer = self.answers.later(part, ids, one, &mut self.done.diagnostics);
-                let Some(value) = answer else { continue };
+                let Some((value, by)) = answer else { continue };
                 let passed = answered(part, one, value, &requirement.location);
-                let meant = Meant::answered(&passed, &table, ids.name);
+                let meant = Meant::answered(&passed, &table, &by);
                 meaning.insert((part, Arc::clone(&one.name)), meant);
                 given.push(passed);
             }

@@ -155,16 +155,17 @@ fn what_a_requirement_sets_counts_over_two_runs() {
         project.run(&all).status(0).err
     };
     service("a");
-    let second = service("b");
     let why = "`dev/a/dns` is not used for `dns`: its parameter `cname` differs";
+    let explain = ["explain", "b/dns", "--bundle", "acme/service", "--name", "b", "--namespace", "dev"];
+    let explained = project.run(&explain).status(0);
+    assert!(explained.err.contains(why), "{}", explained.err);
+    assert!(explained.out.contains("`cname`"), "{}", explained.out);
+    let second = service("b");
     assert!(second.contains(why), "{second}");
     let read =
         ["outputs", "--bundle", "acme/service", "--name", "b", "--namespace", "dev", "--format", "json"];
     let outputs: serde_json::Value = serde_json::from_str(&project.run(&read).status(0).out).expect("JSON");
     assert_eq!(outputs["resources"]["installation.default#b"]["url"], "https://b.example.com");
-    let explain = ["explain", "b/dns", "--bundle", "acme/service", "--name", "b", "--namespace", "dev"];
-    let explained = project.run(&explain).status(0).out;
-    assert!(explained.contains("`cname`"), "{explained}");
     for name in ["a", "b"] {
         let settled = service(name);
         assert!(settled.contains("Nothing to change"), "{settled}");

@@ -804,3 +804,61 @@ fn requirements_that_lead_too_deep_are_no_loop() {
         Vec::<&str>::new()
     );
 }
+
+/// What a person says about one of several equal requirements counts for all of them, whichever it
+/// is; two different values make them two.
+#[test]
+fn an_answer_counts_for_all_equal_requirements() {
+    let db = "parameters: [{name: size, type: string}]\ncredentials: [{name: root}]\noutputs: [{name: v, default: x}]";
+    let app = "parameters: [{name: title, type: string}]\nrequires: [{name: db, bundle: acme/db}]";
+    let catalog = catalog(&[bundle("db", "1.0.0", db), bundle("app", "1.0.0", app)]);
+    let one = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{title: {name}}}}}");
+    let (a, b) = (one("a"), one("b"));
+    let answer = |(name, value): &(&str, &str)| {
+        let part = if name.ends_with("root") { Setting::Credential } else { Setting::Parameter };
+        Answer { part, name: Arc::from(*name), value: (*value).into(), is_text: true }
+    };
+    let context = |answers: &[(&str, &str)]| {
+        let answers = answers.iter().map(answer).collect();
+        let now = Choices { answers, ..Choices::default() };
+        RequirementContext { now, ..RequirementContext::default() }
+    };
+    let shared = [
+        vec![("a/db.size", "1"), ("a/db.root", "x")],
+        vec![("b/db.size", "1"), ("b/db.root", "x")],
+        vec![("a/db.size", "1"), ("b/db.root", "x")],
+        vec![("a/db.size", "1"), ("a/db.root", "x"), ("b/db.size", "1"), ("b/db.root", "x")],
+    ];
+    for answers in &shared {
+        for requires in [[&*a, &*b], [&*b, &*a]] {
+            let first = deployed(&catalog, &requires, &context(answers));
+            assert_eq!(errors(&first), Vec::<&str>::new(), "{answers:?}");
+            assert!(first.unmapped.is_empty(), "{answers:?}: {:?}", first.unmapped);
+            let mut all = names(&first);
+            all.sort_unstable();
+            assert_eq!(all, ["a", "a/db", "b"], "{answers:?}");
+            // It stays so without them.
+            let second = deployed(&catalog, &requires, &after(&first));
+            assert!(second.unmapped.is_empty(), "{answers:?}: {:?}", second.unmapped);
+            assert_eq!(names(&second), names(&first));
+        }
+    }
+    let apart = [("a/db.size", "1"), ("b/db.size", "2"), ("a/db.root", "x"), ("b/db.root", "y")];
+    let first = deployed(&catalog, &[&a, &b], &context(&apart));
+    assert_eq!(names(&first), ["a/db", "a", "b/db", "b"]);
+    assert_eq!(names(&deployed(&catalog, &[&b, &a], &after(&first))), names(&first));
+}
+
+#[test]
+fn two_names_of_a_deployment_for_one_installation_are_reported() {
+    let catalog = catalog(&[db()]);
+    let codes = |requires: &[&str]| {
+        let resolution = deployed(&catalog, requires, &RequirementContext::default());
+        resolution.diagnostics.iter().map(|one| one.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&["{name: a, bundle: acme/db}", "{name: b, bundle: acme/db}"]), ["one-installation"]);
+    let own = "sharing: {mode: none}";
+    let (a, b) =
+        (format!("{{name: a, bundle: acme/db, {own}}}"), format!("{{name: b, bundle: acme/db, {own}}}"));
+    assert_eq!(codes(&[&a, &b]), [""; 0]);
+}
