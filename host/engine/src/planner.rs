@@ -262,6 +262,7 @@ pub async fn plan(
         }
         let operations::Built { steps, operations, blocked } =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
+        warnings.extend(protection::no_longer_paused(&recorded, &steps));
         if waits::block(&graph, context, &recorded, &transition_cycles, &mut waiting, blocked) {
             // A resource that was to be deleted with one that now waits may stay with it.
             forced.clone_from(&requested);

@@ -153,6 +153,12 @@ fn paused_resources_are_not_called_at_all() {
     world.up();
     assert_eq!(standing(world.project(), &thing("a"))["status"], "ready");
     assert_eq!(world.real()["a"].0, "w");
+    // A pause ends with the document, which is said.
+    world.write("a: {type: thing, params: {value: x}}", "thing#shared.a: {paused: true}");
+    world.up();
+    world.write("b: {type: thing, params: {value: v}}", "");
+    let plan = world.run(&["plan"]).status(0).out;
+    assert!(plan.contains("it was paused, and is deleted because it left the documents"), "{plan}");
 }
 
 #[test]

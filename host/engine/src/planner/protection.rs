@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use purlin_graph::Graph;
-use purlin_model::{Context, Diagnostic, Key, Location, Urn};
+use purlin_model::{Context, Diagnostic, Key, Location, Obstacle, Urn};
 use purlin_state::Record;
 
 use crate::error::Error;
@@ -85,6 +85,18 @@ pub(super) fn ended(recorded: &Recorded, graph: &Graph, context: &Context) -> Ve
     let ended = open.filter(|node| recorded.current(&Urn::new(context, node.key)).is_some_and(protects));
     let message = "it is no longer protected: no document sets `lifecycle.protect: true` any longer";
     ended.map(|node| Warning { key: node.key.clone(), message: message.to_owned() }).collect()
+}
+
+/// Warnings for resources that are deleted although they are paused: the documents that paused them
+/// no longer contain them.
+pub(super) fn no_longer_paused(recorded: &Recorded, steps: &[Step]) -> Vec<Warning> {
+    let is_paused = |step: &&Step| {
+        step.action == Action::Delete
+            && recorded.unmet(&step.urn).is_some_and(|unmet| unmet.obstacle == Obstacle::Paused)
+    };
+    let message = "it was paused, and is deleted because it left the documents";
+    let paused = steps.iter().filter(is_paused);
+    paused.map(|step| Warning { key: step.key.clone(), message: message.to_owned() }).collect()
 }
 
 fn of_environment(place: &Location, going: &[(&Key, &str)]) -> Diagnostic {
