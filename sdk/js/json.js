@@ -1,5 +1,6 @@
 // JSON with every digit. JavaScript's numbers hold integers exactly only up to 2^53 - 1, so a larger one is
-// read as a `BigInt`, and a `BigInt` is written as a number.
+// read as a `BigInt`, and a `BigInt` is written as a number. A larger number that is no `BigInt` is written with
+// an exponent: `JSON.stringify` pads it with zeros, which makes it another integer.
 
 const LONG = /\d{16}/;
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
@@ -26,14 +27,23 @@ export function parse(text) {
 export function stringify(value) {
   let any = false;
   const without = JSON.stringify(value, (_, item) => {
-    if (typeof item !== "bigint") return item;
+    if (exact(item) === undefined) return item;
     any = true;
     return 0;
   });
   if (!any) return without;
   const mark = unused(without);
-  const marked = JSON.stringify(value, (_, item) => (typeof item === "bigint" ? `${mark}${item}` : item));
-  return marked.replace(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1");
+  const marked = JSON.stringify(value, (_, item) => {
+    const number = exact(item);
+    return number === undefined ? item : `${mark}${number}`;
+  });
+  return marked.replace(new RegExp(`"${mark}([-+.e\\d]+)"`, "g"), "$1");
+}
+
+/** A number that `JSON.stringify` does not write as it is. */
+function exact(item) {
+  if (typeof item === "bigint") return item.toString();
+  return Number.isInteger(item) && !Number.isSafeInteger(item) ? item.toExponential() : undefined;
 }
 
 /** A text that does not occur in another. */

@@ -4,6 +4,7 @@
 
 use purlin_systems::Workspace;
 use purlin_systems::kit::{self, Language};
+use purlin_systems::values::{Random, same};
 
 fn begins(language: &Language) {
     if !language.is_installed() {
@@ -123,4 +124,99 @@ fn python_edits() {
     let done = command.current_dir(&folder).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.code() == Some(1) && stderr.contains("SyntaxError"), "{stderr}");
+}
+
+/// Values of an ordinary run; `PURLIN_ROUND_TRIPS` sets another number.
+const VALUES: usize = 1_000;
+/// Values of one deployment, and of one of its resources.
+const PER_RUN: usize = 4_000;
+const PER_RESOURCE: usize = 250;
+
+const KEPT: &str = "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: kept}
+spec:
+  type: kept
+  driver: shop/memo
+  inputs: {values: {all: '${params.all}'}, secrets: {all: '${params.all}'}}
+  criteria: [{}]
+";
+
+/// Each value comes back unchanged from a driver that returns its inputs: `source` takes the place of
+/// the project's file of that name.
+fn returns_its_inputs(language: &Language, name: &str, source: &str) {
+    if !language.is_installed() {
+        return;
+    }
+    let workspace = Workspace::new();
+    workspace.purlin(&["driver", "new", "kit", "--lang", language.name, "--name", "shop/memo"]);
+    let folder = workspace.path("kit");
+    let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
+    // The other files of the driver would not compile without the original one.
+    for file in std::fs::read_dir(&folder).expect("a folder").flatten() {
+        let other = file.file_name().into_string().expect("a name");
+        let is_source = [".go", ".c", ".py", ".js"].iter().any(|ending| other.ends_with(ending));
+        if is_source && other != "app.py" {
+            std::fs::remove_file(file.path()).expect("removed");
+        }
+    }
+    std::fs::write(folder.join(name), source).expect("written");
+    if let Ok(makefile) = std::fs::read_to_string(folder.join("Makefile")) {
+        let makefile = makefile.replace("note.c inputs.c files.c", "note.c").replace("note.h ", "");
+        std::fs::write(folder.join("Makefile"), makefile).expect("written");
+    }
+    purlin(&["driver", "build"]);
+    std::fs::write(folder.join("platform.yaml"), KEPT).expect("written");
+    let total = std::env::var("PURLIN_ROUND_TRIPS").ok().and_then(|number| number.parse().ok());
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
+    let mut left: usize = total.unwrap_or(VALUES);
+    while left > 0 {
+        let values = left.min(PER_RUN);
+        left -= values;
+        let (mut shared, mut expected) = (Vec::new(), Vec::new());
+        for number in 0..values.div_ceil(PER_RESOURCE) {
+            let all: Vec<_> = (0..PER_RESOURCE).map(|_| random.value(0)).collect();
+            let texts: Vec<_> = all.iter().map(|(text, _)| text.as_str()).collect();
+            shared.push(format!(r#""k{number}":{{"type":"kept","params":{{"all":[{}]}}}}"#, texts.join(",")));
+            expected.push(all.into_iter().map(|(_, value)| value).collect::<Vec<_>>());
+        }
+        let head = r#"{"apiVersion":"purlin.dev/v1","kind":"Deployment","spec":{"app":"shop","env":"dev","shared":{"#;
+        let deployment = format!("{head}{}}}}}}}", shared.join(",\n"));
+        std::fs::write(folder.join("values.yaml"), deployment).expect("written");
+        let documents = ["platform.yaml", "values.yaml"];
+        purlin(&[&["up", "--yes"][..], &documents].concat());
+        let outputs =
+            purlin(&["outputs", "--app", "shop", "--env", "dev", "--format", "json", "--show-secrets"]);
+        let outputs: serde_json::Value = serde_json::from_str(&outputs).expect("JSON");
+        for (number, values) in expected.iter().enumerate() {
+            for output in ["all", "sealed"] {
+                let found = &outputs["resources"][format!("kept.default#shared.k{number}")][output];
+                let found = found.as_array().expect("a list");
+                assert_eq!(found.len(), values.len(), "k{number} {output}");
+                for (found, value) in found.iter().zip(values) {
+                    assert!(same(found, value), "k{number} {output}: {value} became {found}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn c_values() {
+    returns_its_inputs(&kit::C, "note.c", include_str!("kits_echo/note.c"));
+}
+
+#[test]
+fn go_values() {
+    returns_its_inputs(&kit::GO, "main.go", include_str!("kits_echo/main.go"));
+}
+
+#[test]
+fn js_values() {
+    returns_its_inputs(&kit::JS, "note.js", include_str!("kits_echo/note.js"));
+}
+
+#[test]
+fn python_values() {
+    returns_its_inputs(&kit::PYTHON, "note.py", include_str!("kits_echo/note.py"));
 }

@@ -1,0 +1,34 @@
+// A driver whose outputs are its inputs.
+
+#include "purlin/purlin.h"
+
+static bool create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+  (void)failure;
+  *state = (purlin_state){.id = request->name, .outputs = json_object(), .secrets = json_object()};
+  json_set(state->outputs, "all", purlin_get(&request->inputs, "/values/all"));
+  json_set(state->secrets, "sealed", purlin_get(&request->inputs, "/secrets/all"));
+  return true;
+}
+
+static bool delete(const purlin_request *request, purlin_failure *failure) {
+  (void)request, (void)failure;
+  return true;
+}
+
+static const purlin_type types[] = {{
+    .name = "kept",
+    .inputs = "{\"type\": \"object\", \"properties\": {\"values\": {\"type\": \"object\"}, "
+              "\"secrets\": {\"type\": \"object\"}}}",
+    .outputs = "{\"type\": \"object\", \"properties\": {\"sealed\": {\"writeOnly\": true}}}",
+}};
+
+const purlin_driver the_driver = {
+    .name = "shop/memo",
+    .version = "0.1.0",
+    .description = "Returns its inputs.",
+    .types = types,
+    .type_count = 1,
+    .repeat_create = true,
+    .create = create,
+    .delete = delete,
+};
