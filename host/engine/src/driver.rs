@@ -60,6 +60,8 @@ pub struct About<'a> {
     pub grants: Option<&'a Grants>,
     /// The maximum duration of a call; `None` if calls are not limited.
     pub longest: Option<Duration>,
+    /// How long one operation waits between its calls, if the driver asks for it.
+    pub patience: Duration,
 }
 
 /// A driver that can be called. The functions are those of the contract in `wit/`. Functions that a
@@ -92,6 +94,11 @@ pub trait Driver: Send + Sync {
     /// [`About::longest`].
     fn longest(&self) -> Option<Duration> {
         self.about().longest
+    }
+
+    /// [`About::patience`].
+    fn patience(&self) -> Duration {
+        self.about().patience
     }
 
     /// Validates and normalises inputs and fills in defaults. Without effects.
@@ -157,6 +164,7 @@ impl Driver for purlin_sandbox::Driver {
             digest: self.digest(),
             grants: Some(self.grants()),
             longest: Some(self.longest()),
+            patience: self.patience(),
         }
     }
 

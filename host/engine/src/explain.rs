@@ -149,6 +149,22 @@ fn call(failed: &CallFailed, kind: &'static str) -> Vec<Diagnostic> {
         Some(trouble) => unreached(trouble, failed, kind),
         None => reported(failed, kind),
     };
+    let fault = match (&failed.error, failed.most_wait) {
+        (CallError::Failure(Failure::RetryAfter { after, .. }), Some(most)) => {
+            let fault = fault.fact(format!(
+                "`{}` asks to be called again after {}, but all waits of one operation may take {} at most",
+                failed.driver,
+                duration(*after),
+                duration(most)
+            ));
+            let limit = format!("`drivers.{}.limits.wait` in purlin.yaml", failed.driver);
+            match fault.help {
+                Some(_) => fault,
+                None => fault.help(format!("run the same command again later, or raise {limit}")),
+            }
+        }
+        _ => fault,
+    };
     vec![put(fault)]
 }
 

@@ -26,6 +26,8 @@ pub struct CallFailed {
     pub attempts: u32,
     /// The total duration, including the pauses between the calls.
     pub took: Duration,
+    /// The longest wait between calls, if the driver asked for a longer one.
+    pub most_wait: Option<Duration>,
     /// The last problem with a server that the host observed.
     pub trouble: Option<Trouble>,
     /// The input that names this server: a JSON Pointer into
@@ -73,6 +75,7 @@ impl From<CallError> for CallFailed {
             driver: "".into(),
             attempts: 1,
             took: Duration::ZERO,
+            most_wait: None,
             trouble: None,
             input: None,
             lacking: None,

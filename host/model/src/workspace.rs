@@ -227,6 +227,8 @@ pub struct Limits {
     pub log: Option<u64>,
     /// Concurrent calls.
     pub concurrency: Option<usize>,
+    /// The time that one operation waits between its calls, if the driver asks for it.
+    pub wait: Option<Duration>,
     /// Wall-clock time of all calls together, while one program runs.
     pub total: Option<Duration>,
     /// Bytes of the bodies of all answers to the requests of one call.

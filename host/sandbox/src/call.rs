@@ -180,6 +180,11 @@ impl Runner {
         self.limits.time
     }
 
+    /// The time that one operation waits between its calls.
+    pub(crate) fn patience(&self) -> Duration {
+        self.limits.wait
+    }
+
     /// Wall-clock time of a call.
     fn time(&self, context: &CallContext<'_>) -> Duration {
         context.time.map_or(self.limits.time, |time| time.min(self.limits.time))

@@ -100,6 +100,11 @@ impl Driver {
         self.0.runner.longest()
     }
 
+    /// How long one operation waits between its calls, if the driver asks for it.
+    pub fn patience(&self) -> Duration {
+        self.0.runner.patience()
+    }
+
     fn reader<'a>(&'a self, given: &'a CallData<'_>) -> Reader<'a> {
         let runner = &self.0.runner;
         Reader::new(&runner.name, runner.limits.output, &given.matcher, given.context.observer.as_deref())

@@ -45,6 +45,8 @@ pub(crate) struct Limits {
     pub(crate) output: u64,
     pub(crate) log: u64,
     pub(crate) concurrency: usize,
+    /// Between the calls of one operation.
+    pub(crate) wait: Duration,
     /// For all calls together; none if there is no limit.
     pub(crate) total: Option<Duration>,
     pub(crate) response: u64,
@@ -59,6 +61,7 @@ impl Limits {
             output: limits.output.unwrap_or(4 << 20),
             log: limits.log.unwrap_or(1 << 20),
             concurrency: limits.concurrency.unwrap_or(64).max(1),
+            wait: limits.wait.unwrap_or(Duration::from_secs(60)),
             total: limits.total,
             response: limits.response.unwrap_or(64 << 20),
             requests: limits.requests.unwrap_or(1_000),

@@ -408,7 +408,7 @@ fn workspaces() {
                     "ca": ["ca.pem"], "secrets": ["vault"],
                 },
                 "limits": {"memory": "64MiB", "time": "30s", "output": "1MB", "log": "10 kB", "concurrency": 2,
-                    "total": "10m", "response": "1MiB", "requests": 10},
+                    "wait": "10s", "total": "10m", "response": "1MiB", "requests": 10},
             }},
         },
     });

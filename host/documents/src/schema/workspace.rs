@@ -244,6 +244,7 @@ fn driver() -> Value {
         "output": size("Size of the result of one call."),
         "log": size("Size of the log of one call."),
         "concurrency": {"description": "Number of calls at the same time.", "type": "integer", "minimum": 1},
+        "wait": {"description": "Total time of the waits between the calls of one operation.", "type": "string", "pattern": TIME},
         "total": {"description": "Total time of all calls.", "type": "string", "pattern": TIME},
         "response": size("Total size of the responses that one call receives."),
         "requests": {

@@ -39,6 +39,7 @@ fn limits(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Limits> {
         output: size(reader, &mut fields, "output"),
         log: size(reader, &mut fields, "log"),
         concurrency: fields.get(reader, "concurrency").and_then(|node| count(reader, node, "`concurrency`")),
+        wait: quantity(reader, &mut fields, "wait", "a duration", "1m", quantity::duration),
         total: quantity(reader, &mut fields, "total", "a duration", "10m", quantity::duration),
         response: size(reader, &mut fields, "response"),
         requests: fields

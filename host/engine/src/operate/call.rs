@@ -21,7 +21,8 @@ use crate::run_state::RunState;
 const ATTEMPTS: u32 = 5;
 /// The delays before the further attempts at a repeatable call.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
-/// The maximum delay that a driver can ask for.
+/// The default of the time that one operation waits between its calls. It is part of each deadline,
+/// so that the time of one attempt can be read from a deadline.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Task<'_> {
@@ -106,12 +107,13 @@ impl Task<'_> {
 
 /// When all attempts at a call have ended; `None` if the driver has no limit.
 fn deadline(since: u64, driver: &dyn Driver) -> Option<u64> {
-    driver.longest().map(|longest| since.saturating_add(clock::millis(most(longest))))
+    driver.longest().map(|longest| since.saturating_add(clock::millis(most(longest, driver.patience()))))
 }
 
-/// The maximum duration of all attempts at a call, given that of a single attempt.
-fn most(longest: Duration) -> Duration {
-    longest.saturating_mul(ATTEMPTS).saturating_add(PATIENCE.saturating_mul(ATTEMPTS - 1))
+/// The maximum duration of all attempts at a call, given that of a single attempt and that of all
+/// waits between them.
+fn most(longest: Duration, patience: Duration) -> Duration {
+    longest.saturating_mul(ATTEMPTS).saturating_add(patience.max(PATIENCE))
 }
 
 /// How long after its lease expired, or after it cut calls off and released the environment, the
@@ -125,7 +127,8 @@ pub fn last_attempts<'a>(pending: impl IntoIterator<Item = &'a Intent>) -> Durat
 /// no limit. Both times of the intent are of the same clock, whichever that is.
 fn longest_attempt(intent: &Intent) -> Option<Duration> {
     let all = Duration::from_millis(intent.deadline?.saturating_sub(intent.since));
-    Some(all.saturating_sub(PATIENCE.saturating_mul(ATTEMPTS - 1)) / ATTEMPTS)
+    // With more patience than usual, the result is too long, which is safe.
+    Some(all.saturating_sub(PATIENCE) / ATTEMPTS)
 }
 
 /// Calls until the driver no longer asks to be retried. After an uncertain outcome, calls again, so
@@ -133,6 +136,7 @@ fn longest_attempt(intent: &Intent) -> Option<Duration> {
 pub(super) async fn repeatedly<T, F>(
     shared: &RunState,
     effort: &Effort,
+    patience: Duration,
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, CallError>
 where
@@ -141,7 +145,7 @@ where
     let undecided =
         |result: &Result<T, CallError>| matches!(result, Err(CallError::Failure(Failure::Undecided(_))));
     let cancel = &shared.cancel;
-    let mut result = patiently(shared, effort, &mut attempt).await;
+    let mut result = patiently(shared, effort, patience, &mut attempt).await;
     let mut undecided_error = None;
     for wait in AGAIN {
         if !undecided(&result) || cancel.is_requested() {
@@ -152,7 +156,7 @@ where
             () = cancel.requested() => break,
             () = tokio::time::sleep(wait) => {}
         }
-        let again = patiently(shared, effort, &mut attempt).await;
+        let again = patiently(shared, effort, patience, &mut attempt).await;
         undecided_error = std::mem::replace(&mut result, again).err();
     }
     match result {
@@ -162,10 +166,12 @@ where
     }
 }
 
-/// Calls until the driver no longer asks to be retried.
+/// Calls until the driver no longer asks to be retried, or asks for longer waits than `patience` in
+/// total.
 pub(super) async fn patiently<T, F>(
     shared: &RunState,
     effort: &Effort,
+    patience: Duration,
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, CallError>
 where
@@ -173,6 +179,7 @@ where
 {
     let cancel = &shared.cancel;
     let mut attempts = 1;
+    let mut patience_left = patience;
     let begun = tokio::time::Instant::now();
     loop {
         // After a suspension, timers and answers are ready before the host notices that others have the
@@ -197,13 +204,18 @@ where
         if attempts >= ATTEMPTS || cancel.is_requested() {
             return result;
         }
+        let Some(left) = patience_left.checked_sub(after) else {
+            effort.out_of_patience();
+            return result;
+        };
+        patience_left = left;
         attempts += 1;
         tokio::select! {
             // If both are ready, no further attempt begins.
             biased;
             // Nothing was done so far, and nothing more is attempted.
             () = cancel.requested() => return result,
-            () = tokio::time::sleep(after.min(PATIENCE)) => {}
+            () = tokio::time::sleep(after) => {}
         }
     }
 }

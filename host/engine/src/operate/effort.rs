@@ -2,7 +2,7 @@
 //! and the facts that the host observed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use purlin_model::driver::Failure;
@@ -20,9 +20,15 @@ pub(crate) struct Effort {
     pub(super) facts: Facts,
     attempts: AtomicU32,
     micros: AtomicU64,
+    is_out_of_patience: AtomicBool,
 }
 
 impl Effort {
+    /// Notes that the driver asked for longer waits than the operator allows.
+    pub(super) fn out_of_patience(&self) {
+        self.is_out_of_patience.store(true, Ordering::Relaxed);
+    }
+
     /// Notes the end of a call with its attempt number.
     pub(super) fn tried(&self, attempts: u32, took: Duration) {
         self.attempts.store(attempts, Ordering::Relaxed);
@@ -60,6 +66,7 @@ impl Task<'_> {
             (None, None) => return Cause::Call(Arc::new(failed)),
         };
         let Ok(driver) = driver else { return Cause::Call(Arc::new(failed)) };
+        failed.most_wait = self.effort.is_out_of_patience.load(Ordering::Relaxed).then(|| driver.patience());
         let plan = &self.shared.plan;
         if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
             failed.invalid = plan.rules.reported(plan.graph.as_deref().zip(node), driver.known_as(), inputs);

@@ -184,8 +184,10 @@ impl Task<'_> {
         let mut attempt = Attempt::new(self, driver, record, may_move).await;
         let (mut uncertain, mut state) = (None, Cow::Borrowed(&record.state));
         loop {
-            let result =
-                repeatedly(self.shared, self.effort, || driver.delete(call, &state, attempt.inputs())).await;
+            let result = repeatedly(self.shared, self.effort, driver.patience(), || {
+                driver.delete(call, &state, attempt.inputs())
+            })
+            .await;
             let error = match result {
                 Ok(()) | Err(CallError::Failure(Failure::NotFound(_))) => {
                     attempt.succeeded();

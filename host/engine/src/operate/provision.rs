@@ -93,7 +93,7 @@ impl Task<'_> {
                 let may_go_first = node.lifecycle.delete_before_replace != Some(false);
                 let known = replaced.filter(|record| fate::made_it(&**driver, record));
                 let replaces = known.map(|record| &record.state.id);
-                let result = patiently(self.shared, self.effort, || {
+                let result = patiently(self.shared, self.effort, driver.patience(), || {
                     driver.create(&call, &prepared.inputs, made.name.expose(), replaces)
                 })
                 .await;
@@ -390,7 +390,8 @@ impl Task<'_> {
             after: &prepared.inputs,
             name: record.name.expose(),
         };
-        let result = repeatedly(self.shared, self.effort, || driver.update(&call, change)).await;
+        let result =
+            repeatedly(self.shared, self.effort, driver.patience(), || driver.update(&call, change)).await;
         drop(turn);
         // The desired inputs are not the actual ones.
         let changed = match &result {

@@ -130,7 +130,7 @@ impl Task<'_> {
         let replaces = there.filter(|there| fate::made_it(driver, there)).map(|there| &there.state.id);
         let result = loop {
             let create = || driver.create(&call, attempt.inputs(), made.name.expose(), replaces);
-            match patiently(self.shared, self.effort, create).await {
+            match patiently(self.shared, self.effort, driver.patience(), create).await {
                 Err(error) if attempt.next(driver, &error).await => {}
                 result => break result,
             }

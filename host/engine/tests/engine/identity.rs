@@ -86,8 +86,8 @@ async fn a_driver_that_marks_its_objects_distinguishes_new_from_old() {
 async fn an_intent_has_the_deadline_of_its_attempts() {
     let platform = interrupted(FULL, Lost::Before, true).await;
     let pending = &platform.snapshot().await.pending[0];
-    // Five attempts of half a minute, and a minute of delay between two attempts.
-    assert_eq!(pending.deadline, Some(pending.since + (5 * 30 + 4 * 60) * 1_000));
+    // Five attempts of half a minute, and a minute of delays between them.
+    assert_eq!(pending.deadline, Some(pending.since + (5 * 30 + 60) * 1_000));
 }
 
 #[tokio::test]

@@ -143,6 +143,27 @@ async fn a_busy_driver_is_called_again_with_the_same_key() {
     assert_eq!(distinct.len(), 2, "one for the environment, one for `a`: {keys:?}");
 }
 
+/// No driver makes a run wait for longer than the operator allows.
+#[tokio::test(start_paused = true)]
+async fn waits_that_a_driver_asks_for_are_limited() {
+    for (wait, calls) in [("25000", 3), ("60000", 2), ("61000", 1), ("4611686018427387904", 1)] {
+        let platform = Platform::new();
+        let begun = tokio::time::Instant::now();
+        let busy = format!("busy: '9', wait: '{wait}'");
+        let summary = platform.up(&documents(&[("a", &busy)], &[])).await;
+        let cause = summary.failed.first().map(|(_, cause)| cause);
+        let Some(Cause::Call(error)) = cause else { panic!("{summary:#?}") };
+        assert_eq!(error.attempts, calls, "{wait}");
+        assert!(begun.elapsed() <= Duration::from_secs(61), "{wait}: {:?}", begun.elapsed());
+        assert_eq!(error.most_wait, Some(Duration::from_secs(60)), "{wait}");
+        let faults = cause.expect("a cause").diagnostics();
+        let said =
+            faults.iter().any(|fault| fault.notes.iter().any(|fact| fact.contains("1 min 0 s at most")));
+        assert!(said, "{faults:#?}");
+        assert!(platform.snapshot().await.pending.is_empty(), "nothing was done");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn retries_end_and_leave_nothing_behind() {
     let platform = Platform::new();

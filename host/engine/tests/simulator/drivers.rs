@@ -249,6 +249,7 @@ impl Driver for SimDriver {
             digest: "simulated",
             grants: None,
             longest: Some(LIMIT),
+            patience: LIMIT,
         }
     }
 

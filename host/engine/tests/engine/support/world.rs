@@ -38,7 +38,7 @@ pub(crate) enum Lost {
 /// - `fixed: X`: a change to it replaces; with `first: …`, the old resource must be deleted first;
 /// - `slow: ms`: `update-impact` takes this long;
 /// - `coy: true`: it ignores changes to values that are still unknown;
-/// - `busy: n`: this many calls must be retried after 5 ms;
+/// - `busy: n`: this many calls must be retried after 5 ms, or after the milliseconds of `wait`;
 /// - `same: id`: the created object has this id, even if another one has it already;
 /// - `stuck: text`: an update changes only `v`, and reports that it is partial;
 /// - `lie: text`: the output `v` is this text instead of the input;
@@ -254,7 +254,8 @@ impl Scripted {
             let so_far = busy.entry(format!("{what} {key}")).or_insert(0);
             *so_far += 1;
             if *so_far <= times {
-                let after = Duration::from_millis(5);
+                let wait = text(inputs, "wait").and_then(|millis| millis.parse().ok());
+                let after = Duration::from_millis(wait.unwrap_or(5));
                 return Err(CallError::Failure(Failure::RetryAfter { after, message: "busy".into() }));
             }
         }
@@ -308,6 +309,7 @@ impl Driver for Scripted {
             digest: "scripted",
             grants: None,
             longest: Some(*locked(&self.longest)),
+            patience: Duration::from_secs(60),
         }
     }
 
