@@ -67,6 +67,7 @@ fn on_key(error: &state::Error) -> Option<String> {
         state::Error::KeyUnreadable { .. } => {
             "allow this user to read it, or set `key` in purlin.yaml to another file"
         }
+        state::Error::KeyUnavailable { .. } => "provide it, or set `key` in purlin.yaml to another source",
         state::Error::KeyInvalid { .. } => {
             "restore the key from its backup; a key is one line that begins with `AGE-SECRET-KEY-1`"
         }

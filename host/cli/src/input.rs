@@ -11,7 +11,7 @@ use purlin_host::internal::documents::{self, Input, Loaded, SourceMap};
 use purlin_host::internal::model::{Choices, Diagnostic, KeySource, Severity, Workspace};
 use purlin_host::internal::reason;
 use purlin_host::internal::requirements::Offer;
-use purlin_host::internal::state::KeyProvider;
+use purlin_host::internal::state::{AskedKey, KeyProvider};
 use purlin_host::{Documents, Purlin};
 
 pub(crate) use place::{
@@ -424,7 +424,7 @@ pub(crate) fn orchestrator_at(
     }
     // A folder that contains a key was written with that key.
     let has_own_key = state.is_some_and(|folder| folder.join("key").is_file());
-    if !has_own_key && let Some(key) = key(workspace)? {
+    if !has_own_key && let Some(key) = key(workspace) {
         builder = builder.key(key);
     }
     let purlin = builder.build();
@@ -433,35 +433,33 @@ pub(crate) fn orchestrator_at(
 }
 
 /// Fetches the key that the workspace names.
-fn key(workspace: &Workspace) -> Result<Option<KeyProvider>, Failure> {
-    Ok(Some(match &workspace.key {
-        None => return Ok(None),
+fn key(workspace: &Workspace) -> Option<KeyProvider> {
+    Some(match &workspace.key {
+        None => return None,
         Some(KeySource::File(path)) => KeyProvider::File(workspace.folder.join(path)),
-        Some(KeySource::Env(name)) => match std::env::var(name) {
-            Ok(value) => KeyProvider::Named {
-                origin: format!("the key in the environment variable `{name}`"),
-                key: value.into(),
-            },
-            Err(_) => {
-                return Err(Failure::input(format!(
+        Some(KeySource::Env(name)) => {
+            let (origin, name) = (format!("the key in the environment variable `{name}`"), name.clone());
+            KeyProvider::Asked(AskedKey::new(origin, move || {
+                let missing = format!(
                     "the environment variable `{name}`, which contains the key of the state, is not set"
-                ))
-                .hint("set it, or change `key` in purlin.yaml"));
-            }
-        },
-        Some(KeySource::Command(words)) => KeyProvider::Named {
-            origin: format!("the key that `{}` prints", words.join(" ")),
-            key: key_from_command(words, &workspace.folder)?.into(),
-        },
-    }))
+                );
+                std::env::var(&name).map_err(|_| missing)
+            }))
+        }
+        Some(KeySource::Command(words)) => {
+            let (origin, words) = (format!("the key that `{}` prints", words.join(" ")), words.clone());
+            let folder = workspace.folder.clone();
+            KeyProvider::Asked(AskedKey::new(origin, move || key_from_command(&words, &folder)))
+        }
+    })
 }
 
-fn key_from_command(words: &[String], folder: &Path) -> Result<String, Failure> {
+/// Runs the program that prints the key.
+fn key_from_command(words: &[String], folder: &Path) -> Result<String, String> {
     let Some((program, arguments)) = words.split_first() else {
-        return Err(Failure::input("the command that prints the key of recorded secrets is empty"));
+        return Err("the command that prints the key of recorded secrets is empty".to_owned());
     };
-    let wrong =
-        |what: &str| Failure::run(format!("`{program}`, which prints the key of recorded secrets, {what}"));
+    let wrong = |what: &str| format!("`{program}`, which prints the key of recorded secrets, {what}");
     let output = std::process::Command::new(program)
         .args(arguments)
         .current_dir(folder)

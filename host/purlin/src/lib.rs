@@ -128,9 +128,10 @@ pub use purlin_sandbox::{CallError, Compiler, InProcess, SandboxError, Worker, s
 /// The state, and what is recorded in it.
 #[doc(inline)]
 pub use purlin_state::{
-    Address, DatabaseReport, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error as StateError,
-    Export, Held, Holder, Intent, KeyProvider, MemoryStore, OpenOptions, Outcome, PostgresOptions,
-    PostgresStore, Probe, Record, RecordId, RepairReport, Snapshot, Staleness, Status, Store,
+    Address, AskedKey, DatabaseReport, Deployment, EmbeddedStore, Environment, EnvironmentSummary,
+    Error as StateError, Export, Held, Holder, Intent, KeyProvider, MemoryStore, OpenOptions, Outcome,
+    PostgresOptions, PostgresStore, Probe, Record, RecordId, RepairReport, Snapshot, Staleness, Status,
+    Store,
 };
 
 /// The crates below this one, as a whole, for the command line and for tests. They change without

@@ -117,6 +117,12 @@ pub enum Error {
         /// The error from the system.
         source: io::Error,
     },
+    /// The key cannot be had from its source.
+    #[error("{reason}")]
+    KeyUnavailable {
+        /// Why not; it names the source.
+        reason: String,
+    },
     /// The given key is not a key.
     #[error("{origin} contains no age identity (`AGE-SECRET-KEY-1…`)")]
     KeyInvalid {
@@ -237,6 +243,7 @@ impl Error {
                 | Self::KeyExposed { .. }
                 | Self::WrongKey { .. }
                 | Self::KeyInvalid { .. }
+                | Self::KeyUnavailable { .. }
         )
     }
 

@@ -48,7 +48,7 @@ pub use environment::Environment;
 pub use error::Error;
 pub use export::{Export, ImportOptions};
 pub use intent::{Intent, Operation};
-pub use keys::KeyProvider;
+pub use keys::{AskedKey, KeyProvider};
 pub use listing::{Listed, Listing};
 pub use memory::MemoryStore;
 pub use pool::Pool;

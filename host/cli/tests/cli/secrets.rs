@@ -444,3 +444,53 @@ fn secrets_with_unknown_names_are_read_after_provisioning() {
     let shown = run(&project, &["outputs", "--format", "json", "--show-secrets"]).status(0).json();
     assert_eq!(shown["resources"]["login.default#shared.one"]["p"], "after-all");
 }
+
+/// Only what reads or writes something sealed asks for the key, so that a stranger's change can be
+/// looked at.
+#[test]
+fn no_program_runs_for_a_look() {
+    let project = Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n  key: {command: [sh, key.sh]}\n",
+        ),
+        (
+            "all.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: db}\nspec:\n  type: db\n  driver: purlin/echo\n  inputs: {values: {host: h}, secrets: {password: p4ssw0rd}}\n  criteria: [{}]\n---\napiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {db: {type: db}}\n",
+        ),
+    ]);
+    project.run(&["state", "key", "new", "key.txt"]).status(0);
+    project.write("key.sh", "touch ran; cat key.txt");
+    let has_run = || std::fs::remove_file(project.path().join("ran")).is_ok();
+    project.run(&["up", "--yes"]).status(0);
+    assert!(has_run());
+    let looks: [&[&str]; 8] = [
+        &["validate"],
+        &["graph"],
+        &["explain", "db"],
+        &["driver", "list"],
+        &["driver", "inspect", "purlin/echo"],
+        &["schema", "definition"],
+        &["completions", "bash"],
+        &["explain-error", "no-match"],
+    ];
+    for broken in [false, true] {
+        if broken {
+            project.write("key.sh", "touch ran; echo it is locked >&2; exit 1");
+        }
+        for look in looks {
+            project.run(look).status(0);
+            assert!(!has_run(), "{look:?}");
+        }
+    }
+    // What needs the key says why it cannot have it, before anything is done.
+    for command in [&["outputs"][..], &["up", "--yes"], &["destroy", "--yes"]] {
+        let refused = project.run(command).status(2);
+        assert!(has_run(), "{command:?}");
+        let why = "`sh`, which prints the key of recorded secrets, failed (exit status: 1)";
+        assert!(refused.err.contains(why), "{}", refused.err);
+    }
+    project.write("key.sh", "touch ran; cat key.txt");
+    let outputs = project.run(&["outputs", "--show-secrets"]).status(0);
+    assert!(outputs.out.contains("p4ssw0rd"), "{}", outputs.out);
+}

@@ -206,6 +206,7 @@ impl Inner {
         // Other processes may have changed the key before, but cannot while the environment is
         // locked.
         self.keys.refresh()?;
+        self.keys.confirm()?;
         let writing = Writing::open(claimed, self.keys.clone(), self.probe.clone())?;
         let held = Arc::new(EmbeddedClaim::new(writing, environment.clone(), self.keys.clone())?);
         self.with(|open| {

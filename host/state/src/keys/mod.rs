@@ -10,9 +10,10 @@ mod rotation;
 mod sealed;
 pub(crate) mod vault;
 
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use secrecy::{ExposeSecret, SecretString};
 use zeroize::Zeroizing;
@@ -29,15 +30,11 @@ use crate::disk::files;
 pub enum KeyProvider {
     /// A file with an age identity, which must exist.
     File(PathBuf),
-    /// An age identity itself, from an environment variable or a command that the caller ran.
+    /// An age identity itself.
     Value(SecretString),
-    /// An age identity with the name of its source for messages.
-    Named {
-        /// For example `the environment variable PURLIN_KEY`.
-        origin: String,
-        /// The identity.
-        key: SecretString,
-    },
+    /// An age identity that is asked for when the first sealed byte is read, or an environment is
+    /// locked: whoever only looks at documents needs none.
+    Asked(AskedKey),
     /// A file that is created with the first secret.
     Generate(PathBuf),
 }
@@ -48,7 +45,7 @@ impl KeyProvider {
         match self {
             Self::File(path) | Self::Generate(path) => format!("the key file `{}`", path.display()),
             Self::Value(_) => "the key given".to_owned(),
-            Self::Named { origin, .. } => origin.clone(),
+            Self::Asked(asked) => asked.origin.clone(),
         }
     }
 
@@ -62,6 +59,37 @@ impl KeyProvider {
             return Ok(key.name.clone());
         }
         Err(Error::io("make the key file", path)(ErrorKind::AlreadyExists.into()))
+    }
+}
+
+/// An age identity from elsewhere, such as an environment variable or a program. It is asked for at
+/// most once.
+#[derive(Clone)]
+pub struct AskedKey {
+    origin: String,
+    ask: Arc<dyn Fn() -> Result<String, String> + Send + Sync>,
+    answer: Arc<OnceLock<Result<SecretString, String>>>,
+}
+
+impl AskedKey {
+    /// `origin` is the name of the source for messages, for example `the environment variable
+    /// PURLIN_KEY`. `ask` returns the identity, or why there is none.
+    pub fn new(origin: String, ask: impl Fn() -> Result<String, String> + Send + Sync + 'static) -> Self {
+        Self { origin, ask: Arc::new(ask), answer: Arc::default() }
+    }
+
+    fn get(&self) -> Result<Key, Error> {
+        match self.answer.get_or_init(|| (self.ask)().map(SecretString::from)) {
+            Ok(text) => Key::parse(text.expose_secret())
+                .ok_or_else(|| Error::KeyInvalid { origin: self.origin.clone() }),
+            Err(reason) => Err(Error::KeyUnavailable { reason: reason.clone() }),
+        }
+    }
+}
+
+impl fmt::Debug for AskedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AskedKey").field("origin", &self.origin).finish_non_exhaustive()
     }
 }
 
@@ -87,15 +115,14 @@ struct Slot {
 
 impl Keyring {
     /// Prepares the key for a store whose data keys are in the file `vault`. The key is read now,
-    /// unless it does not exist yet: a wrong key must be detected before a driver creates a
-    /// resource that could then not be recorded.
+    /// unless it does not exist yet or is only asked for when it is needed.
     pub(crate) fn open(provider: &KeyProvider, vault: &Path) -> Result<Self, Error> {
         Self::with(provider, vault, vault::read(vault)?)
     }
 
     /// The same for known data keys.
     pub(crate) fn with(provider: &KeyProvider, vault: &Path, stored: Vec<SealedKey>) -> Result<Self, Error> {
-        let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
+        let key = find(provider, recipient(&stored))?;
         let slot = Slot { key: key.map(Arc::new), stored, ..Slot::default() };
         Ok(Self { provider: Some(provider.clone()), vault: Some(vault.to_owned()), slot: Mutex::new(slot) })
     }
@@ -117,7 +144,7 @@ impl Keyring {
     /// A keyring for data keys from elsewhere that are sealed with the key of this store.
     pub(crate) fn reading(&self, stored: Vec<SealedKey>) -> Result<Self, Error> {
         let Some(provider) = &self.provider else { return Err(Error::Closed) };
-        let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
+        let key = find(provider, recipient(&stored))?;
         let slot = Slot { key: key.map(Arc::new), stored, ..Slot::default() };
         Ok(Self { provider: Some(provider.clone()), vault: None, slot: Mutex::new(slot) })
     }
@@ -128,7 +155,7 @@ impl Keyring {
             KeyProvider::Generate(path) => KeyProvider::File(path.clone()),
             other => other.clone(),
         };
-        let key = find(&provider, stored.first().map(|stored| stored.recipient.as_str()))?;
+        let key = find(&provider, recipient(&stored))?;
         let slot = Slot { key: key.map(Arc::new), stored, ..Slot::default() };
         Ok(Self { provider: Some(provider), vault: None, slot: Mutex::new(slot) })
     }
@@ -145,7 +172,7 @@ impl Keyring {
         if stored == slot.stored {
             return Ok(false);
         }
-        let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
+        let key = find(provider, recipient(&stored))?;
         *slot = Slot { key: key.map(Arc::new), made: slot.made, stored, data: Vec::new() };
         Ok(true)
     }
@@ -155,6 +182,15 @@ impl Keyring {
         match &self.vault {
             Some(vault) => self.replace(vault::read(vault)?),
             None => Ok(false),
+        }
+    }
+
+    /// Asks for a key that is asked for when it is needed: a wrong one must be detected before a
+    /// driver creates a resource that could then not be recorded.
+    pub(crate) fn confirm(&self) -> Result<(), Error> {
+        match &self.provider {
+            Some(KeyProvider::Asked(_)) => self.key().map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -245,39 +281,57 @@ impl Slot {
         if let Some(key) = &self.key {
             return Ok(key.clone());
         }
-        let Some(KeyProvider::Generate(path)) = provider else { return Err(Error::Closed) };
-        let key = Arc::new(make_file(path)?);
-        self.key = Some(key.clone());
-        self.made = true;
-        Ok(key)
+        let key = match provider {
+            Some(KeyProvider::Generate(path)) => {
+                self.made = true;
+                make_file(path)?
+            }
+            Some(provider @ KeyProvider::Asked(asked)) => {
+                expected(asked.get()?, provider, recipient(&self.stored))?
+            }
+            _ => return Err(Error::Closed),
+        };
+        Ok(Arc::clone(self.key.insert(Arc::new(key))))
     }
 }
 
-/// The key of a provider, which must be the `expected` one; `None` if it does not exist yet.
-fn find(provider: &KeyProvider, expected: Option<&str>) -> Result<Option<Key>, Error> {
+/// For whom the data keys are sealed.
+fn recipient(stored: &[SealedKey]) -> Option<&str> {
+    stored.first().map(|stored| stored.recipient.as_str())
+}
+
+/// The key of a provider, which must be the expected one; `None` if it does not exist yet, or is
+/// asked for later.
+fn find(provider: &KeyProvider, wanted: Option<&str>) -> Result<Option<Key>, Error> {
     let key = match provider {
-        KeyProvider::Value(text) | KeyProvider::Named { key: text, .. } => {
+        KeyProvider::Asked(_) => return Ok(None),
+        KeyProvider::Value(text) => {
             let key = Key::parse(text.expose_secret());
             key.ok_or_else(|| Error::KeyInvalid { origin: provider.origin() })?
         }
         KeyProvider::File(path) | KeyProvider::Generate(path) => {
             // A rotation may be interrupted or in progress. The state says which of the two keys
             // counts.
-            match rotation::waiting(path, expected) {
+            match rotation::waiting(path, wanted) {
                 Some(next) => return Ok(Some(next)),
                 None if path.exists() => read_file(path)?,
-                None => match (provider, expected) {
+                None => match (provider, wanted) {
                     (KeyProvider::Generate(_), None) => return Ok(None),
-                    _ => return Err(missing(path, expected)),
+                    _ => return Err(missing(path, wanted)),
                 },
             }
         }
     };
-    match expected {
-        Some(expected) if expected != key.name => {
-            Err(Error::WrongKey { origin: provider.origin(), expected: expected.into(), given: key.name })
+    expected(key, provider, wanted).map(Some)
+}
+
+/// The key, if it is the one that secrets are encrypted for.
+fn expected(key: Key, provider: &KeyProvider, wanted: Option<&str>) -> Result<Key, Error> {
+    match wanted {
+        Some(wanted) if wanted != key.name => {
+            Err(Error::WrongKey { origin: provider.origin(), expected: wanted.into(), given: key.name })
         }
-        _ => Ok(Some(key)),
+        _ => Ok(key),
     }
 }
 

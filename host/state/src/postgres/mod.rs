@@ -252,6 +252,7 @@ impl Inner {
     }
 
     async fn lock(self: Arc<Self>, environment: Environment, holder: Holder) -> Result<Lock, Error> {
+        self.keys.confirm()?;
         let held = self.hold(&environment, &holder).await?;
         Ok(Lock::new(environment, held as _))
     }
