@@ -125,11 +125,33 @@ pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
     found
 }
 
-/// Faults without repetition: each resource that uses a recipe finds its faults.
+/// How many more messages are shown of faults with one cause.
+const SHOWN_ALIKE: usize = 3;
+
+/// Faults without repetition: each resource that uses a recipe finds its faults. If they differ only
+/// in what their messages name, one stands for all, since one correction is enough.
 fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = HashSet::new();
     faults.retain(|fault| seen.insert((fault.code, fault.location.clone(), fault.message.clone())));
-    faults
+    let mut first: HashMap<_, usize> = HashMap::new();
+    let mut kept: Vec<(Diagnostic, Vec<String>)> = Vec::with_capacity(faults.len());
+    for fault in faults {
+        let is_plain = fault.location.is_some() && fault.related.is_empty() && fault.notes.is_empty();
+        let cause = is_plain.then(|| (fault.code, fault.location.clone(), fault.help.clone()));
+        let known = cause.as_ref().and_then(|cause| kept.get_mut(*first.get(cause)?));
+        if let Some((_, more)) = known {
+            more.push(fault.message);
+            continue;
+        }
+        first.extend(cause.map(|cause| (cause, kept.len())));
+        kept.push((fault, Vec::new()));
+    }
+    let joined = kept.into_iter().map(|(fault, more)| {
+        let rest = more.len().saturating_sub(SHOWN_ALIKE);
+        let fault = more.into_iter().take(SHOWN_ALIKE).fold(fault, Diagnostic::fact);
+        if rest == 0 { fault } else { fault.fact(format!("and {rest} more like these")) }
+    });
+    joined.collect()
 }
 
 /// A step that has yet to be done.
