@@ -130,6 +130,16 @@ fn a_kind_or_a_criterion_one_letter_away() {
     project.write("infra/groups.yaml", GROUPS.replacen("kind: SecurityGroup", "kind: SecurtyGroup", 1));
     refused(&project, "similar-type", &["--accept-missing", "ec2/security-group#ssh"], 1);
     foreseen(&project, "infra", "similar-type");
+    project.write("infra/groups.yaml", GROUPS.replacen("ec2.aws", "ec2aws", 1));
+    project.edit("platform/definitions.yaml", "'ec2/*'", "'*/security-group'");
+    let ran = project.run(&["up", "--yes"]).status(2);
+    assert!(
+        ran.err.contains("error[similar-type]") && ran.err.contains("`ec2.aws.crossplane.io`"),
+        "{}",
+        ran.err
+    );
+    foreseen(&project, "infra", "similar-type");
+    project.edit("platform/definitions.yaml", "'*/security-group'", "'ec2/*'");
     project.write("infra/groups.yaml", GROUPS);
     project.edit("platform/definitions.yaml", "env_type: development", "env_type: developmnt");
     refused(&project, "similar-criterion", &["--accept-missing", "platform/definitions.yaml"], 1);

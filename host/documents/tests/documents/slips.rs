@@ -38,6 +38,8 @@ fn a_misspelt_head_of_a_manifest_is_an_error() {
         assert_eq!(of_folder(&GROUP.replace(from, to)), [("unknown-field", true)], "{to}");
     }
     assert_eq!(of_folder(&GROUP.replace("  name: ssh", "name: ssh")), [("missing-field", true)]);
+    let list = "apiVersion: v1\nkind: List\nitems: [{apiVersion: ec2.example.orgv1, kind: A, metadata: {name: a}}]\n";
+    assert_eq!(of_folder(list), [("unknown-version", true)]);
     assert_eq!(of_folder(GROUP), []);
 }
 

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use purlin_documents::{Content, Held, SourceText, WITHOUT_DOLLAR, content, load_sources, meant_placeholder};
-use purlin_expression::is_slip;
+use purlin_expression::{is_slip, one_edit};
 use purlin_model::{Context, Criterion, Definition, Diagnostic, Location};
 
 use super::{Comparison, MissingFile};
@@ -118,10 +118,10 @@ pub(crate) fn between(
 
 /// The documents that are still there in another form, of those that a file has lost.
 fn of_documents((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnostic> {
-    let mut faults = Vec::new();
     if lost.is_empty() {
-        return faults;
+        return Vec::new();
     }
+    let mut faults = of_groups((then, now), lost);
     for part in now.newly_unread(then) {
         let message = "this part of the file is no document, and the file has lost one";
         let mut fault = Diagnostic::error("document-not-read", message);
@@ -134,6 +134,24 @@ fn of_documents((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnos
         )));
     }
     faults
+}
+
+/// The manifests whose group is one letter away from the one that they had. The type of a manifest
+/// depends on a part of its group, so that a lost `.` changes more than a letter of the type.
+fn of_groups((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnostic> {
+    let new: Vec<&Held> = now.held.iter().filter(|held| !then.held.contains(held)).collect();
+    let fault = |old: &Held| {
+        let group = old.group.as_ref()?;
+        let is_near = |held: &&&Held| {
+            let near = held.group.as_ref().is_some_and(|own| own != group && one_edit(own, group));
+            near && (held.kind, &held.name) == (old.kind, &old.name)
+        };
+        let found = new.iter().find(is_near)?;
+        let message = format!("the {old} had the group `{group}` before, and is one letter away");
+        let help = format!("did you mean `{group}`? Otherwise {}", accept(Some(&found.location)));
+        Some(Diagnostic::error("similar-type", message).at(&found.location).help(help))
+    };
+    lost.iter().filter_map(fault).collect()
 }
 
 /// The placeholders that have become text.
