@@ -48,18 +48,19 @@ fn of_names(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<Diagnostic>
             }
         }
     }
-    let mut changed: BTreeMap<(&str, &str), (&str, Vec<(&Key, &Key)>)> = BTreeMap::new();
+    let mut changed: BTreeMap<(&str, &str), Renamed<'_>> = BTreeMap::new();
     for Alike { gone, new } in alike.values().filter(|alike| alike.gone.len() <= MANY) {
         for (key, then) in gone {
             let is_long = |name: &Name<'_>| name.own.len() >= SHORTEST;
             let is_slip = |now: &Name<'_>| is_long(then) && is_long(now) && is_slip(now.own, then.own);
             if let Some((now, name)) = new.iter().find(|(_, now)| is_slip(now)) {
-                let of_name = changed.entry((then.whole, name.whole)).or_insert((then.own, Vec::new()));
-                of_name.1.push((key, now));
+                let renamed = || Renamed { name: then.own, pairs: Vec::new() };
+                let of_name = changed.entry((then.whole, name.whole)).or_insert_with(renamed);
+                of_name.pairs.push((key, now));
             }
         }
     }
-    let fault = |(name, pairs): (&str, Vec<(&Key, &Key)>)| {
+    let fault = |Renamed { name, pairs }: Renamed<'_>| {
         let (key, now) = pairs.iter().min_by_key(|(key, _)| (key.id().len(), key.as_str()))?;
         if documents.accepts_key(key) {
             return None;
@@ -93,6 +94,14 @@ fn of_names(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<Diagnostic>
 struct Alike<'a> {
     gone: Vec<(&'a Key, Name<'a>)>,
     new: Vec<(&'a Key, Name<'a>)>,
+}
+
+/// A name that has changed.
+struct Renamed<'a> {
+    /// The name before.
+    name: &'a str,
+    /// The recorded resources with this name in their ids, each with the new one.
+    pairs: Vec<(&'a Key, &'a Key)>,
 }
 
 /// A name in the id of a resource.
