@@ -318,7 +318,7 @@ pub(crate) struct AcceptArgs {
     /// Accept that this file or folder of the last deployment no longer holds documents or is not read
     /// this time; may be repeated. `-` is standard input. The key of a resource that Purlin adds by
     /// itself, such as `k8s-namespace#k8s-namespace`, accepts that no definition matches it any more; the key of another one
-    /// accepts that a resource with a similar type or class takes its place.
+    /// accepts that a resource with a similar type, class or name takes its place.
     #[arg(long, value_name = "FILE|DIR", help_heading = RUN)]
     pub(crate) accept_missing: Vec<String>,
 }

@@ -381,10 +381,13 @@ fn criteria(reader: &mut Reader<'_>, inner: Option<&Entry<'_>>, outer: Option<&E
     let Some(node) = inner.or(outer).map(|entry| &entry.value) else { return Vec::new() };
     match &node.kind {
         NodeKind::List(items) => items.iter().filter_map(|item| criterion(reader, item)).collect(),
-        NodeKind::Map(_) => {
+        NodeKind::Map(entries) => {
+            let written =
+                |entry: &Entry<'_>| format!("{}: {}", entry.key, entry.value.span.slice(reader.text).trim());
+            let fields: Vec<String> = entries.iter().map(written).collect();
             let warning = Diagnostic::warning("criteria-map", "`criteria` is a map, read as one criterion")
                 .at(&reader.at(&node.span))
-                .help("write a list: `criteria: [{…}]`");
+                .help(format!("write a list: `criteria: [{{{}}}]`", fields.join(", ")));
             reader.report(warning);
             criterion(reader, node).into_iter().collect()
         }

@@ -155,16 +155,22 @@ impl<'a> Reader<'a> {
     /// one above. With a class or an id and without `params`, it is one only if there is such a type;
     /// with only a `type` it may be intended.
     pub(crate) fn no_requests(&mut self, entries: &[Entry<'_>], within: &str) {
+        self.no_requests_at(entries, within, false);
+    }
+
+    /// The same at any depth. Below other maps, it is one only if there is such a type.
+    fn no_requests_at(&mut self, entries: &[Entry<'_>], within: &str, is_deep: bool) {
         const HELP: &str = "a resource belongs next to the others: check its indentation";
-        for entry in entries.iter().filter(|entry| shape::is_request(&entry.value)) {
+        for entry in entries {
             let has = |name| entry.value.get(name).is_some();
-            if has("params") {
-                self.misplaced(entry, within, HELP);
-            } else if let (true, Some(kind)) =
-                (has("class") || has("id"), entry.value.get("type").and_then(Node::as_str))
-            {
-                let fault = self.out_of_place(entry, within, HELP);
-                self.suspects.push((kind.into(), fault));
+            let kind = entry.value.get("type").and_then(Node::as_str);
+            match kind.filter(|_| shape::is_request(&entry.value)) {
+                Some(_) if has("params") && !is_deep => self.misplaced(entry, within, HELP),
+                Some(kind) if has("params") || has("class") || has("id") => {
+                    let fault = self.out_of_place(entry, within, HELP);
+                    self.suspects.push((kind.into(), fault));
+                }
+                _ => self.no_requests_at(entry.value.entries().unwrap_or_default(), within, true),
             }
         }
     }

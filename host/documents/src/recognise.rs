@@ -277,9 +277,9 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
     let is_manifest = root.get("kind").is_some() && named;
     let shape = if is_manifest { shape::under_another_name(root) } else { shape::of(root) };
     if (is_manifest || is_list) && shape.is_none() {
-        return match text.contains('.') && !text.contains('/') {
-            true => Recognised::Wrong(without_slash(reader, version, text)),
-            false => Recognised::Ours(Format::Manifest),
+        return match fault_of_version(reader, version) {
+            Some(fault) => Recognised::Wrong(fault),
+            None => Recognised::Ours(Format::Manifest),
         };
     }
     if let Some(fault) = slipped_manifest(reader, root) {
@@ -294,6 +294,12 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
     let help = did_you_mean(text, "known ones", known);
     let message = format!("this is not a Purlin document: unknown `apiVersion: {text}`");
     Recognised::Other(other(reader, version, &message, Some(&help)))
+}
+
+/// The fault of the `apiVersion` of a manifest, if its group has no version.
+pub(crate) fn fault_of_version(reader: &Reader<'_>, version: &Node<'_>) -> Option<Diagnostic> {
+    let text = version.as_str().filter(|text| text.contains('.') && !text.contains('/'))?;
+    Some(without_slash(reader, version, text))
 }
 
 /// The fault of a group without a version. Only the core group has no name, and its versions have no

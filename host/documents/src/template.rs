@@ -83,7 +83,7 @@ pub fn meant_placeholder(text: &str, place: &Location) -> Option<String> {
     let column = usize::try_from(place.column).ok()?.checked_sub(1)?;
     let (at, _) = line.char_indices().nth(column)?;
     let rest = line.get(at..)?.trim_start_matches(['$', '{']);
-    Some(format!("${{{}", rest.get(..=rest.find('}')?)?))
+    Some(format!("${{{}}}", rest.get(..rest.find('}')?)?.trim()))
 }
 
 /// A tree in which `${` has no meaning.

@@ -10,9 +10,13 @@ use crate::{modifiers, placeholder};
 const ROOTS: [&str; 8] =
     ["bundle", "context", "externals", "installation", "params", "resources", "shared", "values"];
 
+/// The roots that a text in doubled braces is checked for. Other template languages have names such
+/// as `values` and `params` of their own there.
+const DOUBLED: [&str; 3] = ["externals", "resources", "shared"];
+
 /// The parts of a text that are a placeholder without its `$` or its `{`, such as
-/// `{resources.db.outputs.host}`, each with the correct form. A part counts only if the correct form
-/// can be parsed.
+/// `{resources.db.outputs.host}`, or with the braces of another language, each with the correct form.
+/// A part counts only if the correct form can be parsed.
 pub fn lost_placeholders(text: &str, dialect: Dialect) -> Vec<(Range<usize>, String)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -22,17 +26,27 @@ pub fn lost_placeholders(text: &str, dialect: Dialect) -> Vec<(Range<usize>, Str
         if matches!(before, Some('$' | '{' | '\\')) {
             continue;
         }
-        let rest = text.get(at + 1..).unwrap_or_default();
-        let root = rest.split(['.', '[']).next().unwrap_or_default();
-        let is_root = ROOTS.contains(&root) && dialect.roots().iter().any(|(known, _)| *known == root);
-        let Some(close) = rest.find('}').filter(|_| is_root).map(|close| at + 1 + close) else { continue };
-        let path = modifiers::path_end(text, at + 1, close);
-        let reads = path > at + 1 + root.len()
-            && placeholder::parse(text, at + 1, path, dialect).is_ok()
+        let rest = text.get(at..).unwrap_or_default();
+        let (inside, end, roots) = match rest.strip_prefix("{{") {
+            Some(inside) => (inside.trim_start_matches(' '), "}}", &DOUBLED[..]),
+            None => (rest.get(1..).unwrap_or_default(), "}", &ROOTS[..]),
+        };
+        let start = text.len() - inside.len();
+        let root = inside.split(['.', '[']).next().unwrap_or_default();
+        let is_root = roots.contains(&root) && dialect.roots().iter().any(|(known, _)| *known == root);
+        let Some(inside) = inside.find(end).filter(|_| is_root).and_then(|close| inside.get(..close)) else {
+            continue;
+        };
+        let after = start + inside.len() + end.len();
+        let inside = if end == "}}" { inside.trim_end_matches(' ') } else { inside };
+        let close = start + inside.len();
+        let path = modifiers::path_end(text, start, close);
+        let reads = path > start + root.len()
+            && placeholder::parse(text, start, path, dialect).is_ok()
             && modifiers::parse(text, path, close).is_ok();
         if reads {
-            found.push((at..close + 1, format!("${{{}}}", text.get(at + 1..close).unwrap_or_default())));
-            from = close + 1;
+            found.push((at..after, format!("${{{inside}}}")));
+            from = after;
         }
     }
     found
@@ -58,6 +72,8 @@ mod tests {
             ("a {values.region | upper} b", "${values.region | upper}"),
             ("{context.env.id}", "${context.env.id}"),
             ("{params.size ?? 1}", "${params.size ?? 1}"),
+            ("{{ resources.password.outputs.value }}", "${resources.password.outputs.value}"),
+            ("a {{resources.a.outputs.b | upper}}}", "${resources.a.outputs.b | upper}"),
         ] {
             assert_eq!(lost(text, Dialect::Definition), [correct], "{text}");
         }
@@ -71,6 +87,9 @@ mod tests {
             "${values.region}",
             "$\\{values.region}",
             "{{values.region}}",
+            "{{ resources }}",
+            "{{ .resources.a.outputs.b }}",
+            "{{ resources.a.outputs.b }",
             "{values}",
             "{values.region",
             "{.values.region}",

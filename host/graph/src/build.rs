@@ -125,11 +125,43 @@ pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
     found
 }
 
-/// Faults without repetition: each resource that uses a recipe finds its faults.
+/// How many more messages are shown of faults with one cause.
+const SHOWN_ALIKE: usize = 3;
+
+/// A message without the keys of resources in it.
+fn without_keys(message: &str) -> String {
+    let part = |(index, part): (usize, &str)| match index % 2 == 1 && part.contains('#') {
+        true => String::new(),
+        false => part.to_owned(),
+    };
+    message.split('`').enumerate().map(part).collect::<Vec<_>>().join("`")
+}
+
+/// Faults without repetition: each resource that uses a recipe finds its faults. If they differ only
+/// in the resource that they name, one stands for all, since one correction is enough.
 fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = HashSet::new();
     faults.retain(|fault| seen.insert((fault.code, fault.location.clone(), fault.message.clone())));
-    faults
+    let mut first: HashMap<_, usize> = HashMap::new();
+    let mut kept: Vec<(Diagnostic, Vec<String>)> = Vec::with_capacity(faults.len());
+    for fault in faults {
+        let is_plain = fault.location.is_some() && fault.related.is_empty() && fault.notes.is_empty();
+        let cause = || (fault.code, fault.location.clone(), without_keys(&fault.message), fault.help.clone());
+        let cause = is_plain.then(cause);
+        let known = cause.as_ref().and_then(|cause| kept.get_mut(*first.get(cause)?));
+        if let Some((_, more)) = known {
+            more.push(fault.message);
+            continue;
+        }
+        first.extend(cause.map(|cause| (cause, kept.len())));
+        kept.push((fault, Vec::new()));
+    }
+    let joined = kept.into_iter().map(|(fault, more)| {
+        let rest = more.len().saturating_sub(SHOWN_ALIKE);
+        let fault = more.into_iter().take(SHOWN_ALIKE).fold(fault, Diagnostic::fact);
+        if rest == 0 { fault } else { fault.fact(format!("and {rest} more like these")) }
+    });
+    joined.collect()
 }
 
 /// A step that has yet to be done.

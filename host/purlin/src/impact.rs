@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use crate::archive::{Archive, cover};
 use crate::files::Files;
 use crate::missing_documents::folders::{GoneFile, emptied, folder_without_documents};
-use crate::missing_documents::slips;
+use crate::missing_documents::{similar, slips};
 use crate::{Documents, Error, Purlin};
 
 /// Changed documents, to be compared with the recorded ones.
@@ -46,6 +46,8 @@ pub(crate) struct Difference {
     others: bool,
     /// What is most likely not meant as a change.
     slips: Vec<Diagnostic>,
+    /// The texts that were edited, before and now. Some slips depend on the environment.
+    edited: Vec<(SourceText, SourceText)>,
 }
 
 /// The effect of a proposal on one environment.
@@ -137,7 +139,10 @@ impl Proposal {
         let difference = self.difference(&taken, &put);
         match &*difference.slips {
             [] if is_read_alike => Ok(Some(difference)),
-            [] => Ok(Some(Arc::new(Difference { others: true, ..Difference::default() }))),
+            [] => {
+                let edited = difference.edited.clone();
+                Ok(Some(Arc::new(Difference { others: true, edited, ..Difference::default() })))
+            }
             slips => Err(Error::Documents(slips.to_vec())),
         }
     }
@@ -193,13 +198,15 @@ impl Difference {
         let is_put = |document: &Held| {
             all.get_or_init(|| put.iter().flat_map(|text| held(&text.text)).collect()).contains(document)
         };
-        let slips = taken.iter().filter_map(|then| {
+        let edited = taken.iter().filter_map(|then| {
             let now = put.iter().find(|now| now.name == then.name && now.text != then.text)?;
-            Some(slips::between(then, now, &is_put))
+            Some((then.clone(), now.clone()))
         });
+        let edited: Vec<(SourceText, SourceText)> = edited.collect();
         let mut difference = Self {
             others: attached(taken) != attached(put),
-            slips: slips.flatten().collect(),
+            slips: edited.iter().flat_map(|(then, now)| slips::between(then, now, &is_put)).collect(),
+            edited,
             ..Self::default()
         };
         for part in before.symmetric_difference(&now) {
@@ -323,7 +330,7 @@ impl Purlin {
         let secrets = RecordedSecrets::new(&graph, &base, self.secret_stores()?);
         let foresight = Foresight { purlin: self, base, secrets: Arc::new(secrets), deployed: graph, ask };
         let after = match Documents::of_archive(archive, &id) {
-            Ok(documents) => foresight.plan(&documents, &known.environment).await,
+            Ok(documents) => foresight.plan_changed(&documents, &known.environment, &difference.edited).await,
             Err(error) => Err(error),
         };
         let after = match after {
@@ -385,6 +392,28 @@ struct Foresight<'a> {
 }
 
 impl Foresight<'_> {
+    /// Plans changed documents, unless a change is most likely a slip, as a deployment would.
+    async fn plan_changed(
+        &self,
+        documents: &Documents,
+        environment: &Environment,
+        edited: &[(SourceText, SourceText)],
+    ) -> Result<Plan, Error> {
+        let slips = edited.iter().flat_map(|(then, now)| slips::of_definitions(documents, then, now));
+        let slips: Vec<Diagnostic> = slips.collect();
+        if !slips.is_empty() {
+            return Err(Error::Documents(slips));
+        }
+        let plan = self.plan(documents, environment).await?;
+        let mut gone = plan.graph().map(|graph| similar::gone(&self.base, graph)).unwrap_or_default();
+        // What is recorded and was not deployed is about to be deleted anyway.
+        gone.retain(|key| self.deployed.find(key.as_str()).is_some());
+        match similar::similar(documents, &gone, &plan) {
+            slips if slips.is_empty() => Ok(plan),
+            slips => Err(Error::Documents(slips)),
+        }
+    }
+
     async fn plan(&self, documents: &Documents, environment: &Environment) -> Result<Plan, Error> {
         let Self { purlin, base, secrets, deployed, ask } = self;
         crate::installations::check_answered(documents.resolution())?;

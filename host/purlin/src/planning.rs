@@ -7,6 +7,7 @@ use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, Urn};
 use purlin_state::Environment;
 
+use crate::missing_documents::similar;
 use crate::{ContextChanges, Documents, Error, Purlin};
 
 impl Purlin {
@@ -172,10 +173,7 @@ impl Purlin {
         let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
         self.check_loops(&graph, &documents.environment()).await?;
         let gone: Vec<Key> = match is_new && documents.rollback_of.is_none() {
-            true => {
-                let recorded = base.all_current().filter_map(|record| record.urn.key());
-                recorded.filter(|key| graph.find(key.as_str()).is_none()).collect()
-            }
+            true => similar::gone(&base, &graph),
             false => Vec::new(),
         };
         let base = base.protected(self.protection(&documents.environment()));
@@ -187,7 +185,7 @@ impl Purlin {
         };
         let mut plan =
             purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
-        let similar = crate::missing_documents::similar::similar(documents, &gone, &plan);
+        let similar = similar::similar(documents, &gone, &plan);
         if !similar.is_empty() {
             return Err(Error::Documents(similar));
         }

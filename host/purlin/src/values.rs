@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use purlin_expression::{did_you_mean, is_slip, nearest};
+use purlin_expression::{is_slip, nearest, or_near};
 use purlin_graph::Catalogue;
 use purlin_model::{
     Deployment, Diagnostic, GivenValue, Location, Recipe, Reference, Requirement, Sharing, Template, Value,
@@ -79,8 +79,8 @@ pub(crate) fn unread(
                     Some(_) => Diagnostic::error("unread-value", message),
                     None => Diagnostic::warning("unread-value", message),
                 };
-                let known = read.iter().map(|name| &**name);
-                remarks.push(remark.help(did_you_mean(&value.name, "values that are read", known)));
+                let otherwise = format!("leave out `--set {0}`, or read it as `${{values.{0}}}`", value.name);
+                remarks.push(remark.help(or_near(near, &otherwise)));
             }
             // A file or an environment may serve several sets of documents.
             ValueOrigin::File | ValueOrigin::Environment => {
@@ -122,9 +122,10 @@ fn written(
                 Diagnostic::error("misplaced-field", message).help(help)
             }
             false => {
-                let known = did_you_mean(name, "values that are read", read.iter().map(|name| &**name));
+                let near = nearest(name, read.iter().map(|name| &**name));
                 let message = format!("no placeholder reads `values.{name}`");
-                Diagnostic::warning("unread-value", message).help(known)
+                let otherwise = format!("remove it, or read it as `${{values.{name}}}`");
+                Diagnostic::warning("unread-value", message).help(or_near(near, &otherwise))
             }
         };
         remark.at(place).spanning(name.chars().count())

@@ -91,6 +91,12 @@ fn refused(project: &Project, code: &str, accept: &[&str], deleted: usize) {
     assert_eq!(plan["summary"]["delete"], deleted, "{plan}");
 }
 
+/// `impact` rejects a change of a folder for the same reason.
+fn foreseen(project: &Project, folder: &str, code: &str) {
+    let impact = project.run(&["impact", folder, "--format", "json"]).status(0);
+    assert!(impact.out.contains(code), "{}", impact.out);
+}
+
 #[test]
 fn a_manifest_that_is_not_read_any_more() {
     let project = deployed();
@@ -111,8 +117,7 @@ fn a_manifest_that_is_not_read_any_more() {
     }
     second("kind: SecurityGroup\n", "");
     refused(&project, "document-not-read", &["--accept-missing", "infra/groups.yaml"], 1);
-    let impact = project.run(&["impact", "infra", "--format", "json"]).status(0);
-    assert!(impact.out.contains("document-not-read"), "{}", impact.out);
+    foreseen(&project, "infra", "document-not-read");
     // A document that was taken out is deleted, and the plan names its file.
     project.write("infra/groups.yaml", GROUPS.split_once("---").expect("two").0);
     let plan = project.run(&["plan"]).status(0);
@@ -124,9 +129,56 @@ fn a_kind_or_a_criterion_one_letter_away() {
     let project = deployed();
     project.write("infra/groups.yaml", GROUPS.replacen("kind: SecurityGroup", "kind: SecurtyGroup", 1));
     refused(&project, "similar-type", &["--accept-missing", "ec2/security-group#ssh"], 1);
+    foreseen(&project, "infra", "similar-type");
+    project.write("infra/groups.yaml", GROUPS.replacen("ec2.aws", "ec2aws", 1));
+    project.edit("platform/definitions.yaml", "'ec2/*'", "'*/security-group'");
+    let ran = project.run(&["up", "--yes"]).status(2);
+    assert!(
+        ran.err.contains("error[similar-type]") && ran.err.contains("`ec2.aws.crossplane.io`"),
+        "{}",
+        ran.err
+    );
+    foreseen(&project, "infra", "similar-type");
+    project.edit("platform/definitions.yaml", "'*/security-group'", "'ec2/*'");
     project.write("infra/groups.yaml", GROUPS);
     project.edit("platform/definitions.yaml", "env_type: development", "env_type: developmnt");
     refused(&project, "similar-criterion", &["--accept-missing", "platform/definitions.yaml"], 1);
+    foreseen(&project, "platform", "similar-criterion");
+}
+
+#[test]
+fn a_name_one_letter_away() {
+    let project = deployed();
+    project.write("infra/groups.yaml", GROUPS.replace("name: https", "name: htps"));
+    refused(&project, "similar-name", &["--accept-missing", "ec2/security-group#https"], 1);
+    foreseen(&project, "infra", "similar-name");
+    project.write("infra/groups.yaml", GROUPS);
+    // The resources of a workload have its name in their ids.
+    let with =
+        |name: &str| format!("{}resources: {{main: {{type: postgres}}}}\n", SCORE.replace("web", name));
+    project.write("apps/front.yaml", with("frontend"));
+    project.run(&["up", "--yes"]).status(0);
+    project.write("apps/front.yaml", with("fontend"));
+    refused(&project, "similar-name", &["--accept-missing", "workload#modules.frontend"], 3);
+    let ran = project.run(&["plan"]).status(2);
+    assert_eq!(ran.err.matches("error[").count(), 1, "{}", ran.err);
+    assert!(ran.err.contains("2 more recorded resources have the same name"), "{}", ran.err);
+    // Another name, a numbered one, and what is gone without a successor are decisions.
+    for name in ["storefront", "frontend2"] {
+        project.write("apps/front.yaml", with(name));
+        project.run(&["plan"]).status(0);
+    }
+    // So is a recorded rename.
+    project.write("apps/front.yaml", with("fontend"));
+    for kind in [
+        "workload#modules.frontend",
+        "postgres#modules.frontend.externals.main",
+        "password#modules.frontend.externals.main",
+    ] {
+        project.run(&["state", "rename", kind, &kind.replace("frontend", "fontend")]).status(0);
+    }
+    let plan = project.run(&["plan", "--format", "json"]).status(0).json();
+    assert_eq!(plan["summary"]["delete"], 0, "{plan}");
 }
 
 #[test]

@@ -114,6 +114,9 @@ impl Assembly {
     /// of the manifest.
     pub(super) fn manifests(&mut self) {
         let drafts = std::mem::take(&mut self.drafts);
+        let definitions = self.loaded.definitions.iter().map(|one| Arc::clone(&one.type_pattern));
+        let types = self.loaded.resource_types.iter().map(|one| one.type_name.as_str().into());
+        self.claims.name(definitions.chain(types));
         let convention = Convention { added: &self.loaded.references };
         let mut compiled = manifest::compile(&drafts, &self.claims, &self.rules, convention);
         self.loaded.diagnostics.append(&mut compiled.faults);

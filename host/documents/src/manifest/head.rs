@@ -7,6 +7,7 @@ use purlin_model::{Diagnostic, Location, ManifestKind, Map, ParamsPosition, Reso
 
 use crate::near::slip;
 use crate::reader::Reader;
+use crate::recognise::fault_of_version;
 use crate::template::constant;
 use crate::yaml::{Entry, Node, NodeKind, Span};
 
@@ -67,6 +68,11 @@ pub(crate) fn name_of(root: &Node<'_>) -> Option<Arc<str>> {
 /// Reads the head of a manifest.
 pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
     let api_version = needed(reader, root, root, "apiVersion", "a manifest")?;
+    // The items of a list are not recognised one by one.
+    if let Some(fault) = root.get("apiVersion").and_then(|version| fault_of_version(reader, version)) {
+        reader.report(fault);
+        return None;
+    }
     let kind = needed(reader, root, root, "kind", "a manifest")?;
     let metadata = root.get("metadata");
     let Some(metadata) = metadata else {

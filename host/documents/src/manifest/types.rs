@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use purlin_expression::is_slip;
 use purlin_model::{Diagnostic, Location, ManifestKind, TypeName, camel_words};
 
 use super::head::Head;
@@ -11,6 +12,8 @@ use super::head::Head;
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     claims: HashMap<ManifestKind, (TypeName, Location)>,
+    /// The types that a document names, whether or not it names a kind.
+    named: HashSet<Arc<str>>,
 }
 
 impl Claims {
@@ -45,6 +48,25 @@ impl Claims {
     pub(super) fn get(&self, kind: &ManifestKind) -> Option<&TypeName> {
         self.claims.get(kind).map(|(type_name, _)| type_name)
     }
+
+    /// Sets the types that a document names.
+    pub(crate) fn name(&mut self, types: impl Iterator<Item = Arc<str>>) {
+        self.named.extend(types);
+    }
+
+    /// The described kind that another one misspells, in its group or in its name, with the type and
+    /// the place of the description. A kind whose own type a document names is meant.
+    fn near(&self, kind: &ManifestKind) -> Option<(&ManifestKind, &TypeName, &Location)> {
+        if by_convention(kind).is_some_and(|own| self.named.contains(own.as_str())) {
+            return None;
+        }
+        let is_near = |known: &ManifestKind| match known.group == kind.group {
+            true => is_slip(&kind.kind, &known.kind),
+            false => known.kind == kind.kind && is_slip_of_group(&kind.group, &known.group),
+        };
+        let near = self.claims.iter().filter(|(known, _)| is_near(known));
+        near.min_by_key(|(known, _)| *known).map(|(known, (type_name, place))| (known, type_name, place))
+    }
 }
 
 /// The help for a kind that has no type.
@@ -78,6 +100,11 @@ pub(super) fn resolve<'a>(
             types.insert(head.kind.clone(), type_name.clone());
             continue;
         }
+        if let Some((near, type_name, place)) = claims.near(&head.kind) {
+            faults.push(misspelt(head, near, place));
+            types.insert(head.kind.clone(), type_name.clone());
+            continue;
+        }
         let Some(type_name) = by_convention(&head.kind) else {
             let fault = Diagnostic::error("bad-name", bad_kind(&head.kind))
                 .at(&head.kind_location)
@@ -103,6 +130,31 @@ pub(super) fn resolve<'a>(
         types.insert(head.kind.clone(), type_name);
     }
     types
+}
+
+/// Whether a group misspells another one. Labels of one or two letters may differ on purpose.
+fn is_slip_of_group(group: &str, known: &str) -> bool {
+    let labels = || group.split('.').zip(known.split('.')).filter(|(own, known)| own != known);
+    is_slip(group, known) && labels().all(|(own, known)| own.len() > 2 && known.len() > 2)
+}
+
+/// The fault of a kind that is one letter away from a described one: by convention it would be
+/// another type, and another resource.
+fn misspelt(head: &Head, near: &ManifestKind, place: &Location) -> Diagnostic {
+    let own = &head.kind;
+    let (part, word) = match own.group == near.group {
+        true => (&own.kind, &near.kind),
+        false => (&own.group, &near.group),
+    };
+    let message = format!("`{part}` is one letter away from `{word}`, which a ResourceType describes");
+    Diagnostic::error("unknown-kind", message)
+        .at(&head.kind_location)
+        .spanning(own.kind.chars().count())
+        .related(place, "described here")
+        .help(format!(
+            "did you mean `{word}`? Otherwise describe it: a ResourceType with `manifest: {{group: \"{}\", kind: {}}}`",
+            own.group, own.kind
+        ))
 }
 
 /// The first label of the group and the kind in kebab case; the kind alone in the core group.

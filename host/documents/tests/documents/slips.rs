@@ -1,6 +1,6 @@
 //! Slips that would make a document, a resource or a reference vanish.
 
-use purlin_documents::{Input, Loaded, content, load};
+use purlin_documents::{Input, Loaded, content, load, meant_placeholder};
 
 fn load_text(text: &str) -> Loaded {
     load(&[Input::Text { name: "test.yaml".into(), text: text.into() }])
@@ -38,6 +38,8 @@ fn a_misspelt_head_of_a_manifest_is_an_error() {
         assert_eq!(of_folder(&GROUP.replace(from, to)), [("unknown-field", true)], "{to}");
     }
     assert_eq!(of_folder(&GROUP.replace("  name: ssh", "name: ssh")), [("missing-field", true)]);
+    let list = "apiVersion: v1\nkind: List\nitems: [{apiVersion: ec2.example.orgv1, kind: A, metadata: {name: a}}]\n";
+    assert_eq!(of_folder(list), [("unknown-version", true)]);
     assert_eq!(of_folder(GROUP), []);
 }
 
@@ -112,6 +114,31 @@ fn a_map_with_a_defined_type_and_a_class_is_a_resource() {
     assert_eq!(codes(&with("{b: {type: disk, id: x}}")), ["misplaced-field"]);
     assert_eq!(codes(&with("{b: {type: ssd, class: fast}}")), Vec::<&str>::new());
     assert_eq!(codes(&with("{b: {type: disk}}")), Vec::<&str>::new());
+    // Below other maps, too.
+    assert_eq!(codes(&with("{b: {c: {type: disk, params: {size: 1}}}}")), ["misplaced-field"]);
+    assert_eq!(codes(&with("{b: {c: {d: {type: disk, class: fast}}}}")), ["misplaced-field"]);
+    assert_eq!(codes(&with("{b: {c: {type: ssd, params: {size: 1}}}}")), Vec::<&str>::new());
+}
+
+#[test]
+fn a_kind_that_misspells_a_described_one_is_an_error() {
+    let described = "apiVersion: purlin.dev/v1\nkind: ResourceType\nmetadata: {name: group}\nspec: {type: group, manifest: {group: ec2.example.org, kind: SecurityGroup}}\n---\n";
+    for (from, to, correct) in [
+        ("kind: SecurityGroup", "kind: SecurtyGroup", "`SecurityGroup`"),
+        ("ec2.example.org", "ec2.exmple.org", "`ec2.example.org`"),
+    ] {
+        let loaded = load_text(&format!("{described}{}", GROUP.replace(from, to)));
+        let [fault] = &*loaded.diagnostics else { panic!("{:?}", loaded.diagnostics) };
+        assert_eq!((fault.code, fault.is_error()), ("unknown-kind", true), "{to}");
+        assert!(fault.help.as_ref().is_some_and(|help| help.contains(correct)), "{to}");
+    }
+    // A type that a document names is meant, and so are numbers.
+    let named = "apiVersion: purlin.dev/v1\nkind: ResourceType\nmetadata: {name: other}\nspec: {type: ec2/security-groups}\n---\n";
+    let other = GROUP.replace("SecurityGroup", "SecurityGroups");
+    assert!(!load_text(&format!("{described}{named}{other}")).has_errors());
+    assert!(
+        !load_text(&format!("{described}{}", GROUP.replace("SecurityGroup", "SecurityGroup2"))).has_errors()
+    );
 }
 
 #[test]
@@ -122,6 +149,13 @@ fn a_lost_dollar_is_a_warning_with_its_place() {
     assert_eq!((fault.code, fault.is_error()), ("placeholder-without-dollar", false));
     assert_eq!(fault.location.as_ref().map(|place| (place.line, place.column)), Some((8, 25)));
     assert!(fault.help.as_ref().is_some_and(|help| help.contains("`${resources.password.outputs.value}`")));
+    let doubled =
+        text.replace("'{resources.password.outputs.value}'", "'{{ resources.password.outputs.value }}'");
+    let loaded = load_text(&doubled);
+    let [fault] = &*loaded.diagnostics else { panic!("{:?}", loaded.diagnostics) };
+    let place = fault.location.as_ref().expect("a place");
+    assert_eq!((fault.code, fault.length), ("placeholder-without-dollar", 38));
+    assert_eq!(meant_placeholder(&doubled, place).as_deref(), Some("${resources.password.outputs.value}"));
     let score = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers:\n  main:\n    image: x\n    variables: {A: '{resources.db.host}'}\n    files: {/a: {content: 'b $resources.db.host}'}}\nresources: {db: {type: db}}\n";
     let codes: Vec<_> = load_text(score).diagnostics.iter().map(|fault| fault.code).collect();
     assert_eq!(codes, ["placeholder-without-dollar"; 2]);

@@ -5,10 +5,11 @@
 use std::collections::HashSet;
 
 use purlin_documents::{Content, Held, SourceText, WITHOUT_DOLLAR, content, load_sources, meant_placeholder};
-use purlin_expression::is_slip;
-use purlin_model::{Criterion, Definition, Diagnostic, Location};
+use purlin_expression::{is_slip, one_edit};
+use purlin_model::{Context, Criterion, Definition, Diagnostic, Location};
 
 use super::{Comparison, MissingFile};
+use crate::Documents;
 
 impl Comparison<'_> {
     /// The slips in all files that were deployed, except in those in which the user accepted them.
@@ -34,65 +35,63 @@ impl Comparison<'_> {
                 warning.location.as_ref().is_some_and(|place| place.file == now.name)
             };
             faults.extend(of_placeholders(then, now, warnings.iter().filter(here).copied()));
-            faults.extend(self.of_definitions(then, now));
+            faults.extend(of_definitions(self.documents, then, now));
         }
         faults
     }
+}
 
-    /// The definitions of a file that matched before, and are one letter away from that.
-    fn of_definitions(&self, then: &SourceText, now: &SourceText) -> Vec<Diagnostic> {
-        let catalogue = &self.documents.catalogue;
-        let here = catalogue.definitions().iter().filter(|one| one.location.file == now.name);
-        let here: Vec<&Definition> = here.collect();
-        if here.is_empty() {
-            return Vec::new();
+/// The definitions of a file that matched before, and are one letter away from that.
+pub(crate) fn of_definitions(documents: &Documents, then: &SourceText, now: &SourceText) -> Vec<Diagnostic> {
+    let here = documents.catalogue.definitions().iter().filter(|one| one.location.file == now.name);
+    let here: Vec<&Definition> = here.collect();
+    if here.is_empty() {
+        return Vec::new();
+    }
+    let before = load_sources(vec![then.clone()], &[]).definitions;
+    let slip = |new: &Definition| {
+        let old = before.iter().find(|old| old.id == new.id)?;
+        if is_slip(&new.type_pattern, &old.type_pattern) {
+            return Some((new.location.clone(), format!("`type: {}`", old.type_pattern)));
         }
-        let before = load_sources(vec![then.clone()], &[]).definitions;
-        let slip = |new: &Definition| {
-            let old = before.iter().find(|old| old.id == new.id)?;
-            if is_slip(&new.type_pattern, &old.type_pattern) {
-                return Some((new.location.clone(), format!("`type: {}`", old.type_pattern)));
-            }
-            let changed = new.criteria.iter().filter(|one| !old.criteria.iter().any(|old| is_same(one, old)));
-            changed.flat_map(|one| old.criteria.iter().map(move |old| (one, old))).find_map(|(one, old)| {
-                let is_gone = !new.criteria.iter().any(|new| is_same(new, old));
-                let correct = self.criterion(one, old).filter(|_| is_gone)?;
-                Some((one.location.clone(), correct))
-            })
-        };
-        let fault = |new: &Definition| {
-            let (place, correct) = slip(new)?;
-            let message = format!("the definition `{}` had {correct} before, and is one letter away", new.id);
-            let help = format!("did you mean {correct}? Otherwise {}", accept(Some(&place)));
-            Some(Diagnostic::error("similar-criterion", message).at(&place).help(help))
-        };
-        here.into_iter().filter_map(fault).collect()
-    }
+        let changed = new.criteria.iter().filter(|one| !old.criteria.iter().any(|old| is_same(one, old)));
+        changed.flat_map(|one| old.criteria.iter().map(move |old| (one, old))).find_map(|(one, old)| {
+            let is_gone = !new.criteria.iter().any(|new| is_same(new, old));
+            let correct = criterion(&documents.context, one, old).filter(|_| is_gone)?;
+            Some((one.location.clone(), correct))
+        })
+    };
+    let fault = |new: &Definition| {
+        let (place, correct) = slip(new)?;
+        let message = format!("the definition `{}` had {correct} before, and is one letter away", new.id);
+        let help = format!("did you mean {correct}? Otherwise {}", accept(Some(&place)));
+        Some(Diagnostic::error("similar-criterion", message).at(&place).help(help))
+    };
+    here.into_iter().filter_map(fault).collect()
+}
 
-    /// The field of a criterion that matched the context, if this one misspells it.
-    fn criterion(&self, now: &Criterion, then: &Criterion) -> Option<String> {
-        let context = &self.documents.context;
-        let fields = [
-            ("env_type", &now.env_type, &then.env_type, Some(&context.env.kind)),
-            ("app_id", &now.app_id, &then.app_id, Some(&context.app)),
-            ("env_id", &now.env_id, &then.env_id, Some(&context.env.id)),
-            ("res_id", &now.res_id, &then.res_id, None),
-        ];
-        let class = (now.class != then.class).then(|| {
-            is_slip(now.class.as_str(), then.class.as_str()).then(|| format!("`class: {}`", then.class))
-        });
-        let mut changed = fields
-            .into_iter()
-            .filter(|(_, now, then, _)| now != then)
-            .map(|(name, now, then, matched)| {
-                let (now, then) = (now.as_ref()?, then.as_ref()?);
-                let did_match = matched.is_none_or(|matched| matched == then);
-                (did_match && is_slip(now, then)).then(|| format!("`{name}: {then}`"))
-            })
-            .chain(class);
-        let first = changed.next().flatten()?;
-        changed.next().is_none().then_some(first)
-    }
+/// The field of a criterion that matched the context, if this one misspells it.
+fn criterion(context: &Context, now: &Criterion, then: &Criterion) -> Option<String> {
+    let fields = [
+        ("env_type", &now.env_type, &then.env_type, Some(&context.env.kind)),
+        ("app_id", &now.app_id, &then.app_id, Some(&context.app)),
+        ("env_id", &now.env_id, &then.env_id, Some(&context.env.id)),
+        ("res_id", &now.res_id, &then.res_id, None),
+    ];
+    let class = (now.class != then.class).then(|| {
+        is_slip(now.class.as_str(), then.class.as_str()).then(|| format!("`class: {}`", then.class))
+    });
+    let mut changed = fields
+        .into_iter()
+        .filter(|(_, now, then, _)| now != then)
+        .map(|(name, now, then, matched)| {
+            let (now, then) = (now.as_ref()?, then.as_ref()?);
+            let did_match = matched.is_none_or(|matched| matched == then);
+            (did_match && is_slip(now, then)).then(|| format!("`{name}: {then}`"))
+        })
+        .chain(class);
+    let first = changed.next().flatten()?;
+    changed.next().is_none().then_some(first)
 }
 
 /// Whether two criteria are equal, wherever they are.
@@ -119,10 +118,10 @@ pub(crate) fn between(
 
 /// The documents that are still there in another form, of those that a file has lost.
 fn of_documents((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnostic> {
-    let mut faults = Vec::new();
     if lost.is_empty() {
-        return faults;
+        return Vec::new();
     }
+    let mut faults = of_groups((then, now), lost);
     for part in now.newly_unread(then) {
         let message = "this part of the file is no document, and the file has lost one";
         let mut fault = Diagnostic::error("document-not-read", message);
@@ -135,6 +134,24 @@ fn of_documents((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnos
         )));
     }
     faults
+}
+
+/// The manifests whose group is one letter away from the one that they had. The type of a manifest
+/// depends on a part of its group, so that a lost `.` changes more than a letter of the type.
+fn of_groups((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnostic> {
+    let new: Vec<&Held> = now.held.iter().filter(|held| !then.held.contains(held)).collect();
+    let fault = |old: &Held| {
+        let group = old.group.as_ref()?;
+        let is_near = |held: &&&Held| {
+            let near = held.group.as_ref().is_some_and(|own| own != group && one_edit(own, group));
+            near && (held.kind, &held.name) == (old.kind, &old.name)
+        };
+        let found = new.iter().find(is_near)?;
+        let message = format!("the {old} had the group `{group}` before, and is one letter away");
+        let help = format!("did you mean `{group}`? Otherwise {}", accept(Some(&found.location)));
+        Some(Diagnostic::error("similar-type", message).at(&found.location).help(help))
+    };
+    lost.iter().filter_map(fault).collect()
 }
 
 /// The placeholders that have become text.

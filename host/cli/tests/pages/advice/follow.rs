@@ -56,13 +56,106 @@ type Form = (&'static str, fn(&mut Scene, &Spot, &str));
 
 /// The known forms, the first that fits first.
 const FORMS: &[Form] = &[
-    ("^did you mean `", |scene, spot, help| scene.replace_similar(spot, &quoted(help)[0])),
-    ("^write `\\$\\{[^`]*` to read the value$", |scene, spot, help| {
+    ("^did you mean `[a-z_]+: ", |scene, spot, help| {
         let correct = quoted(help).swap_remove(0);
+        let (name, _) = correct.split_once(':').expect("a field");
+        let field = Regex::new(&format!("\\b{name}: [^,}}]*")).expect("a pattern");
+        scene.lines(spot, |lines| {
+            let mut below = lines[spot.line - 1..].iter_mut();
+            let line = below.find(|line| field.is_match(line)).expect("the field");
+            *line = field.replace(line, regex::NoExpand(&correct)).into_owned();
+        });
+    }),
+    ("^did you mean `", |scene, spot, help| match &*spot.file {
+        "" => scene.replace_similar_argument(&quoted(help)[0]),
+        _ => scene.replace_similar(spot, &quoted(help)[0]),
+    }),
+    ("^write `\\$\\{[^`]*` to read the value(,|$)", |scene, spot, help| {
+        let correct = quoted(help).swap_remove(0);
+        let inside = regex::escape(&correct[2..correct.len() - 1]);
+        let written = Regex::new(&format!(r"\{{+ *{inside} *\}}+")).expect("a pattern");
         scene.lines(spot, |lines| {
             let line = &mut lines[spot.line - 1];
-            *line = line.replacen(&correct[1..], &correct, 1);
+            *line = written.replace(line, regex::NoExpand(&correct)).into_owned();
         });
+    }),
+    ("`--accept-missing ", |scene, _, help| {
+        let option = quoted(help).pop().expect("an option");
+        let (option, name) = option.split_once(' ').expect("a name");
+        scene.arguments.extend([option.to_owned(), name.trim_matches('\'').to_owned()]);
+    }),
+    ("^leave out `--", |scene, _, help| {
+        let option = quoted(help).swap_remove(0);
+        let option = option.split(' ').next().expect("an option");
+        let at = scene.arguments.iter().position(|argument| argument == option).expect("an argument");
+        scene.arguments.drain(at..at + 2);
+    }),
+    ("^(set it with|name another one:|name one of them, such as) `--", |scene, _, help| {
+        scene.arguments.extend(quoted(help)[0].split(' ').map(str::to_owned));
+    }),
+    ("^give equal params in both places, or in one of them only$", |scene, spot, _| {
+        scene.lines(spot, |lines| {
+            let below = |line: &String| line.trim_start().starts_with("params:");
+            let at = lines[spot.line - 1..].iter().position(below).expect("its params");
+            lines.remove(spot.line - 1 + at);
+        });
+    }),
+    ("^rename the file to `", |scene, spot, help| {
+        let text = scene.files.remove(&spot.file).expect("the file");
+        scene.files.insert(quoted(help).swap_remove(0), text);
+    }),
+    ("^quote the key if it is meant as text: ", |scene, spot, help| {
+        let at = help.find('"').expect("a quote");
+        scene.lines(spot, |lines| lines[spot.line - 1] = lines[spot.line - 1].replace("<<", &help[at..]));
+    }),
+    ("^write the full name: `--with ", |scene, _, help| {
+        let full = quoted(help).swap_remove(0);
+        let full = full.split([' ', '=']).nth(1).expect("a name").to_owned();
+        let value = scene.arguments.last_mut().expect("an argument");
+        *value = format!("{full}={}", value.split_once('=').expect("a value").1);
+    }),
+    ("^(give|write) a (whole )?number, or `--", |scene, _, _| {
+        let value = scene.arguments.last_mut().expect("an argument");
+        *value = format!("{}=7", value.split_once('=').expect("a value").0);
+    }),
+    ("^(write its previous name, or remove|remove|keep only) the alias", |scene, spot, _| {
+        scene.replace(spot, |rest| rest.find(']').unwrap_or_default(), "");
+    }),
+    ("^make one of them more specific, or remove one$", |scene, spot, _| {
+        scene.replace_value(spot, "{app_id: shop}");
+    }),
+    ("^remove one of these references", |scene, spot, _| scene.replace_placeholder(spot, "text")),
+    ("^remove one of these requirements", |scene, spot, _| scene.remove_entry(spot, "requires")),
+    ("^name what to read, or write `", |scene, spot, help| {
+        scene.replace_placeholder(spot, quoted(help).last().expect("a text"));
+    }),
+    ("^read `params`, or give a default as in `", |scene, spot, help| {
+        scene.replace_placeholder(spot, quoted(help).last().expect("a placeholder"));
+    }),
+    ("^write the key out", |scene, spot, _| scene.replace_word(spot, "key")),
+    ("^remove the `---` or `...`", |scene, spot, _| {
+        scene.lines(spot, |lines| {
+            let at = lines[..spot.line].iter().rposition(|line| line == "---").expect("a separator");
+            lines.remove(at);
+        });
+    }),
+    ("^give the definition `[^`]*` a `", |scene, _, help| {
+        let parts = quoted(help);
+        let id = format!("id: {}}}", parts[0]);
+        let text = scene.files.values_mut().find(|text| text.contains(&id)).expect("the definition");
+        *text = text.replace("driver:", &format!("{}: account, driver:", parts[1]));
+    }),
+    ("^give one of them another type: a ResourceType with `", |scene, _, help| {
+        let text = format!(
+            "apiVersion: purlin.dev/v1\nkind: ResourceType\nmetadata: {{name: added}}\nspec: {{type: other/network, {}}}\n",
+            help.split('`').nth(1).expect("a field"),
+        );
+        scene.files.insert("added.yaml".to_owned(), text);
+    }),
+    ("^write `\\{[a-z]", |scene, spot, help| {
+        let entry = format!("{}: {}", scene.word(spot), quoted(help).last().expect("a map"));
+        let length = |rest: &str| rest.find('{').map_or(0, |at| at + value(&rest[at..]));
+        scene.replace(spot, length, &entry);
     }),
     ("^(write|rename it to) .*such as `[^`]*`$", |scene, spot, help| {
         scene.replace_word(spot, quoted(help).last().expect("a name"));
@@ -165,7 +258,7 @@ const FORMS: &[Form] = &[
         let quote = rest.find(|c| *c != '`').expect("what closes it");
         scene.lines(spot, |lines| lines[spot.line - 1].push(quote));
     }),
-    ("^(rename one of them|give one of them another )", |scene, spot, _| {
+    ("^(rename one of them|give one of them another |give each a different )", |scene, spot, _| {
         let word = scene.word(spot);
         scene.replace_word(spot, &format!("{word}2"));
     }),
@@ -222,8 +315,12 @@ impl Scene {
         if line.contains("${") || nearest(by, [own.as_str()]).is_some() {
             return self.replace_word(spot, by);
         }
+        // A key has the type in it, and a reference of a bundle may have a tag.
+        let by = by.split('#').next().unwrap_or(by);
         let similar = |line: &str| {
-            line.split([' ', '{', '}', ',']).find(|word| nearest(by, [*word]).is_some()).map(str::to_owned)
+            line.split([' ', '{', '}', ',', ':', '\''])
+                .find(|word| nearest(by, [*word]).is_some())
+                .map(str::to_owned)
         };
         let below = |line: &&str| similar(line).is_some();
         if !self.text(spot).lines().skip(spot.line - 1).any(|line| below(&line)) {
@@ -234,6 +331,17 @@ impl Scene {
             let line = below.find(|line| similar(line).is_some()).expect("a line");
             *line = line.replace(&similar(line).expect("a word"), by);
         });
+    }
+
+    /// Replaces the name in an argument that a name is similar to.
+    fn replace_similar_argument(&mut self, by: &str) {
+        let similar = self.arguments.iter_mut().find_map(|argument| {
+            let (name, value) = argument.split_once('=')?;
+            let value = value.to_owned();
+            nearest(by, [name]).is_some().then_some((argument, value))
+        });
+        let (argument, value) = similar.expect("an argument that is like it");
+        *argument = format!("{by}={value}");
     }
 
     fn replace_word(&mut self, spot: &Spot, by: &str) {
@@ -272,11 +380,14 @@ impl Scene {
             return self.replace_descriptor(spot, by);
         }
         let mut change = |text: &str| {
-            let inside = &text[2..text.len() - 1];
-            let mut segments: Vec<&str> = inside.split('.').collect();
-            let near = nearest(by, segments.iter().copied()).expect("a segment that is like it");
-            segments.iter_mut().filter(|segment| **segment == near).for_each(|segment| *segment = by);
-            format!("${{{}}}", segments.join("."))
+            let words = Regex::new("[A-Za-z0-9_-]+").expect("a pattern");
+            let near = nearest(by, words.find_iter(text).map(|word| word.as_str()));
+            let near = near.expect("a word that is like it").to_owned();
+            let change = |found: &regex::Captures<'_>| match &found[0] {
+                word if word == near => by.to_owned(),
+                word => word.to_owned(),
+            };
+            words.replace_all(text, change).into_owned()
         };
         self.change_placeholder(spot, &mut change);
     }
@@ -360,13 +471,19 @@ impl Scene {
 
     /// Removes the entry with this name from the line of a place.
     fn remove_entry(&mut self, spot: &Spot, name: &str) {
-        let entry =
-            Regex::new(&format!(r"{}: *(\{{[^}}]*\}}|\[[^\]]*\]|[^,}}]*)(, *)?", regex::escape(name)));
-        let entry = entry.expect("a pattern");
+        let entry = Regex::new(&format!(r"\b{}: *", regex::escape(name))).expect("a pattern");
         self.lines(spot, |lines| {
             let line = lines[spot.line - 1].clone();
             if line.contains('{') && !line.trim_start().starts_with(&format!("{name}:")) {
-                lines[spot.line - 1] = entry.replace(&line, "").replace(", }", "}");
+                // Without such an entry, it is an item of a list.
+                let (from, value_from) = match entry.find(&line) {
+                    Some(found) => (found.start(), found.end()),
+                    None => line[..spot.column].rfind('{').map(|at| (at, at)).expect("an item"),
+                };
+                let to = value_from + value(&line[value_from..]);
+                let rest = line[to..].strip_prefix(", ").unwrap_or(&line[to..]);
+                let changed = format!("{}{rest}", &line[..from]);
+                lines[spot.line - 1] = changed.replace(", }", "}").replace(", ]", "]");
                 return;
             }
             let indent = line.len() - line.trim_start().len();
@@ -424,7 +541,7 @@ fn word(rest: &str) -> usize {
     if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
         return rest[1..].find(quote).map_or(rest.len(), |at| at + 2);
     }
-    rest.find(|c: char| !(c.is_alphanumeric() || "_-./@#*".contains(c))).unwrap_or(rest.len())
+    rest.find(|c: char| !(c.is_alphanumeric() || "_-./@#*^".contains(c))).unwrap_or(rest.len())
 }
 
 /// The length of the value at the beginning of a text.

@@ -186,6 +186,16 @@ fn all_unknown_names_are_reported_at_once() {
 }
 
 #[test]
+fn a_mistake_that_each_resource_repeats_is_reported_once() {
+    let all = vec![definition("dns", "dns", json!({"values": {"kind": "${manifest.kind}"}}))];
+    let resources = ["a", "b", "c", "d", "e", "f"].map(|name| (name, "dns", Json::Null));
+    let faults = try_build(all, deploy(&resources)).expect_err("a fault");
+    let [fault] = &*faults else { panic!("{faults:?}") };
+    assert_eq!((fault.code, fault.notes.len()), ("no-manifest", 4));
+    assert_eq!(fault.notes.last().map(String::as_str), Some("and 2 more like these"));
+}
+
+#[test]
 fn a_missing_start_is_a_fault_and_a_missing_hop_is_not() {
     let all = |selector: &str| {
         vec![definition("a", "a", json!({"values": {"x": selector}})), definition("b", "b", json!({}))]
