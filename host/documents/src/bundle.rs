@@ -17,7 +17,8 @@
 //!   provides: {interface: {id: https://acme.example/interfaces/blog}}
 //! ```
 //!
-//! The requirements of a `porter.yaml` are under `dependencies`; its steps are not read.
+//! The requirements of a `porter.yaml` are under `dependencies`. Of its steps, only the outputs of
+//! requirements that they use are read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ use purlin_model::{
 use crate::reader::{Fields, Reader};
 use crate::recognise::{Format, INCOMPLETE_PORTER, Recognised, recognise};
 use crate::requirement::requirements;
-use crate::template::{constant, template};
+use crate::steps;
+use crate::template::{constant, list, template};
 use crate::walk::Collector;
 use crate::yaml::{self, Node, NodeKind};
 use crate::{Input, SourceMap};
@@ -233,10 +235,16 @@ fn porter(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     let mut bundle = body(reader, &mut fields)?;
     let mut provided = None;
     // All other fields are its actions, whatever their names, each a list of steps.
-    let actions = fields.unread().filter(|entry| &*entry.key != "dependencies");
-    bundle.has_steps = actions
-        .into_iter()
-        .any(|entry| matches!(&entry.value.kind, NodeKind::List(steps) if !steps.is_empty()));
+    let actions: Vec<_> = fields.unread().filter(|entry| &*entry.key != "dependencies").collect();
+    let mut reads = Vec::new();
+    for entry in actions {
+        let NodeKind::List(steps) = &entry.value.kind else { continue };
+        bundle.has_steps |= !steps.is_empty();
+        steps.iter().for_each(|step| steps::reads(reader, step, &mut reads));
+    }
+    if !reads.is_empty() {
+        bundle.values = list(reads);
+    }
     if let Some(node) = fields.get(reader, "dependencies")
         && let Some(mut inner) = reader.fields(node, "`dependencies`")
     {

@@ -31,6 +31,7 @@ mod schema;
 mod score;
 mod shape;
 mod source;
+mod steps;
 mod template;
 mod tree;
 mod values;

@@ -29,7 +29,7 @@ pub struct Bundle {
     pub driver: Option<DriverRequirement>,
     /// Whether it has steps of another tool.
     pub has_steps: bool,
-    /// `inputs.values` of its driver.
+    /// `inputs.values` of its driver; the outputs of requirements that the steps of another tool use.
     pub values: Template,
     /// `inputs.secrets` of its driver.
     pub secrets: Template,

@@ -80,6 +80,9 @@ pub struct Use {
     /// The outputs that are read, by the installation's names for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Arc<str>>,
+    /// `interface.id` of the requirement: the interface that the installation has to provide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<Arc<str>>,
     /// The digest of the known parameters and credentials that the requirement gives, in hex: as
     /// long as these do not change, it keeps the installation whatever the owner changes.
     #[serde(default, skip_serializing_if = "str::is_empty")]

@@ -187,10 +187,16 @@ impl<'a> VisibleInstallations<'a> {
         let is_unchanged = used
             .given
             .is_none_or(|given| *given == *sought.text(one) || *given == *sought.given.text(|_| false));
-        let outputs = versions_fit(one, sought.wanted.requirement)
-            .and_then(|()| if is_unchanged { Ok(()) } else { values_fit(one, sought) })
-            .and_then(|()| outputs_fit(one, sought.wanted));
-        outputs.map(|outputs| Some((one, outputs))).map_err(|why| (id(one), why))
+        let fit = || {
+            // Another bundle is only used for its interface, so that comes first.
+            let outputs = outputs_fit(one, sought.wanted)?;
+            versions_fit(one, sought.wanted.requirement)?;
+            if !is_unchanged {
+                values_fit(one, sought)?;
+            }
+            Ok(outputs)
+        };
+        fit().map(|outputs| Some((one, outputs))).map_err(|why| (id(one), why))
     }
 
     /// The nearest fitting installation of a group: the same namespace comes before the global one,
@@ -240,17 +246,20 @@ pub(crate) fn needs(
         by_hand,
         version: sought.wanted.requirement.version.as_ref().map(|range| range.to_string().into()),
         outputs: read.into_iter().collect(),
+        interface: sought.wanted.requirement.interface.id.clone(),
         given: sought.text(one),
     }
 }
 
-/// Whether a user of an installation accepts another version of it.
+/// Whether a user of an installation accepts another bundle, or version, for it: its version, the
+/// interface that it provides, and the outputs that it offers.
 ///
 /// # Errors
 /// The reason why not.
 pub(crate) fn suits(
     user: &User,
     version: Option<&Version>,
+    provided: Option<&Arc<str>>,
     offered: &BTreeSet<Arc<str>>,
 ) -> Result<(), Rejection> {
     let range = user.needs.version.as_deref().filter(|_| !user.needs.by_hand);
@@ -259,6 +268,9 @@ pub(crate) fn suits(
         && !range.matches(version)
     {
         return Err(Rejection::OutOfRange);
+    }
+    if let Some(id) = user.needs.interface.as_ref().filter(|id| provided != Some(*id)) {
+        return Err(Rejection::LacksInterface(Arc::clone(id)));
     }
     match user.needs.outputs.iter().find(|output| !offered.contains(*output)) {
         Some(output) => Err(Rejection::Lacks(ValueKind::Output, Arc::clone(output))),

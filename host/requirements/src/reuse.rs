@@ -295,7 +295,8 @@ impl<'a> Resolver<'a> {
         let offered: BTreeSet<Arc<str>> =
             Table::of(&chosen.bundle).outputs().into_iter().map(|one| one.name).collect();
         let version = chosen.reference.version();
-        users.iter().find_map(|user| Some((user, suits(user, version.as_ref(), &offered).err()?)))
+        let provided = chosen.bundle.provides.as_ref();
+        users.iter().find_map(|user| Some((user, suits(user, version.as_ref(), provided, &offered).err()?)))
     }
 
     /// Whether all users of the installation with a name accept the new bundle.

@@ -5,6 +5,7 @@ mod deployments;
 mod explain;
 mod installed;
 mod promoted;
+mod published;
 mod table;
 
 const CATALOG: &str = "apiVersion: purlin.dev/v1

@@ -254,6 +254,7 @@ fn an_installation_whose_dependencies_others_use_is_created() {
             by_hand: false,
             version: None,
             outputs: Vec::new(),
+            interface: None,
             given: Arc::default(),
         };
         let urn = Urn::parse("urn:purlin:e/o::b::shared::installation.default::x").expect("a URN");
@@ -353,6 +354,7 @@ fn users_limit_the_versions_that_the_owner_may_take() {
             by_hand: false,
             version: Some(version.into()),
             outputs: outputs.iter().map(|name| Arc::from(*name)).collect(),
+            interface: None,
             given: Arc::default(),
         },
     };
@@ -374,6 +376,11 @@ fn users_limit_the_versions_that_the_owner_may_take() {
     assert!(refused.diagnostics[0].message.contains("o::b::shared"), "{:?}", refused.diagnostics);
     assert_eq!(errors(&deploy(&newer, &used_by(">=1", &["connstr", "more"]))), ["breaks-user"]);
     assert_eq!(errors(&deploy(&newer, &used_by(">=1", &["connstr"]))), Vec::<&str>::new());
+    let mut by_interface = used_by(">=1", &["connstr"]);
+    by_interface.users.get_mut("db").expect("users")[0].needs.interface = Some("urn:db".into());
+    let refused = deploy(&newer, &by_interface);
+    assert_eq!(errors(&refused), ["breaks-user"], "it does not provide the interface");
+    assert_eq!(refused.diagnostics[0].notes, ["does not provide the interface `urn:db`"]);
 }
 
 /// Another installation is used only where every value that the requirement gives, and that it has
@@ -443,3 +450,89 @@ fn an_id_decides_which_recorded_value_counts() {
     assert_eq!(used(&with(1), &seen).as_deref(), Some("dev/a"));
     assert_eq!(used(&with(2), &seen), None);
 }
+
+/// Whatever satisfies a requirement provides the interface that it asks for: a new bundle, a named one,
+/// and an existing installation, of the same namespace or global.
+#[test]
+fn an_interface_is_provided_by_whatever_is_used() {
+    const ID: &str = "https://example.com/db";
+    let good = |version, id: &str| {
+        bundle("good", version, &format!("{DB}\nprovides: {{interface: {{id: '{id}'}}}}"))
+    };
+    let bundles =
+        [good("1.0.0", ID), good("1.1.0", "https://example.com/other"), bundle("plain", "1.0.0", DB)];
+    let has = |id: &str, bundle: &str, provides: &str| {
+        let one = installation(id, bundle, Some(""), &["connstr"]);
+        let provides = Some(Arc::from(provides)).filter(|id: &Arc<str>| !id.is_empty());
+        let Share { namespace, group, offers, .. } = (*one.share).clone();
+        Existing { share: Arc::new(Share::new(namespace, group, provides, offers)), ..one }
+    };
+    let resolution = |of_bundle: &str, context: &RequirementContext| {
+        let db = format!("{{name: db, bundle: {{{of_bundle}interface: {{id: '{ID}'}}}}}}");
+        let spec = format!(
+            "requires:\n- {db}\ndriver: purlin/echo\ninputs: {{values: {{url: '${{bundle.dependencies.db.outputs.connstr}}'}}}}"
+        );
+        let all = [&bundles[..], &[bundle("app", "1.0.0", &spec)]].concat();
+        resolved(&catalog(&all), "acme/app:v1.0.0", context)
+    };
+    let chosen = |resolution: &Resolution| match &*errors(resolution) {
+        [] => match &resolution.installations[0] {
+            one if one.uses.is_some() => format!("{}", one.why).replace(" exists and fits", ""),
+            one => one.reference.to_string(),
+        },
+        codes => codes.join(" "),
+    };
+    let nothing: &[Existing] = &[];
+    let (near, global) = (|id| has("dev/db", "acme/x:v1.0.0", id), |id| has("/db", "acme/x:v1.0.0", id));
+    for (row, reference, named, existing, expected) in [
+        ("a new bundle", "reference: 'acme/good:v1.0.0', ", "", nothing, "acme/good:v1.0.0"),
+        ("a new bundle without it", "reference: 'acme/plain:v1.0.0', ", "", nothing, "no-bundle"),
+        ("a version with it", "reference: acme/good, version: 1.x, ", "", nothing, "acme/good:v1.0.0"),
+        ("a named bundle", "reference: acme/plain, ", "acme/good:v1.0.0", nothing, "acme/good:v1.0.0"),
+        ("a named bundle, and no default", "", "acme/good:v1.0.0", nothing, "acme/good:v1.0.0"),
+        ("a named bundle without it", "reference: acme/good, ", "acme/plain:v1.0.0", nothing, "no-bundle"),
+        ("a named version without it", "reference: acme/good, ", "acme/good:v1.1.0", nothing, "no-bundle"),
+        ("the same namespace", "", "", &[near(ID)], "`dev/db`"),
+        ("the same namespace, another one", "", "", &[near("https://example.com/other")], "no-bundle"),
+        (
+            "the same namespace without it",
+            "reference: 'acme/good:v1.0.0', ",
+            "",
+            &[near("")],
+            "acme/good:v1.0.0",
+        ),
+        ("the global namespace", "", "", &[global(ID)], "`/db`"),
+        ("the global namespace without it", "", "", &[global("")], "no-bundle"),
+        ("both, and the near one without it", "", "", &[near(""), global(ID)], "`/db`"),
+        ("both", "", "", &[global(ID), near(ID)], "`dev/db`"),
+        (
+            "of the same bundle, recorded without it",
+            "reference: 'acme/good:v1.0.0', ",
+            "",
+            &[has("dev/db", "acme/good:v1.0.0", "")],
+            "acme/good:v1.0.0",
+        ),
+        ("a named installation", "", "/db", &[near(ID), global(ID)], "`--with` names it"),
+        ("a named installation without it", "", "/db", &[near(ID), global("")], "no-installation"),
+    ] {
+        let mut context = seeing(existing.to_vec());
+        if !named.is_empty() {
+            context.now.with.insert("db".into(), Some(named.parse().expect("a choice")));
+        }
+        assert_eq!(chosen(&resolution(reference, &context)), expected, "{row}");
+    }
+    // A user does not keep one that no longer provides it, and says so.
+    let before = resolution("reference: 'acme/good:v1.0.0', ", &seeing(vec![near(ID)]));
+    assert_eq!(chosen(&before), "`dev/db`");
+    let context = RequirementContext { existing: vec![near("")], ..after(&before) };
+    let now = resolution("reference: 'acme/good:v1.0.0', ", &context);
+    assert_eq!(chosen(&now), "acme/good:v1.0.0");
+    let warning = now.diagnostics.iter().find(|one| one.code == "no-longer-fits").expect("a warning");
+    assert!(
+        warning.message.contains(&format!("does not provide the interface `{ID}`")),
+        "{}",
+        warning.message
+    );
+}
+
+const DB: &str = "outputs: [{name: connstr, default: x}]";

@@ -116,7 +116,8 @@ fn share() -> impl Strategy<Value = Share> {
     let needs = (urn(), any::<bool>(), proptest::option::of(text()), vec(text(), 0..3)).prop_map(
         |(installation, by_hand, version, outputs)| {
             let given = Arc::from("0a");
-            Use { installation, by_hand, version, outputs, given }
+            let interface = version.clone();
+            Use { installation, by_hand, version, outputs, interface, given }
         },
     );
     let group = || proptest::option::of(text());

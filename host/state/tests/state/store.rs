@@ -526,6 +526,7 @@ fn user(number: usize) -> Record {
         by_hand: false,
         version: Some("1.x".into()),
         outputs: vec!["host".into()],
+        interface: None,
         given: Arc::default(),
     };
     let record = self::installation(number);
