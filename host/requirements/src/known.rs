@@ -90,8 +90,15 @@ impl Scope for Known<'_> {
     fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
         let known = match (&placeholder.reference, self.parent) {
             (Reference::Param(path), Some(parent)) => param(path, parent),
+            // A deployment and a definition are no bundle, and a deployment is no installation.
+            (Reference::Bundle(_), Some(parent)) if parent.bundle.name.is_empty() => None,
             (Reference::Bundle(field), Some(parent)) => {
                 Some(parent.bundle.field(*field)).filter(|text| !text.is_empty()).map(Value::String)
+            }
+            (Reference::Installation(of), Some(parent))
+                if parent.name.is_empty() && *of != InstallationField::Namespace =>
+            {
+                None
             }
             (Reference::Value(path), Some(_)) => self.given(path),
             (Reference::Context(of), _) => context(*of, &self.around.context),

@@ -132,6 +132,12 @@ pub(crate) fn meaning(value: &Template, parent: Parent<'_>, siblings: &Siblings)
     match value {
         Template::Constant(value) => format!("={value:?}"),
         Template::Text(text) => {
+            // A value that is passed on is the value itself, through however many bundles it goes.
+            if let [Piece::Placeholder(placeholder)] = &**text
+                && placeholder.modifiers.is_none()
+            {
+                return reference(&placeholder.reference, parent, siblings);
+            }
             let mut joined = String::new();
             for piece in text.iter() {
                 match piece {
@@ -217,11 +223,14 @@ pub(crate) fn group(
                 name.push_str(&known::text(placeholder, parent, around).ok_or_else(|| {
                     let message = format!("the name of a group cannot read `{}`", placeholder.source());
                     let fault = Diagnostic::error("unknown-group", message).at(&placeholder.location);
-                    Box::new(fault.help(
-                        "it can read `${installation.root.id}`, `${installation.namespace}`, \
-                         `${bundle.version}` and the like, and parameters that are neither secret nor \
-                         made from outputs",
-                    ))
+                    Box::new(fault.help(match parent.name.is_empty() {
+                        true => "in a Deployment, it can read `${installation.namespace}`",
+                        false => {
+                            "it can read `${installation.root.id}`, `${installation.namespace}`, \
+                             `${bundle.version}` and the like, and parameters that are neither secret nor \
+                             made from outputs"
+                        }
+                    }))
                 })?);
             }
         }

@@ -1,6 +1,7 @@
 //! The cases for requirements, by their row. If the published implementation departs from its own
 //! design, the design decides (SPEC §6).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_model::{Answer, Choices, RequiredBy, RequirementContext, Setting, ValueKind};
@@ -426,6 +427,60 @@ fn the_name_of_a_group_may_hold_the_installation_and_its_root() {
     assert_eq!(group.as_deref(), Some("acme/app-1.0.0-xl"));
     let secret = size.replace("default", "sensitive: true, default");
     assert_eq!(named(&secret, "${bundle.parameters.size}").1, ["unknown-group"]);
+}
+
+/// A deployment is no installation, and neither it nor a definition is a bundle: without a value of
+/// their own, they would share with everybody.
+#[test]
+fn the_name_of_a_group_reads_only_what_its_document_has() {
+    let catalog = catalog(&[db()]);
+    let requires = |name: &str| {
+        format!("{{name: db, bundle: 'acme/db:v1.0.0', sharing: {{group: {{name: '{name}'}}}}}}")
+    };
+    let of_deployment = |name: &str| deployed(&catalog, &[&requires(name)], &RequirementContext::default());
+    let of_definition = |name: &str| {
+        let requires = format!("requires: [{}]", requires(name));
+        required_by(&catalog, &[("x.default#shared.a", &requires)], &RequirementContext::default())
+    };
+    let unknown = ["${installation.root.id}", "${installation.root.name}", "${installation.name}"];
+    for name in unknown.iter().chain(&["${bundle.version}", "${bundle.name}"]) {
+        assert_eq!(errors(&of_deployment(name)), ["unknown-group"], "{name}");
+    }
+    for name in ["${bundle.version}", "${bundle.name}"] {
+        assert_eq!(errors(&of_definition(name)), ["unknown-group"], "{name}");
+    }
+    let group = |resolution: &purlin_requirements::Resolution| resolution.installations[0].group.clone();
+    assert_eq!(group(&of_deployment("${installation.namespace}")).as_deref(), Some("dev"));
+    let urn = "urn:purlin:development/acme::shop::shared::x.default::shared.a";
+    assert_eq!(group(&of_definition("${installation.root.id}")).as_deref(), Some(urn));
+}
+
+/// A value is the same through however many bundles it is passed on.
+#[test]
+fn values_that_are_passed_on_are_equal_to_those_that_are_given() {
+    let passes = |name: &str, below: &str| {
+        let requires = format!(
+            "{{name: r, bundle: acme/{below}:v1.0.0, parameters: {{p: '${{bundle.parameters.p}}'}}}}"
+        );
+        bundle(
+            name,
+            "1.0.0",
+            &format!("parameters: [{{name: p, type: string, default: d}}]\nrequires: [{requires}]"),
+        )
+    };
+    let leaf = bundle("leaf", "1.0.0", "parameters: [{name: p, type: string, default: d}]");
+    let catalog = catalog(&[leaf, passes("one", "leaf"), passes("two", "one")]);
+    let resolution = deployed(
+        &catalog,
+        &[
+            "{name: a, bundle: acme/one:v1.0.0}",
+            "{name: b, bundle: acme/two:v1.0.0}",
+            "{name: c, bundle: acme/leaf:v1.0.0, parameters: {p: d}}",
+        ],
+        &RequirementContext::default(),
+    );
+    // `b/r` gives its `p`, and `a` does not, so these two differ.
+    assert_eq!(names(&resolution).into_iter().collect::<BTreeSet<_>>(), ["a", "b", "b/r", "c"].into());
 }
 
 /// The requests of untrusted bundles are limited, and quickly rejected.
