@@ -67,12 +67,15 @@ fn compare(path: &mut String, before: Option<&Value>, after: Option<&Value>, cha
             }
         }
         (old, new) => {
-            changes.push(Change {
-                path: path.clone(),
-                before: old.cloned(),
-                after: new.cloned(),
-                replaces: false,
-            });
+            // A value that becomes secret was the same one before, and the other way round.
+            let sealed = |value: Option<&Value>, other: Option<&Value>| match value {
+                Some(value) if other.is_some_and(Value::has_secret) && !value.has_secret() => {
+                    Some(value.clone().into_secret())
+                }
+                value => value.cloned(),
+            };
+            let (before, after) = (sealed(old, new), sealed(new, old));
+            changes.push(Change { path: path.clone(), before, after, replaces: false });
         }
     }
 }

@@ -85,7 +85,10 @@ impl Purlin {
             let fault = path.iter().fold(fault, |fault, (from, to)| {
                 fault.fact(format!("`{}` of {} uses `{}` of {}", key(from), place(from), key(to), place(to)))
             });
-            faults.push(fault.help("let one of them use another installation: `--with REQUIREMENT=BUNDLE`"));
+            let name = urn.key().map(|key| key.id().to_owned()).unwrap_or_default();
+            faults.push(fault.help(format!(
+                "let it use a bundle that does not lead back, or another installation: `--with {name}=BUNDLE`"
+            )));
         }
         if faults.is_empty() { Ok(()) } else { Err(Error::Documents(faults)) }
     }

@@ -11,14 +11,14 @@ use purlin_model::{
 use serde_json::Value;
 
 use crate::existing::Given;
-use crate::names::Alike;
+use crate::names::Meant;
 use crate::resolution::Unmapped;
 
 /// A person's choices, and which of them were used.
 pub(crate) struct Answers<'a> {
     context: &'a RequirementContext,
-    /// The other names of each requirement.
-    alike: &'a Alike,
+    /// What names mean.
+    meant_by: &'a Meant,
     /// The only installation that a bare name can refer to.
     only: Option<Arc<str>>,
     used_with: BTreeSet<Arc<str>>,
@@ -63,10 +63,10 @@ pub(crate) struct Choice {
 }
 
 impl<'a> Answers<'a> {
-    pub(crate) fn new(context: &'a RequirementContext, only: Option<Arc<str>>, alike: &'a Alike) -> Self {
+    pub(crate) fn new(context: &'a RequirementContext, only: Option<Arc<str>>, meant_by: &'a Meant) -> Self {
         Self {
             context,
-            alike,
+            meant_by,
             only,
             used_with: BTreeSet::new(),
             meant: BTreeMap::new(),
@@ -76,12 +76,19 @@ impl<'a> Answers<'a> {
         }
     }
 
+    /// The name of the requirement, and that of its installation, unless another requirement is
+    /// called so that has another installation.
+    fn names<'i>(&self, ids: &Ids<'i>) -> impl Iterator<Item = &'i Arc<str>> + use<'i> {
+        let is_its = ids.name != ids.own && !self.meant_by.elsewhere.contains(ids.name);
+        [Some(ids.own), is_its.then_some(ids.name)].into_iter().flatten()
+    }
+
     /// The names of the requirements that are the same as this one, except its own.
     fn others(&self, ids: &Ids<'_>) -> impl Iterator<Item = &'a Arc<str>> + use<'a> {
-        let identity = ids.claim.and_then(|claim| claim.identity.as_ref());
-        let names = identity.and_then(|identity| self.alike.get(identity));
+        let names = ids.claim.and_then(|claim| self.meant_by.alike.get(&claim.made_for));
         let (own, name) = (Arc::clone(ids.own), Arc::clone(ids.name));
-        names.into_iter().flatten().filter(move |other| **other != own && **other != name)
+        let names = names.into_iter().flat_map(|names| names.iter());
+        names.filter(move |other| **other != own && **other != name)
     }
 
     /// The choice of a person for a requirement: by the name that its installation has or would have
@@ -89,8 +96,8 @@ impl<'a> Answers<'a> {
     pub(crate) fn with(&mut self, ids: &Ids<'_>, requirement: &Arc<str>) -> Option<Choice> {
         let context = self.context;
         let of = |name: &Arc<str>| context.now.with.get_key_value(name);
-        let full = [ids.own, ids.name]
-            .into_iter()
+        let full = self
+            .names(ids)
             .find_map(of)
             .or_else(|| agreed_by(self.others(ids).filter_map(of), |one, other| one.1 == other.1));
         let bare = || context.now.with.get_key_value(requirement).filter(|_| ids.may_be_bare);
@@ -109,12 +116,12 @@ impl<'a> Answers<'a> {
             (choice, false)
         });
         let before = || {
-            let choice = [ids.own, ids.name].into_iter().find_map(|name| context.before.with.get(name))?;
+            let choice = self.names(ids).find_map(|name| context.before.with.get(name))?;
             Some((choice, true))
         };
         let (choice, is_before) = now.or_else(before)?;
         let choice = choice.clone()?;
-        self.counting.with.insert(Arc::clone(ids.name), Some(choice.clone()));
+        self.counting.with.insert(Arc::clone(ids.own), Some(choice.clone()));
         Some(Choice { choice, is_before })
     }
 
@@ -122,7 +129,7 @@ impl<'a> Answers<'a> {
     pub(crate) fn takes_back(&self, ids: &Ids<'_>, requirement: &str) -> bool {
         let bare = ids.may_be_bare.then_some(requirement);
         let others = self.others(ids).map(|name| &**name);
-        let names = [&**ids.own, &**ids.name].into_iter().chain(others).chain(bare);
+        let names = self.names(ids).map(|name| &**name).chain(others).chain(bare);
         names.into_iter().any(|name| self.context.now.with.get(name) == Some(&None))
     }
 
@@ -132,26 +139,25 @@ impl<'a> Answers<'a> {
     }
 
     /// The bundle that was named for an installation need not be named again.
-    pub(crate) fn need_not_remember(&mut self, installation: &Arc<str>) {
-        self.counting.with.remove(installation);
+    pub(crate) fn need_not_remember(&mut self, requirement: &Arc<str>) {
+        self.counting.with.remove(requirement);
     }
 
-    /// A person's current value for something that documents set, too, with the name of the
-    /// installation that it was given to.
+    /// A person's current value for something that documents set, too.
     pub(crate) fn first(
         &mut self,
         part: Setting,
         ids: &Ids<'_>,
         declared: &Declared,
         faults: &mut Vec<Diagnostic>,
-    ) -> Option<(Value, Arc<str>)> {
-        let full = self.full(part, ids.name, declared);
-        let (answer, by) = self.now(part, ids, declared)?;
+    ) -> Option<Value> {
+        let full = self.full(part, ids.own, declared);
+        let answer = self.now(part, ids, declared)?;
         let written = &answer.name;
         match typed(answer, declared) {
             Ok(value) => {
                 self.count(part, full, value.clone());
-                Some((value, by))
+                Some(value)
             }
             Err(wanted) => {
                 // The value is not shown, because it may be a secret.
@@ -170,20 +176,20 @@ impl<'a> Answers<'a> {
         ids: &Ids<'_>,
         declared: &Declared,
         faults: &mut Vec<Diagnostic>,
-    ) -> Option<(Value, Arc<str>)> {
+    ) -> Option<Value> {
         if let Some(found) = self.first(part, ids, declared, faults) {
             return Some(found);
         }
-        let full = self.full(part, ids.name, declared);
+        let full = self.full(part, ids.own, declared);
         let before = &self.context.before.answers;
         let of = |name: &Arc<str>| {
             let written = format!("{name}.{}", declared.name);
-            let answer = before.iter().rfind(|one| one.part == part && *one.name == *written)?;
-            Some((answer.value.clone(), Arc::clone(name)))
+            before.iter().rfind(|one| one.part == part && *one.name == *written).map(|one| &one.value)
         };
-        let (value, by) = of(ids.own).or_else(|| of(ids.name))?;
+        let others = || agreed_by(self.others(ids).filter_map(of), |one, other| one == other);
+        let value = self.names(ids).find_map(of).or_else(others)?.clone();
         self.count(part, full, value.clone());
-        Some((value, by))
+        Some(value)
     }
 
     /// Adds a person's values for a requirement to those that it gives, for a comparison with an
@@ -205,7 +211,7 @@ impl<'a> Answers<'a> {
         let counting: Vec<_> = self
             .for_requirement(ids)
             .filter(|(_, setting, answer)| has(answer.part, setting))
-            .map(|(at, setting, answer)| (at, format!("{}.{setting}", ids.name), answer.clone()))
+            .map(|(at, setting, answer)| (at, format!("{}.{setting}", ids.own), answer.clone()))
             .collect();
         for (at, name, answer) in counting {
             self.used.extend(at);
@@ -217,7 +223,7 @@ impl<'a> Answers<'a> {
     /// the name of its setting and the index of a current one.
     fn for_requirement(&self, ids: &Ids<'_>) -> impl Iterator<Item = (Option<usize>, &'a str, &'a Answer)> {
         let names: Vec<String> =
-            [ids.name, ids.own].into_iter().chain(self.others(ids)).map(|name| format!("{name}.")).collect();
+            self.names(ids).chain(self.others(ids)).map(|name| format!("{name}.")).collect();
         let now = self.context.now.answers.iter().enumerate().map(|(at, one)| (Some(at), one));
         let before = self.context.before.answers.iter().map(|one| (None, one));
         before.chain(now).filter_map(move |(at, one)| {
@@ -227,11 +233,11 @@ impl<'a> Answers<'a> {
     }
 
     /// The last answer for a requirement, else the last one for its installation, else that for those
-    /// that are the same, and the name that it was given to: the first of several that are equal.
-    fn now(&mut self, part: Setting, ids: &Ids<'_>, declared: &Declared) -> Option<(&'a Answer, Arc<str>)> {
+    /// that are the same, if these agree.
+    fn now(&mut self, part: Setting, ids: &Ids<'_>, declared: &Declared) -> Option<&'a Answer> {
         let is_only = self.only.as_deref() == Some(&**ids.own);
-        let names: Vec<&Arc<str>> = [ids.own, ids.name].into_iter().chain(self.others(ids)).collect();
-        names.iter().take(2).for_each(|name| drop(self.full(part, name, declared)));
+        let names: Vec<&Arc<str>> = self.names(ids).chain(self.others(ids)).collect();
+        [ids.own, ids.name].into_iter().for_each(|name| drop(self.full(part, name, declared)));
         let full: HashMap<String, &Arc<str>> =
             names.iter().rev().map(|name| (format!("{name}.{}", declared.name), *name)).collect();
         let mut found: BTreeMap<&Arc<str>, &'a Answer> = BTreeMap::new();
@@ -245,10 +251,8 @@ impl<'a> Answers<'a> {
         let others = found.iter().filter(|(name, _)| **name != ids.own && **name != ids.name);
         let of_others =
             || agreed_by(others.map(|(_, answer)| *answer), |one, other| one.value == other.value);
-        let answer = [ids.own, ids.name].into_iter().find_map(|name| found.get(name).copied());
-        let answer = answer.or_else(of_others)?;
-        let by = found.iter().find(|(_, one)| one.value == answer.value).map(|(name, _)| Arc::clone(name));
-        Some((answer, by.unwrap_or_else(|| Arc::clone(ids.own))))
+        let answer = self.names(ids).find_map(|name| found.get(name).copied());
+        answer.or_else(of_others)
     }
 
     fn full(&mut self, part: Setting, installation: &str, declared: &Declared) -> Arc<str> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use purlin_expression::{Scope, Unread, evaluate, read_path};
 use purlin_model::{
-    Class, Context, ContextField, InstallationField, Key, Path, Piece, Placeholder, Reference, ResourceId,
-    Setting, Table, Template, TypeName, Urn, Value, ValueKind,
+    Class, Context, ContextField, Declared, InstallationField, Key, Path, Piece, Placeholder, Reference,
+    ResourceId, Setting, Table, Template, TypeName, Urn, Value, ValueKind,
 };
 
 use crate::resolve::Parent;
@@ -120,6 +120,16 @@ impl Known<'_> {
     }
 }
 
+/// The value of a parameter or a credential that nobody sets; none if it is not known, because a
+/// person must give it, or because it is made from others.
+pub(crate) fn unset(declared: &Declared) -> Option<Value> {
+    match &declared.default {
+        _ if declared.source.is_some() => None,
+        Some(default) => Some(default.clone()),
+        None => (!declared.is_required).then_some(Value::Null),
+    }
+}
+
 /// A parameter or a credential of the parent, secret if its bundle says so.
 fn param(path: &Path, parent: Parent<'_>) -> Option<Value> {
     let (part, below) = path.0.split_first()?;
@@ -130,7 +140,7 @@ fn param(path: &Path, parent: Parent<'_>) -> Option<Value> {
     };
     let value = match parent.given.get(&(part, Arc::clone(name))) {
         Some(meant) => meant.value.clone()?,
-        None => declared.iter().find(|one| one.name == *name && one.source.is_none())?.default.clone()?,
+        None => unset(declared.iter().find(|one| one.name == *name)?)?,
     };
     let table = Table::of(parent.bundle);
     let is_secret = table.named(ValueKind::Setting(part), name).is_some_and(|row| row.offered.is_sensitive);

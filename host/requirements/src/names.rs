@@ -24,10 +24,15 @@ pub(crate) struct Asked {
     pub(crate) is_own: bool,
     /// What it came to: equal for requirements that the same installation satisfies.
     pub(crate) outcome: Arc<str>,
+    /// What it would have come to without the choices of a person.
+    pub(crate) unanswered: Arc<str>,
     /// The root of its parent.
     pub(crate) root: Arc<str>,
     /// The installation that it got in this round, and the root of that.
     pub(crate) got: Named,
+    /// Whether it was resolved as that one, and not as a recorded one that goes on with others: what
+    /// was created already is not searched elsewhere.
+    pub(crate) is_settled: bool,
 }
 
 /// The name of an installation, and that of its root.
@@ -40,20 +45,51 @@ pub(crate) struct Named {
 /// The installation of each requirement, by `PARENT/REQUIREMENT`.
 pub(crate) type Assignments = HashMap<Arc<str>, Named>;
 
-/// The names of requirements that are the same in every field but the name, by their identity. Those
-/// that only one requirement has are left out.
-pub(crate) type Alike = HashMap<Arc<str>, BTreeSet<Arc<str>>>;
+/// What the names in a person's choices mean, as the last round found it out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Meant {
+    /// For each requirement, the names of those that are the same or come to the same. Requirements
+    /// that are alone are left out.
+    pub(crate) alike: HashMap<Arc<str>, Arc<BTreeSet<Arc<str>>>>,
+    /// The names of requirements whose installation has another name. They are not the names of the
+    /// installations that are called so.
+    pub(crate) elsewhere: HashSet<Arc<str>>,
+}
 
-/// What a person says about one of several such requirements counts for all of them.
-pub(crate) fn alike(asked: &[Asked]) -> Alike {
-    let mut alike = Alike::new();
-    for one in asked {
-        if let Some(identity) = &one.claim.identity {
-            alike.entry(Arc::clone(identity)).or_default().insert(Arc::clone(&one.own_name));
+/// What a person says about one of several equal requirements counts for all of them.
+pub(crate) fn meant(asked: &[Asked]) -> Meant {
+    let keys = |one: &Asked| [one.claim.identity.clone(), Some(Arc::clone(&one.unanswered))];
+    let mut groups: Vec<usize> = (0..asked.len()).collect();
+    // Both relations together: one may be the same as a second, which comes to the same as a third.
+    loop {
+        let mut first: HashMap<Arc<str>, usize> = HashMap::new();
+        for (one, group) in asked.iter().zip(&groups) {
+            for key in keys(one).into_iter().flatten() {
+                let least = first.entry(key).or_insert(*group);
+                *least = (*least).min(*group);
+            }
         }
+        let least = |one: &Asked| keys(one).iter().flatten().filter_map(|key| first.get(key)).min().copied();
+        let next: Vec<usize> = asked.iter().filter_map(least).collect();
+        if next == groups {
+            break;
+        }
+        groups = next;
     }
-    alike.retain(|_, names| names.len() > 1);
-    alike
+    let mut names: HashMap<usize, BTreeSet<Arc<str>>> = HashMap::new();
+    for (one, group) in asked.iter().zip(&groups) {
+        names.entry(*group).or_default().insert(Arc::clone(&one.own_name));
+    }
+    let names: HashMap<usize, Arc<BTreeSet<Arc<str>>>> = names
+        .into_iter()
+        .filter(|(_, names)| names.len() > 1)
+        .map(|(group, all)| (group, all.into()))
+        .collect();
+    let alike = asked.iter().zip(&groups);
+    let alike =
+        alike.filter_map(|(one, group)| Some((Arc::clone(&one.claim.made_for), names.get(group)?.clone())));
+    let elsewhere = asked.iter().filter(|one| one.got.name != one.own_name);
+    Meant { alike: alike.collect(), elsewhere: elsewhere.map(|one| Arc::clone(&one.own_name)).collect() }
 }
 
 /// The names of one round.

@@ -77,7 +77,7 @@ impl Resolver<'_> {
                 let is_known =
                     named.is_some_and(|named| self.is_open_to(requirement, named, &chosen.reference, &tags));
                 if is_known {
-                    self.answers.need_not_remember(name);
+                    self.answers.need_not_remember(ids.own);
                 }
                 let chosen = Installation { lost, ..chosen };
                 self.keep_version(chosen, wanted).await.map(Some)

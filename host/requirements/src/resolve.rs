@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::existing::{VisibleInstallations, looked_for};
 use crate::fit::{Used, used};
 use crate::known::Surroundings;
-use crate::names::{self, Alike, Asked, Assignments, Named, Names};
+use crate::names::{self, Asked, Assignments, Named, Names};
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
 use crate::same::Meant;
@@ -47,7 +47,7 @@ async fn resolve_all(
     catalog: &dyn Catalog,
     context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
-    let (mut assigned, mut alike) = (Assignments::new(), Alike::new());
+    let (mut assigned, mut meant) = (Assignments::new(), names::Meant::default());
     let installed = context.installed.as_deref().unwrap_or_default();
     let choices = [&context.now, &context.before];
     let has_choices = choices.iter().any(|one| !one.with.is_empty() || !one.answers.is_empty());
@@ -56,15 +56,14 @@ async fn resolve_all(
     loop {
         round += 1;
         let (resolution, asked) =
-            resolve_with((root, around), requirers, catalog, context, (&assigned, &alike)).await?;
+            resolve_with((root, around), requirers, catalog, context, (&assigned, &meant)).await?;
         let next = names::assign(&asked, installed);
-        // Only choices need the others.
-        let others = if has_choices { names::alike(&asked) } else { Alike::new() };
-        let is_named = asked.iter().all(|one| next.get(&one.claim.made_for) == Some(&one.got));
-        if round == MOST_ROUNDS || (is_named && others == alike) {
+        let now = if has_choices { names::meant(&asked) } else { names::Meant::default() };
+        let is_settled = |one: &Asked| one.is_settled && next.get(&one.claim.made_for) == Some(&one.got);
+        if round == MOST_ROUNDS || (asked.iter().all(is_settled) && now == meant) {
             return Ok(resolution);
         }
-        (assigned, alike) = (next, others);
+        (assigned, meant) = (next, now);
     }
 }
 
@@ -78,7 +77,7 @@ async fn resolve_with(
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
     context: &RequirementContext,
-    (assigned, alike): (&Assignments, &Alike),
+    (assigned, meant): (&Assignments, &names::Meant),
 ) -> Result<(Resolution, Vec<Asked>), CatalogError> {
     let Root { bundle, name, .. } = root.clone();
     let only = match &*bundle.requires {
@@ -94,7 +93,7 @@ async fn resolve_with(
     let mut resolver = Resolver {
         catalog,
         around,
-        answers: Answers::new(context, only, alike),
+        answers: Answers::new(context, only, meant),
         seen: VisibleInstallations::new(Arc::clone(namespace), &context.existing),
         recorded: context.recorded.as_ref(),
         users: &context.users,
@@ -278,17 +277,15 @@ impl Resolver<'_> {
             return;
         }
         let (bundle, name) = (Arc::clone(&own.bundle), Arc::clone(&own.name));
-        let table = Table::of(&bundle);
         for (part, one) in settings(&bundle) {
             if own.gives(part, &one.name) {
                 continue;
             }
             let ids = Ids::of_root(&name);
             let answer = self.answers.later(part, &ids, one, &mut self.done.diagnostics);
-            let Some((value, by)) = answer else { continue };
-            let passed = answered(part, one, value, &own.location);
-            meaning.insert((part, Arc::clone(&one.name)), Meant::answered(&passed, &table, &by));
-            own.given.push(passed);
+            let Some(value) = answer else { continue };
+            meaning.insert((part, Arc::clone(&one.name)), Meant::answered(&value));
+            own.given.push(answered(part, one, value, &own.location));
         }
     }
 
@@ -363,8 +360,9 @@ impl Resolver<'_> {
         if chosen.uses.is_none() && !self.suits_all(&name, &chosen, requirement) {
             return Ok(None);
         }
-        let (given, meaning) = self.binding(values, &ids, &chosen);
+        let Bound { given, meaning, unanswered } = self.binding(values, &ids, &chosen);
         let outcome = same::outcome(&chosen, group.as_deref(), &meaning, &claim);
+        let unanswered = same::outcome(&chosen, group.as_deref(), &unanswered, &claim);
         let key = (Arc::clone(&name), Arc::clone(&outcome));
         let same = || self.by_outcome.get(&outcome).filter(|_| root.is_none());
         let place = match self.known.get(&key).or_else(same).copied() {
@@ -397,7 +395,9 @@ impl Resolver<'_> {
         if let Some(got) = self.done.installations.get(place) {
             let got = Named { name: Arc::clone(&got.name), root: Arc::clone(&got.root) };
             let root = parent.root.into();
-            self.asked.push(Asked { claim, own_name, is_own, outcome, root, got });
+            let is_recorded = || self.recorded.is_some_and(|recorded| recorded.contains_key(&name));
+            let is_settled = got.name == name || (self.names.installed(&name).is_none() && !is_recorded());
+            self.asked.push(Asked { claim, own_name, is_own, outcome, unanswered, root, got, is_settled });
         }
         Ok(Some(place))
     }
@@ -447,20 +447,15 @@ impl Resolver<'_> {
 
     /// The values of a bundle's parameters and credentials, and the meaning of each. Values for
     /// which the bundle has no declaration are omitted.
-    fn binding(
-        &mut self,
-        values: Values<'_>,
-        ids: &Ids<'_>,
-        chosen: &Installation,
-    ) -> (Vec<PassedValue>, Meanings) {
+    fn binding(&mut self, values: Values<'_>, ids: &Ids<'_>, chosen: &Installation) -> Bound {
         let Values { parent, requirement, siblings } = values;
         let bundle = &*chosen.bundle;
-        let (mut given, mut meaning) = (Vec::new(), BTreeMap::new());
+        let mut bound = Bound::default();
         if chosen.uses.is_some() {
             // The owner of an existing installation gave it its values.
-            return (given, meaning);
+            return bound;
         }
-        let table = Table::of(bundle);
+        let Bound { given, meaning, unanswered } = &mut bound;
         let parts = [
             (Setting::Parameter, &requirement.parameters, &bundle.parameters),
             (Setting::Credential, &requirement.credentials, &bundle.credentials),
@@ -487,18 +482,18 @@ impl Resolver<'_> {
                     self.done.diagnostics.push(fault.help("keep one of them"));
                     continue;
                 }
+                let written = Meant::new(&binding.value, parent, siblings, self.around);
+                unanswered.insert((part, Arc::clone(&one.name)), written.clone());
                 // A person's current value overrides the written one.
                 let answer = self.answers.first(part, ids, one, &mut self.done.diagnostics);
                 let (passed, meant) = match answer {
-                    Some((value, by)) => {
-                        let passed = answered(part, one, value, &binding.location);
-                        let meant = Meant::answered(&passed, &table, &by);
-                        (passed, meant)
+                    Some(value) => {
+                        let meant = Meant::answered(&value);
+                        (answered(part, one, value, &binding.location), meant)
                     }
                     None => {
                         let binding = Binding { name: Arc::clone(&one.name), ..binding.clone() };
-                        let meant = Meant::new(&binding.value, parent, siblings, self.around);
-                        (PassedValue { part, binding }, meant)
+                        (PassedValue { part, binding }, written)
                     }
                 };
                 meaning.insert((part, Arc::clone(&one.name)), meant);
@@ -506,15 +501,23 @@ impl Resolver<'_> {
             }
             for one in declared.iter().filter(|one| !set.contains_key(&one.name)) {
                 let answer = self.answers.later(part, ids, one, &mut self.done.diagnostics);
-                let Some((value, by)) = answer else { continue };
-                let passed = answered(part, one, value, &requirement.location);
-                let meant = Meant::answered(&passed, &table, &by);
-                meaning.insert((part, Arc::clone(&one.name)), meant);
-                given.push(passed);
+                let Some(value) = answer else { continue };
+                meaning.insert((part, Arc::clone(&one.name)), Meant::answered(&value));
+                given.push(answered(part, one, value, &requirement.location));
             }
         }
-        (given, meaning)
+        bound
     }
+}
+
+/// The values that a requirement gives a bundle.
+#[derive(Default)]
+struct Bound {
+    given: Vec<PassedValue>,
+    /// What each of them means.
+    meaning: Meanings,
+    /// What they would mean without a person's choices.
+    unanswered: Meanings,
 }
 
 /// The parameters and the credentials of a bundle.

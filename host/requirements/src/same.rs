@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use purlin_model::{
     Binding, Claim, Declared, Descriptor, Diagnostic, InstallationField, Part, Piece, Reference, Requirement,
-    Setting, Table, Template, Value, ValueKind,
+    Setting, Template, Value,
 };
 
 use sha2::{Digest as _, Sha256};
 
 use crate::fit::pieces;
 use crate::known::{self, Surroundings};
-use crate::resolution::{Installation, PassedValue};
+use crate::resolution::Installation;
 use crate::resolve::{Meanings, Parent};
 
 /// Everything that must be the same for two requirements to be one, except the chosen bundle: that
@@ -54,7 +54,9 @@ pub(crate) fn outcome(
 ) -> Arc<str> {
     // Without a group, each has its own.
     let own = group.is_none().then_some(&claim.made_for);
-    let uses = chosen.uses.as_ref().map(|uses| (uses.0.urn.as_str(), uses.1.by_hand, &uses.1.version));
+    // A use records what its requirement gave, so that it is kept until that changes.
+    let uses = chosen.uses.as_deref();
+    let uses = uses.map(|(used, needs)| (used.urn.as_str(), needs.by_hand, &needs.version, &needs.given));
     // Placeholders read an output by the name that its parent has for it.
     let renamed: Vec<_> = chosen.outputs.iter().filter(|(name, own)| name != own).collect();
     let meaning: Vec<_> = meaning.iter().map(|(setting, meant)| (setting, &meant.text)).collect();
@@ -95,19 +97,11 @@ impl Meant {
         }
     }
 
-    /// The meaning of a value that a person gives to an installation. Meanings become digests that
-    /// are kept, so a secret only means itself.
-    pub(crate) fn answered(passed: &PassedValue, table: &Table, installation: &str) -> Self {
-        let PassedValue { part, binding } = passed;
-        let row = table.named(ValueKind::Setting(*part), &binding.name);
-        let Template::Constant(value) = &binding.value else {
-            return Self { text: format!("{part} {} of {installation}", binding.name), value: None };
-        };
-        let text = match row.is_none_or(|row| row.offered.is_sensitive) {
-            true => format!("{part} {} of {installation}", binding.name),
-            false => short(format!("={value:?}")),
-        };
-        Self { text, value: Some(value.clone()) }
+    /// The meaning of a value that a person gives. It may be secret: meanings become digests, which
+    /// are only kept where the values are.
+    pub(crate) fn answered(value: &serde_json::Value) -> Self {
+        let value = Value::from(value.clone());
+        Self { text: short(format!("={value:?}")), value: Some(value) }
     }
 }
 
@@ -179,7 +173,7 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
             let below = path.0.get(2..).unwrap_or_default();
             let default = || {
                 let one = declared.iter().find(|one| one.name == name)?;
-                one.default.as_ref().map(|default| format!("={default:?}"))
+                known::unset(one).map(|value| format!("={value:?}"))
             };
             let given = parent.given.get(&(part, name.clone())).map(|meant| meant.text.clone());
             match given.or_else(default) {

@@ -30,6 +30,7 @@ const UNFOLLOWED: &[(&str, &[&str])] = &[
             "import-and-observe",
             "manifest-of-two-types",
             "merge-conflict",
+            "one-installation",
             "own-output",
             "set-twice",
             "tie",
