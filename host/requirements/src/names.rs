@@ -28,6 +28,9 @@ pub(crate) struct Asked {
     pub(crate) root: Arc<str>,
     /// The installation that it got in this round, and the root of that.
     pub(crate) got: Named,
+    /// Whether it was resolved as that one, and not as a recorded one that goes on with others: what
+    /// was created already is not searched elsewhere.
+    pub(crate) is_settled: bool,
 }
 
 /// The name of an installation, and that of its root.
@@ -44,6 +47,8 @@ pub(crate) type Assignments = HashMap<Arc<str>, Named>;
 pub(crate) struct Names<'a> {
     record: Record<'a>,
     assigned: &'a Assignments,
+    /// The assigned names.
+    taken: HashSet<&'a Arc<str>>,
     /// The names of a deployment's own requirements.
     own: HashSet<Arc<str>>,
     /// Names of the installations so far.
@@ -75,7 +80,8 @@ impl<'a> Record<'a> {
 
 impl<'a> Names<'a> {
     pub(crate) fn new(installed: &'a [Installed], assigned: &'a Assignments, own: HashSet<Arc<str>>) -> Self {
-        Self { record: Record::new(installed), assigned, own, used: HashSet::new() }
+        let taken = assigned.values().map(|named| &named.name).collect();
+        Self { record: Record::new(installed), assigned, taken, own, used: HashSet::new() }
     }
 
     /// The installation with a name.
@@ -94,10 +100,13 @@ impl<'a> Names<'a> {
         if let Some(Named { name, root }) = self.assigned.get(&claim.made_for) {
             return (Arc::clone(name), Some(Arc::clone(root)));
         }
-        let had = self.record.by_claim.get(&*claim.made_for).map(|(one, _)| *one);
+        // A requirement that another round did not have is named like a new one if the recorded name
+        // was given to others then: otherwise the two could change places for ever.
+        let is_free = |one: &&Installed| !self.taken.contains(&one.name);
+        let had = self.record.by_claim.get(&*claim.made_for).map(|(one, _)| *one).filter(is_free);
         let same = || {
             let identity = claim.identity.as_deref()?;
-            self.record.by_identity.get(identity)?.iter().min_by_key(|one| &one.name).copied()
+            self.record.by_identity.get(identity)?.iter().copied().filter(is_free).min_by_key(|one| &one.name)
         };
         match had.or_else(same) {
             Some(one) => (Arc::clone(&one.name), Some(Arc::clone(&one.root))),
@@ -204,12 +213,16 @@ enum Bond {
     Same,
 }
 
+/// The strongest first; of these, those of the requirement that an installation is named after. With
+/// the installation, the requirement, and its cell.
+type Bonds<'a> = BTreeSet<(Bond, Reverse<bool>, &'a str, &'a str, (&'a str, &'a str))>;
+
 /// The recorded installation that each cell goes on with, by its name.
 fn homes<'a>(
     cells: &BTreeMap<(&'a str, &'a str), Cell<'a>>,
     record: &Record<'a>,
 ) -> HashMap<(&'a str, &'a str), &'a str> {
-    let mut bonds: BTreeSet<(Bond, Reverse<bool>, &str, &str, (&str, &str))> = BTreeSet::new();
+    let mut bonds: Bonds<'_> = BTreeSet::new();
     for (key, cell) in cells {
         for one in cell {
             let Claim { made_for, identity } = &one.claim;

@@ -56,7 +56,8 @@ async fn resolve_all(
         let (resolution, asked) =
             resolve_with((root, around), requirers, catalog, context, &assigned).await?;
         let next = names::assign(&asked, installed);
-        if round == MOST_ROUNDS || asked.iter().all(|one| next.get(&one.claim.made_for) == Some(&one.got)) {
+        let is_settled = |one: &Asked| one.is_settled && next.get(&one.claim.made_for) == Some(&one.got);
+        if round == MOST_ROUNDS || asked.iter().all(is_settled) {
             return Ok(resolution);
         }
         assigned = next;
@@ -392,7 +393,9 @@ impl Resolver<'_> {
         if let Some(got) = self.done.installations.get(place) {
             let got = Named { name: Arc::clone(&got.name), root: Arc::clone(&got.root) };
             let root = parent.root.into();
-            self.asked.push(Asked { claim, own_name, is_own, outcome, root, got });
+            let is_recorded = || self.recorded.is_some_and(|recorded| recorded.contains_key(&name));
+            let is_settled = got.name == name || (self.names.installed(&name).is_none() && !is_recorded());
+            self.asked.push(Asked { claim, own_name, is_own, outcome, root, got, is_settled });
         }
         Ok(Some(place))
     }

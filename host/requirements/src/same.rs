@@ -54,7 +54,9 @@ pub(crate) fn outcome(
 ) -> Arc<str> {
     // Without a group, each has its own.
     let own = group.is_none().then_some(&claim.made_for);
-    let uses = chosen.uses.as_ref().map(|uses| (uses.0.urn.as_str(), uses.1.by_hand, &uses.1.version));
+    // A use records what its requirement gave, so that it is kept until that changes.
+    let uses = chosen.uses.as_deref();
+    let uses = uses.map(|(used, needs)| (used.urn.as_str(), needs.by_hand, &needs.version, &needs.given));
     // Placeholders read an output by the name that its parent has for it.
     let renamed: Vec<_> = chosen.outputs.iter().filter(|(name, own)| name != own).collect();
     let meaning: Vec<_> = meaning.iter().map(|(setting, meant)| (setting, &meant.text)).collect();

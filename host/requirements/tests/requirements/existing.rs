@@ -443,3 +443,62 @@ fn an_id_decides_which_recorded_value_counts() {
     assert_eq!(used(&with(1), &seen).as_deref(), Some("dev/a"));
     assert_eq!(used(&with(2), &seen), None);
 }
+
+/// Each requirement keeps the installation that it uses, whatever its owner changes, also when
+/// another one gives other values and uses the same installation.
+#[test]
+fn users_of_one_installation_keep_it_in_any_order() {
+    let all = catalog(&bundles());
+    let one = |size: &str| {
+        let mut one = installation("dev/a", "acme/db:v1.0.0", Some(""), &["connstr"]);
+        one.settings = Arc::new(settings(&[("size", size)]));
+        one
+    };
+    let (open, sized) =
+        ("{name: a, bundle: acme/db:v1.0.0}", "{name: b, bundle: acme/db:v1.0.0, parameters: {size: 1}}");
+    for requires in [[open, sized], [sized, open]] {
+        let before = deployed(&all, &requires, &seeing(vec![one("1")]));
+        let uses = |one: &purlin_requirements::Installation| {
+            (Arc::clone(&one.name), one.uses.as_ref().map(|uses| uses.1.clone()))
+        };
+        let context = RequirementContext {
+            recorded: Some(before.installations.iter().map(uses).collect()),
+            existing: vec![one("2")],
+            ..after(&before)
+        };
+        for requires in [[open, sized], [sized, open]] {
+            let now = deployed(&all, &requires, &context);
+            let notes: Vec<_> = now.diagnostics.iter().map(|note| note.code).collect();
+            assert_eq!(notes, [""; 0], "{requires:?}");
+            assert!(now.installations.iter().all(|one| one.uses.is_some()), "{requires:?}");
+        }
+    }
+}
+
+/// A requirement that leaves the installation that it shared is a new one: it uses an existing one
+/// that fits, although the installation that it leaves was created here.
+#[test]
+fn requirements_that_part_look_for_existing_ones() {
+    let passes = "requires: [{name: db, bundle: acme/db:v1.0.0, parameters: {size: '${bundle.parameters.size}'}}]\nparameters: [{name: size, default: 1}]";
+    let mut all = bundles();
+    all.push(bundle("app", "1.0.0", passes));
+    let all = catalog(&all);
+    let site =
+        |name: &str, parameters: &str| format!("{{name: {name}, bundle: acme/app:v1.0.0{parameters}}}");
+    for (stays, leaves) in [("a", "b"), ("b", "a")] {
+        let (stays, leaves) = (
+            site(stays, ", parameters: {size: 1}"),
+            (site(leaves, ""), site(leaves, ", parameters: {size: 2}")),
+        );
+        let before = deployed(&all, &[&stays, &leaves.0], &RequirementContext::default());
+        assert_eq!(before.installations.len(), 3, "they share one");
+        let recorded = before.installations.iter().map(|one| (Arc::clone(&one.name), None)).collect();
+        let mut other = installation("dev/c", "acme/db:v1.0.0", Some(""), &["connstr"]);
+        other.settings = Arc::new(settings(&[("size", "2")]));
+        let context =
+            RequirementContext { recorded: Some(recorded), existing: vec![other], ..after(&before) };
+        let now = deployed(&all, &[&stays, &leaves.1], &context);
+        let uses = now.installations.iter().filter(|one| one.uses.is_some()).count();
+        assert_eq!(uses, 1, "{leaves:?}");
+    }
+}
