@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use futures::Stream;
 use purlin_engine::{Action, CancelToken, Event, Phase, Plan, Run, Summary};
-use purlin_model::{Key, Urn};
+use purlin_model::{Key, RequirementContext, Urn};
 use purlin_state::{Change, Deployment, Environment, Holder, Outcome, Writer};
 use sha2::{Digest, Sha256};
 
@@ -146,8 +146,9 @@ impl Session<'_> {
 
 impl Session<'_> {
     /// Whether the documents differ from the last ones in what later runs are compared with: the
-    /// data losses that they allow, or their files. They are then recorded even if there is nothing
-    /// else to do.
+    /// data losses that they allow, their files, or which requirements have which installations. They
+    /// are then recorded even if there is nothing else to do: an installation goes on with a
+    /// requirement that joined it, even when the one that it was created for goes.
     async fn documents_differ(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
         let Some(archive) = archive else { return Ok(false) };
         let history = self.purlin.history(self.environment()).await?;
@@ -162,10 +163,21 @@ impl Session<'_> {
         let Some(before) = self.purlin.store().await?.documents(self.environment(), &latest).await? else {
             return Ok(false);
         };
-        let files = |archive: &[u8]| -> Result<BTreeSet<Arc<str>>, Error> {
-            Ok(Archive::read(archive)?.into_texts().into_iter().filter_map(|(_, path)| path).collect())
+        if mentions_losses(&before) {
+            return Ok(true);
+        }
+        let (before, now) = (Archive::read(&before)?, Archive::read(archive)?);
+        let required = |archive: &Archive| {
+            let RequirementContext { before, installed, .. } = archive.requirement_context();
+            (before, installed)
         };
-        Ok(mentions_losses(&before) || files(&before)? != files(archive)?)
+        if required(&before) != required(&now) {
+            return Ok(true);
+        }
+        let files = |archive: Archive| -> BTreeSet<Arc<str>> {
+            archive.into_texts().into_iter().filter_map(|(_, path)| path).collect()
+        };
+        Ok(files(before) != files(now))
     }
 
     /// Whether the documents are those of a rollback that has begun but not succeeded. Its success
