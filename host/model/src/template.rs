@@ -103,6 +103,14 @@ impl Placeholder {
         Self { reference, modifiers: self.modifiers.clone(), written, location: self.location.clone() }
     }
 
+    /// Whether it was written as an output of a requirement: its reference then names the
+    /// installation that the requirement has, and not one that a document calls so.
+    pub fn is_of_requirement(&self) -> bool {
+        let starts =
+            |written: &Arc<str>| written.starts_with("${bundle.") || written.starts_with("${outputs.");
+        self.written.as_ref().is_some_and(starts)
+    }
+
     /// As written, with `${` and `}`.
     pub fn source(&self) -> Cow<'_, str> {
         match &self.written {

@@ -104,7 +104,11 @@ impl<'a> Builder<'a> {
                 let mut key = std::mem::take(&mut self.scratch);
                 match self.docs.write_key(&self.nodes, scope, descriptor, &mut key) {
                     Ok(()) => {
-                        let target = match self.nodes.meant(&key) {
+                        let named = match placeholder.is_of_requirement() {
+                            true => self.nodes.id(&key),
+                            false => self.nodes.meant(&key),
+                        };
+                        let target = match named {
                             Some(target) => Some(target),
                             // It was written from parts that are names, so it can always be parsed
                             // again.

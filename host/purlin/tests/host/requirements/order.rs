@@ -313,3 +313,16 @@ async fn an_entry_that_joined_an_installation_keeps_it() {
     let deeds = one_after_the_other(&[&[app], &[app, &second], &[&second]]).await;
     assert_eq!(deeds, [(Action::Delete, "installation.default#site".to_owned())]);
 }
+
+/// A deployment's own requirement is meant by its name in documents, also if the installation with
+/// that name went on with others. These still read their own.
+#[tokio::test]
+async fn requirements_read_the_installation_that_they_have() {
+    let (m, changed) =
+        ("{name: m, bundle: acme/db:v1.0.0}", "{name: m, bundle: acme/db:v1.0.0, parameters: {p: x}}");
+    let site = "{name: site, bundle: acme/app:v1.0.0}";
+    let reads = "{name: reads, bundle: acme/db:v1.0.0, parameters: {p: \"${resources['installation#m'].outputs.v}\"}}";
+    let deeds = one_after_the_other(&[&[m, site, reads], &[changed, site, reads]]).await;
+    let changed = [(Action::Create, "m~2"), (Action::Update, "reads")];
+    assert_eq!(deeds, changed.map(|(action, name)| (action, format!("installation.default#{name}"))));
+}
