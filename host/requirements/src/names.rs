@@ -47,8 +47,8 @@ pub(crate) type Assignments = HashMap<Arc<str>, Named>;
 pub(crate) struct Names<'a> {
     record: Record<'a>,
     assigned: &'a Assignments,
-    /// The assigned names.
-    taken: HashSet<&'a Arc<str>>,
+    /// The assigned names, with the identities of those that they were assigned to.
+    taken: HashMap<&'a str, HashSet<Option<&'a str>>>,
     /// The names of a deployment's own requirements.
     own: HashSet<Arc<str>>,
     /// Names of the installations so far.
@@ -79,8 +79,18 @@ impl<'a> Record<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn new(installed: &'a [Installed], assigned: &'a Assignments, own: HashSet<Arc<str>>) -> Self {
-        let taken = assigned.values().map(|named| &named.name).collect();
+    /// `last` are the requirements of the last round.
+    pub(crate) fn new(
+        installed: &'a [Installed],
+        (assigned, last): (&'a Assignments, &'a [Asked]),
+        own: HashSet<Arc<str>>,
+    ) -> Self {
+        let mut taken: HashMap<&str, HashSet<Option<&str>>> = HashMap::new();
+        for Claim { made_for, identity } in last.iter().map(|one| &one.claim) {
+            if let Some(named) = assigned.get(made_for) {
+                taken.entry(&named.name).or_default().insert(identity.as_deref());
+            }
+        }
         Self { record: Record::new(installed), assigned, taken, own, used: HashSet::new() }
     }
 
@@ -100,9 +110,12 @@ impl<'a> Names<'a> {
         if let Some(Named { name, root }) = self.assigned.get(&claim.made_for) {
             return (Arc::clone(name), Some(Arc::clone(root)));
         }
-        // A requirement that another round did not have is named like a new one if the recorded name
-        // was given to others then: otherwise the two could change places for ever.
-        let is_free = |one: &&Installed| !self.taken.contains(&one.name);
+        // A requirement that the last round did not have is named like a new one if the recorded name
+        // was given to different ones then: otherwise the two could change places for ever.
+        let is_free = |one: &&Installed| {
+            let identities = self.taken.get(&*one.name);
+            identities.is_none_or(|identities| identities.contains(&claim.identity.as_deref()))
+        };
         let had = self.record.by_claim.get(&*claim.made_for).map(|(one, _)| *one).filter(is_free);
         let same = || {
             let identity = claim.identity.as_deref()?;

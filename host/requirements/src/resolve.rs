@@ -47,20 +47,20 @@ async fn resolve_all(
     catalog: &dyn Catalog,
     context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
-    let mut assigned = Assignments::new();
+    let (mut assigned, mut last) = (Assignments::new(), Vec::new());
     let installed = context.installed.as_deref().unwrap_or_default();
     // Each round settles at least the names one level further down.
     let mut round = 0;
     loop {
         round += 1;
         let (resolution, asked) =
-            resolve_with((root, around), requirers, catalog, context, &assigned).await?;
+            resolve_with((root, around), requirers, catalog, context, (&assigned, &last)).await?;
         let next = names::assign(&asked, installed);
         let is_settled = |one: &Asked| one.is_settled && next.get(&one.claim.made_for) == Some(&one.got);
         if round == MOST_ROUNDS || asked.iter().all(is_settled) {
             return Ok(resolution);
         }
-        assigned = next;
+        (assigned, last) = (next, asked);
     }
 }
 
@@ -74,7 +74,7 @@ async fn resolve_with(
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
     context: &RequirementContext,
-    assigned: &Assignments,
+    before: (&Assignments, &[Asked]),
 ) -> Result<(Resolution, Vec<Asked>), CatalogError> {
     let Root { bundle, name, .. } = root.clone();
     let only = match &*bundle.requires {
@@ -95,7 +95,7 @@ async fn resolve_with(
         recorded: context.recorded.as_ref(),
         users: &context.users,
         handed_over: &context.handed_over,
-        names: Names::new(context.installed.as_deref().unwrap_or_default(), assigned, own_names),
+        names: Names::new(context.installed.as_deref().unwrap_or_default(), before, own_names),
         known: HashMap::new(),
         by_outcome: HashMap::new(),
         asked: Vec::new(),
