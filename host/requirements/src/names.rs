@@ -96,6 +96,8 @@ pub(crate) fn meant(asked: &[Asked]) -> Meant {
 pub(crate) struct Names<'a> {
     record: Record<'a>,
     assigned: &'a Assignments,
+    /// The assigned names, with the identities of those that they were assigned to.
+    taken: HashMap<&'a str, HashSet<Option<&'a str>>>,
     /// The names of a deployment's own requirements.
     own: HashSet<Arc<str>>,
     /// Names of the installations so far.
@@ -126,8 +128,19 @@ impl<'a> Record<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn new(installed: &'a [Installed], assigned: &'a Assignments, own: HashSet<Arc<str>>) -> Self {
-        Self { record: Record::new(installed), assigned, own, used: HashSet::new() }
+    /// `last` are the requirements of the last round.
+    pub(crate) fn new(
+        installed: &'a [Installed],
+        (assigned, last): (&'a Assignments, &'a [Asked]),
+        own: HashSet<Arc<str>>,
+    ) -> Self {
+        let mut taken: HashMap<&str, HashSet<Option<&str>>> = HashMap::new();
+        for Claim { made_for, identity } in last.iter().map(|one| &one.claim) {
+            if let Some(named) = assigned.get(made_for) {
+                taken.entry(&named.name).or_default().insert(identity.as_deref());
+            }
+        }
+        Self { record: Record::new(installed), assigned, taken, own, used: HashSet::new() }
     }
 
     /// The installation with a name.
@@ -146,10 +159,16 @@ impl<'a> Names<'a> {
         if let Some(Named { name, root }) = self.assigned.get(&claim.made_for) {
             return (Arc::clone(name), Some(Arc::clone(root)));
         }
-        let had = self.record.by_claim.get(&*claim.made_for).map(|(one, _)| *one);
+        // A requirement that the last round did not have is named like a new one if the recorded name
+        // was given to different ones then: otherwise the two could change places for ever.
+        let is_free = |one: &&Installed| {
+            let identities = self.taken.get(&*one.name);
+            identities.is_none_or(|identities| identities.contains(&claim.identity.as_deref()))
+        };
+        let had = self.record.by_claim.get(&*claim.made_for).map(|(one, _)| *one).filter(is_free);
         let same = || {
             let identity = claim.identity.as_deref()?;
-            self.record.by_identity.get(identity)?.iter().min_by_key(|one| &one.name).copied()
+            self.record.by_identity.get(identity)?.iter().copied().filter(is_free).min_by_key(|one| &one.name)
         };
         match had.or_else(same) {
             Some(one) => (Arc::clone(&one.name), Some(Arc::clone(&one.root))),
@@ -259,9 +278,13 @@ enum Bond {
     Same,
 }
 
+/// The strongest first; of these, those of the requirement that an installation is named after. With
+/// the installation, the requirement, and its cell.
+type Bonds<'a> = BTreeSet<(Bond, Reverse<bool>, &'a str, &'a str, (&'a str, &'a str))>;
+
 /// The recorded installation that each cell goes on with, by its name.
 fn homes<'a>(cells: &BTreeMap<CellKey<'a>, Cell<'a>>, record: &Record<'a>) -> HashMap<CellKey<'a>, &'a str> {
-    let mut bonds: BTreeSet<(Bond, Reverse<bool>, &str, &str, CellKey<'_>)> = BTreeSet::new();
+    let mut bonds: Bonds<'_> = BTreeSet::new();
     for (key, cell) in cells {
         for one in cell {
             let Claim { made_for, identity } = &one.claim;

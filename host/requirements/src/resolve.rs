@@ -47,7 +47,7 @@ async fn resolve_all(
     catalog: &dyn Catalog,
     context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
-    let (mut assigned, mut meant) = (Assignments::new(), names::Meant::default());
+    let (mut assigned, mut last, mut meant) = (Assignments::new(), Vec::new(), names::Meant::default());
     let installed = context.installed.as_deref().unwrap_or_default();
     let choices = [&context.now, &context.before];
     let has_choices = choices.iter().any(|one| !one.with.is_empty() || !one.answers.is_empty());
@@ -56,14 +56,14 @@ async fn resolve_all(
     loop {
         round += 1;
         let (resolution, asked) =
-            resolve_with((root, around), requirers, catalog, context, (&assigned, &meant)).await?;
+            resolve_with((root, around), requirers, catalog, context, (&assigned, &last, &meant)).await?;
         let next = names::assign(&asked, installed);
         let now = if has_choices { names::meant(&asked) } else { names::Meant::default() };
         let is_settled = |one: &Asked| one.is_settled && next.get(&one.claim.made_for) == Some(&one.got);
         if round == MOST_ROUNDS || (asked.iter().all(is_settled) && now == meant) {
             return Ok(resolution);
         }
-        (assigned, meant) = (next, now);
+        (assigned, last, meant) = (next, asked, now);
     }
 }
 
@@ -77,7 +77,7 @@ async fn resolve_with(
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
     context: &RequirementContext,
-    (assigned, meant): (&Assignments, &names::Meant),
+    (assigned, last, meant): (&Assignments, &[Asked], &names::Meant),
 ) -> Result<(Resolution, Vec<Asked>), CatalogError> {
     let Root { bundle, name, .. } = root.clone();
     let only = match &*bundle.requires {
@@ -98,7 +98,7 @@ async fn resolve_with(
         recorded: context.recorded.as_ref(),
         users: &context.users,
         handed_over: &context.handed_over,
-        names: Names::new(context.installed.as_deref().unwrap_or_default(), assigned, own_names),
+        names: Names::new(context.installed.as_deref().unwrap_or_default(), (assigned, last), own_names),
         known: HashMap::new(),
         by_outcome: HashMap::new(),
         asked: Vec::new(),

@@ -8,5 +8,6 @@ mod context;
 mod corpus;
 mod embed;
 mod keep;
+mod requirements;
 mod sharing;
 mod up;

@@ -4,7 +4,7 @@
 
 #[path = "../../../engine/tests/simulator/rng.rs"]
 #[allow(dead_code, reason = "others use more of it")]
-mod rng;
+pub(crate) mod rng;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -89,7 +89,7 @@ const REQUIREMENTS: [&str; 9] = [
 const APPS: [(&str, &str); 4] = [("one", "dev"), ("two", "dev"), ("three", ""), ("four", "qa")];
 
 #[derive(Clone, Debug)]
-enum Command {
+pub(crate) enum Command {
     Up { app: usize, requirements: Vec<usize>, hand_over: bool },
     Destroy { app: usize, hand_over: bool },
     Share { group: Option<&'static str> },
@@ -97,7 +97,7 @@ enum Command {
 
 /// When a process is killed.
 #[derive(Clone, Copy, Debug)]
-enum Kill {
+pub(crate) enum Kill {
     /// After this number of events.
     AfterEvents(usize),
     /// At this place of a call of a driver with effects: places are before and after each of them.
@@ -112,8 +112,8 @@ struct Deed {
     meanwhile: Option<Command>,
 }
 
-struct World {
-    purlin: Purlin,
+pub(crate) struct World {
+    pub(crate) purlin: Purlin,
     store: Arc<dyn Store>,
     runs: u32,
     folder: Arc<tempfile::TempDir>,
@@ -170,7 +170,7 @@ fn purlin(store: &Arc<dyn Store>, folder: &Path, patience: Duration, probe: Prob
 }
 
 impl World {
-    fn new(is_on_disk: bool, patience: Duration) -> Self {
+    pub(crate) fn new(is_on_disk: bool, patience: Duration) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         let store: Arc<dyn Store> = match is_on_disk {
             true => on_disk(folder.path()),
@@ -193,7 +193,7 @@ impl World {
         Self { purlin, store, runs: self.runs + 500_000, folder, places_left, ..*self }
     }
 
-    fn id(&mut self) -> String {
+    pub(crate) fn id(&mut self) -> String {
         self.runs += 1;
         format!("run-{}", self.runs)
     }
@@ -208,16 +208,23 @@ impl World {
                 "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {mark: {type: environment}}}\n"
                     .to_owned();
         }
-        let input = |name: &str, text: String| Input::Text { name: name.into(), text };
         let definition = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: any}\nspec: {type: environment, driver: purlin/echo, inputs: {values: {}}, criteria: [{}]}\n";
-        let mut loaded = documents::load(&[
-            input("bundles.yaml", BUNDLES.to_owned()),
-            input("definition.yaml", definition.to_owned()),
-            input("app.yaml", text),
-        ]);
-        self.purlin.recall(&mut loaded, &context(app), None).await?;
+        let files = [("bundles.yaml", BUNDLES), ("definition.yaml", definition), ("app.yaml", &text)];
+        let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        self.documents_of(&files, &context(app)).await
+    }
+
+    /// Documents of an environment, with what is recorded of it and of others.
+    pub(crate) async fn documents_of(
+        &mut self,
+        files: &[(String, String)],
+        context: &ContextDefaults,
+    ) -> Result<Documents, Error> {
+        let input = |(name, text): &(String, String)| Input::Text { name: name.clone(), text: text.clone() };
+        let mut loaded = documents::load(&files.iter().map(input).collect::<Vec<_>>());
+        self.purlin.recall(&mut loaded, context, None).await?;
         let id = self.id();
-        let mut documents = Documents::new(loaded, &context(app), None, &id)?;
+        let mut documents = Documents::new(loaded, context, None, &id)?;
         documents.changes.new_environment = true;
         Ok(documents)
     }
@@ -234,13 +241,23 @@ impl World {
             None => None,
         };
         let environment = Environment { org: "default".into(), app: APPS[app].0.into(), env: "dev".into() };
+        self.execute(&environment, documents, hand_over, (deed.killed, deed.meanwhile.clone())).await
+    }
+
+    /// Deploys documents, or destroys an environment, like a process, which may be killed.
+    pub(crate) async fn execute(
+        &mut self,
+        environment: &Environment,
+        documents: Option<Documents>,
+        hand_over: bool,
+        (killed, meanwhile): (Option<Kill>, Option<Command>),
+    ) -> Result<bool, Error> {
         let id = self.id();
-        let meanwhile = deed.meanwhile.clone();
         let context = match &documents {
             Some(documents) => (*documents.context).clone(),
-            None => self.context_of(&environment, &id).await?,
+            None => self.context_of(environment, &id).await?,
         };
-        let session = self.purlin.begin(&environment).await?;
+        let session = self.purlin.begin(environment).await?;
         session.recover(&context, CancelToken::default()).await?;
         let mut plan = plan(&session, documents.as_ref(), &context, hand_over).await?;
         let losses = plan.losses_not_allowed();
@@ -253,7 +270,7 @@ impl World {
         }
         let mut run = session.deploy(plan, documents.as_ref(), CancelToken::default()).await?;
         let (mut events, mut is_success) = (0, false);
-        if let Some(Kill::AtCall(place)) = deed.killed {
+        if let Some(Kill::AtCall(place)) = killed {
             self.places_left.store(place, Relaxed);
         }
         loop {
@@ -267,7 +284,7 @@ impl World {
                 is_success = summary.is_success();
             }
             events += 1;
-            if matches!(deed.killed, Some(Kill::AfterEvents(most)) if events >= most) {
+            if matches!(killed, Some(Kill::AfterEvents(most)) if events >= most) {
                 return Ok(false);
             }
         }
@@ -308,7 +325,7 @@ impl World {
         session.release().await
     }
 
-    async fn snapshots(&self) -> Vec<Snapshot> {
+    pub(crate) async fn snapshots(&self) -> Vec<Snapshot> {
         let mut all = Vec::new();
         for known in self.store.environments(None, 100).await.expect("environments") {
             all.push(self.store.load(&known.environment).await.expect("a snapshot"));
@@ -317,7 +334,7 @@ impl World {
     }
 
     /// The inconsistency in the records, if there is one.
-    async fn wrong(&self) -> Option<String> {
+    pub(crate) async fn wrong(&self) -> Option<String> {
         let all = self.snapshots().await;
         let mut listed = Vec::new();
         for known in self.store.environments(None, 100).await.expect("environments") {
@@ -352,7 +369,7 @@ impl World {
     }
 
     /// Resources that were handed over and have no users.
-    async fn left(&self) -> Vec<Urn> {
+    pub(crate) async fn left(&self) -> Vec<Urn> {
         let all = self.snapshots().await;
         let records: Vec<&Record> =
             all.iter().flat_map(|snapshot| &snapshot.records).map(|record| &**record).collect();

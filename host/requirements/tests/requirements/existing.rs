@@ -536,6 +536,7 @@ fn an_interface_is_provided_by_whatever_is_used() {
 }
 
 const DB: &str = "outputs: [{name: connstr, default: x}]";
+
 /// Each requirement keeps the installation that it uses, whatever its owner changes, also when
 /// another one gives other values and uses the same installation.
 #[test]

@@ -168,3 +168,44 @@ proptest! {
         }
     }
 }
+
+/// Two requirements change places: the names are found all the same, and in any order.
+#[test]
+fn requirements_that_change_places_get_names() {
+    let catalog = catalog(&[
+        bundle("leaf", "1.0.0", &spec(&[], &[])),
+        bundle("other", "1.0.0", &spec(&[], &[])),
+        bundle("middle", "1.0.0", "requires: [{name: r, bundle: acme/leaf:v1.0.0}]"),
+        bundle("top", "1.0.0", "requires: [{name: r, bundle: acme/middle:v1.0.0}]"),
+        bundle("last", "1.0.0", "requires: [{name: r, bundle: acme/other:v1.0.0}]"),
+    ]);
+    let leaf = "{name: b, bundle: {reference: acme/leaf:v1.0.0, version: 1.x}}";
+    let before =
+        deployed(&catalog, &[leaf, "{name: e, bundle: acme/top:v1.0.0}"], &RequirementContext::default());
+    assert_eq!(owner(&claims(&before), |one| &*one.made_for == "e/r/r").map(|name| &**name), Some("b"));
+    let requires = ["{name: b, bundle: acme/top:v1.0.0}", "{name: e, bundle: acme/last:v1.0.0}"];
+    let now = deployed(&catalog, &requires, &after(&before));
+    check_kept(&claims(&before), &claims(&now)).expect("kept");
+    let mut names = names(&now);
+    names.sort_unstable();
+    assert_eq!(names, ["b", "b/r", "b/r/r", "e", "e/r"]);
+    assert_eq!(claims(&deployed(&catalog, &requires, &after(&now))), claims(&now));
+}
+
+/// A deployment's requirement goes, and another one gets its name: what the other one required stays.
+#[test]
+fn what_a_renamed_requirement_requires_stays() {
+    let catalog = catalog(&[
+        bundle("leaf", "1.0.0", &spec(&[], &[])),
+        bundle("middle", "1.0.0", "requires: [{name: r, bundle: acme/leaf:v1.0.0}]"),
+        bundle("top", "1.0.0", "requires: [{name: r, bundle: acme/middle:v1.0.0}]"),
+    ]);
+    let leaf = "{name: c, bundle: {reference: acme/leaf:v1.0.0, version: 1.x}}";
+    let requires = [leaf, "{name: d, bundle: acme/top:v1.0.0}"];
+    let before = deployed(&catalog, &requires, &RequirementContext::default());
+    let now = deployed(&catalog, &["{name: c, bundle: acme/top:v1.0.0}"], &after(&before));
+    check_kept(&claims(&before), &claims(&now)).expect("kept");
+    let mut names = names(&now);
+    names.sort_unstable();
+    assert_eq!(names, ["c", "d", "d/r"]);
+}
