@@ -79,6 +79,9 @@ pub struct Placeholder {
     /// As written, with `${` and `}`, if [`source`](Self::source) does not derive that from the
     /// reference.
     written: Option<Arc<str>>,
+    /// Whether it reads an output of a requirement: its reference then names the installation that
+    /// the requirement has, and not one that a document calls so.
+    pub is_of_requirement: bool,
     /// Where it was written.
     pub location: Location,
 }
@@ -93,22 +96,19 @@ impl Placeholder {
     ) -> Self {
         let is_usual = modifiers.is_none() && usual(&reference).is_some_and(|usual| usual == source);
         let written = (!is_usual).then(|| source.into());
-        Self { reference, modifiers, written, location }
+        Self { reference, modifiers, written, is_of_requirement: false, location }
     }
 
-    /// The same, as written, with another reference.
+    /// The same, as written, which reads the output of a requirement from its installation.
     #[must_use]
-    pub fn with_reference(&self, reference: Reference) -> Self {
-        let written = Some(self.source().into());
-        Self { reference, modifiers: self.modifiers.clone(), written, location: self.location.clone() }
-    }
-
-    /// Whether it was written as an output of a requirement: its reference then names the
-    /// installation that the requirement has, and not one that a document calls so.
-    pub fn is_of_requirement(&self) -> bool {
-        let starts =
-            |written: &Arc<str>| written.starts_with("${bundle.") || written.starts_with("${outputs.");
-        self.written.as_ref().is_some_and(starts)
+    pub fn of_requirement(&self, reference: Reference) -> Self {
+        Self {
+            reference,
+            modifiers: self.modifiers.clone(),
+            written: Some(self.source().into()),
+            is_of_requirement: true,
+            location: self.location.clone(),
+        }
     }
 
     /// As written, with `${` and `}`.

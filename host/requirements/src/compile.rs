@@ -379,7 +379,7 @@ impl Compiler<'_> {
                 let required = of.requires.iter().find(|(known, _)| known == name);
                 match required.and_then(|(_, at)| self.resolution.installations.get(*at)) {
                     Some(required) => {
-                        Piece::Placeholder(placeholder.with_reference(reads_output(required, path)))
+                        Piece::Placeholder(placeholder.of_requirement(reads_output(required, path)))
                     }
                     None => piece.clone(),
                 }

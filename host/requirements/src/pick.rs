@@ -118,6 +118,7 @@ impl Resolver<'_> {
         way: &[(BundleReference, Arc<str>)],
     ) -> Result<Diagnostic, CatalogError> {
         const MOST_SEARCHED: usize = 1000;
+        const MOST_VERSIONS: usize = 20;
         const MOST_SHOWN: usize = 5;
         let name = &requirement.name;
         let used = parent.used.get(name).cloned().unwrap_or_default();
@@ -131,10 +132,14 @@ impl Resolver<'_> {
             }
             let reference = BundleReference { repository, tag: None, digest: None };
             let tags = self.catalog.tags(&reference.repository).await?;
-            let Some((best, _)) = choose(&reference, &tags) else { continue };
-            let Some(bundle) = self.catalog.bundle(&best).await? else { continue };
-            if bundle_fits(&bundle, wanted).is_ok() {
-                fitting.push(best);
+            // What would be chosen if a person named the repository.
+            let versions = candidates(requirement, Some(&reference), &tags).fitting;
+            for (version, _) in versions.into_iter().take(MOST_VERSIONS) {
+                let Some(bundle) = self.catalog.bundle(&version).await? else { continue };
+                if bundle_fits(&bundle, wanted).is_ok() {
+                    fitting.push(version);
+                    break;
+                }
             }
         }
         let message = format!("no bundle is specified for `{name}`");

@@ -104,7 +104,7 @@ impl<'a> Builder<'a> {
                 let mut key = std::mem::take(&mut self.scratch);
                 match self.docs.write_key(&self.nodes, scope, descriptor, &mut key) {
                     Ok(()) => {
-                        let named = match placeholder.is_of_requirement() {
+                        let named = match placeholder.is_of_requirement {
                             true => self.nodes.id(&key),
                             false => self.nodes.meant(&key),
                         };

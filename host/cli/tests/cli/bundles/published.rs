@@ -693,3 +693,69 @@ fn an_interface_without_a_default_needs_a_bundle() {
     let more = run(&project, &["plan"], "more", "dev").status(2).err;
     assert!(more.contains("error[no-bundle]") && more.contains("no bundle is specified"), "{more}");
 }
+
+/// The interface that a requirement names is provided by a new bundle, a named one, and an existing
+/// installation, near or global; and it is provided as long as somebody uses it.
+#[test]
+fn a_named_interface_is_provided_by_whatever_is_used() {
+    let asks = "  - name: db
+    bundle:
+      interface:
+        id: https://getporter.org/interfaces/#mysql
+    outputs:
+      host: ${outputs.host}
+";
+    let defaults = asks.replace(
+        "      interface:\n",
+        "      reference: acme/good:v1.0.0\n      version: 1.x\n      interface:\n        reference: acme/shape:v1.0.0\n",
+    );
+    let bundle = |name: &str, version: &str, id: &str| {
+        let provides = format!("  provides: {{interface: {{id: '{id}'}}}}\n");
+        let spec = "  inputs: {values: {host: '${installation.namespace}/${bundle.version}'}}\n  outputs: [{name: host, type: string}]\n";
+        echo(name, version, &format!("{spec}{provides}"))
+    };
+    let mysql = "https://getporter.org/interfaces/#mysql";
+    let project = project(&[
+        requiring("asks", asks),
+        requiring("defaults", &defaults),
+        bundle("acme/good", "1.0.0", mysql),
+        bundle("acme/good", "1.1.0", "https://getporter.org/interfaces/#postgres"),
+        bundle("acme/plain", "1.0.0", "https://getporter.org/interfaces/#postgres"),
+        porter("shape", "outputs: [{name: host, type: string, default: x}]\n"),
+    ]);
+    let root = |reference: &str, namespace: &str| {
+        let env = if namespace.is_empty() { "global" } else { namespace };
+        let name = reference.split([':', '/']).nth(1).expect("a name");
+        let words =
+            ["up", "--yes", "--bundle", reference, "--name", name, "--namespace", namespace, "--env", env];
+        project.run(&words)
+    };
+    let host = |bundle: &str, namespace: &str| outputs(&project, bundle, namespace, bundle)["host"].clone();
+    // A new bundle: the highest version that provides it.
+    up(&project, "defaults", "new", &[]);
+    assert_eq!(host("defaults", "new"), "new/1.0.0");
+    // A named bundle.
+    let nothing = run(&project, &["plan"], "asks", "named").status(2).err;
+    assert!(nothing.contains("error[no-bundle]") && !nothing.contains("acme/plain"), "{nothing}");
+    assert!(nothing.contains("`--with db=acme/good:v1.0.0`"), "{nothing}");
+    let wrong = run(&project, &["plan", "--with", "db=acme/good:v1.1.0"], "asks", "named").status(2).err;
+    assert!(wrong.contains(&format!("does not provide the interface `{mysql}`")), "{wrong}");
+    up(&project, "asks", "named", &["--with", "db=acme/good:v1.0.0"]);
+    assert_eq!(host("asks", "named"), "named/1.0.0");
+    // An existing installation of the same namespace, and one that does not provide it.
+    root("acme/plain:v1.0.0", "near").status(0);
+    run(&project, &["plan"], "asks", "near").status(2);
+    let wrong = run(&project, &["plan", "--with", "db=near/plain"], "asks", "near").status(2).err;
+    assert!(wrong.contains("error[no-installation]") && wrong.contains(mysql), "{wrong}");
+    root("acme/good:v1.0.0", "near").status(0);
+    up(&project, "asks", "near", &[]);
+    assert_eq!(host("asks", "near"), "near/1.0.0");
+    let changed = root("acme/good:v1.1.0", "near").status(2).err;
+    assert!(changed.contains("error[breaks-user]") && changed.contains(mysql), "{changed}");
+    // A global one.
+    root("acme/plain:v1.0.0", "").status(0);
+    run(&project, &["plan"], "asks", "far").status(2);
+    root("acme/good:v1.0.0", "").status(0);
+    up(&project, "asks", "far", &[]);
+    assert_eq!(host("asks", "far"), "/1.0.0");
+}
