@@ -1,7 +1,7 @@
 //! A person's choices, matched with the parameters of bundles (SPEC §6, steps 1 and unmapped
 //! parameters).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purlin_model::{
@@ -11,14 +11,14 @@ use purlin_model::{
 use serde_json::Value;
 
 use crate::existing::Given;
-use crate::names::Meant;
+use crate::names::Relations;
 use crate::resolution::Unmapped;
 
 /// A person's choices, and which of them were used.
 pub(crate) struct Answers<'a> {
     context: &'a RequirementContext,
-    /// What names mean.
-    meant_by: &'a Meant,
+    /// Which requirements are the same, and which names are not those of installations.
+    relations: &'a Relations,
     /// The only installation that a bare name can refer to.
     only: Option<Arc<str>>,
     used_with: BTreeSet<Arc<str>>,
@@ -63,10 +63,14 @@ pub(crate) struct Choice {
 }
 
 impl<'a> Answers<'a> {
-    pub(crate) fn new(context: &'a RequirementContext, only: Option<Arc<str>>, meant_by: &'a Meant) -> Self {
+    pub(crate) fn new(
+        context: &'a RequirementContext,
+        only: Option<Arc<str>>,
+        relations: &'a Relations,
+    ) -> Self {
         Self {
             context,
-            meant_by,
+            relations,
             only,
             used_with: BTreeSet::new(),
             meant: BTreeMap::new(),
@@ -79,13 +83,13 @@ impl<'a> Answers<'a> {
     /// The name of the requirement, and that of its installation, unless another requirement is
     /// called so that has another installation.
     fn names<'i>(&self, ids: &Ids<'i>) -> impl Iterator<Item = &'i Arc<str>> + use<'i> {
-        let is_its = ids.name != ids.own && !self.meant_by.elsewhere.contains(ids.name);
+        let is_its = ids.name != ids.own && !self.relations.elsewhere.contains(ids.name);
         [Some(ids.own), is_its.then_some(ids.name)].into_iter().flatten()
     }
 
     /// The names of the requirements that are the same as this one, except its own.
     fn others(&self, ids: &Ids<'_>) -> impl Iterator<Item = &'a Arc<str>> + use<'a> {
-        let names = ids.claim.and_then(|claim| self.meant_by.alike.get(&claim.made_for));
+        let names = ids.claim.and_then(|claim| self.relations.alike.get(&claim.made_for));
         let (own, name) = (Arc::clone(ids.own), Arc::clone(ids.name));
         let names = names.into_iter().flat_map(|names| names.iter());
         names.filter(move |other| **other != own && **other != name)
@@ -138,7 +142,7 @@ impl<'a> Answers<'a> {
         self.context.now.makes
     }
 
-    /// The bundle that was named for an installation need not be named again.
+    /// The bundle that was named for a requirement need not be named again.
     pub(crate) fn need_not_remember(&mut self, requirement: &Arc<str>) {
         self.counting.with.remove(requirement);
     }
@@ -181,13 +185,7 @@ impl<'a> Answers<'a> {
             return Some(found);
         }
         let full = self.full(part, ids.own, declared);
-        let before = &self.context.before.answers;
-        let of = |name: &Arc<str>| {
-            let written = format!("{name}.{}", declared.name);
-            before.iter().rfind(|one| one.part == part && *one.name == *written).map(|one| &one.value)
-        };
-        let others = || agreed_by(self.others(ids).filter_map(of), |one, other| one == other);
-        let value = self.names(ids).find_map(of).or_else(others)?.clone();
+        let value = self.among(&self.context.before.answers, (part, &declared.name), ids)?.1.value.clone();
         self.count(part, full, value.clone());
         Some(value)
     }
@@ -210,6 +208,7 @@ impl<'a> Answers<'a> {
     pub(crate) fn count_given(&mut self, ids: &Ids<'_>, has: impl Fn(Setting, &str) -> bool) {
         let counting: Vec<_> = self
             .for_requirement(ids)
+            .into_iter()
             .filter(|(_, setting, answer)| has(answer.part, setting))
             .map(|(at, setting, answer)| (at, format!("{}.{setting}", ids.own), answer.clone()))
             .collect();
@@ -219,40 +218,53 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// The values for a requirement: first those of an earlier run, then the current ones, each with
-    /// the name of its setting and the index of a current one.
-    fn for_requirement(&self, ids: &Ids<'_>) -> impl Iterator<Item = (Option<usize>, &'a str, &'a Answer)> {
+    /// The values for a requirement, each with the name of its setting and the index of a current one.
+    fn for_requirement(&self, ids: &Ids<'_>) -> Vec<(Option<usize>, &'a str, &'a Answer)> {
         let names: Vec<String> =
             self.names(ids).chain(self.others(ids)).map(|name| format!("{name}.")).collect();
-        let now = self.context.now.answers.iter().enumerate().map(|(at, one)| (Some(at), one));
-        let before = self.context.before.answers.iter().map(|one| (None, one));
-        before.chain(now).filter_map(move |(at, one)| {
-            let setting = names.iter().find_map(|name| one.name.strip_prefix(name.as_str()))?;
-            Some((at, setting, one))
-        })
+        let (now, before) = (&self.context.now.answers, &self.context.before.answers);
+        let setting = |one: &'a Answer| {
+            let name = names.iter().find_map(|name| one.name.strip_prefix(name.as_str()))?;
+            Some((one.part, name))
+        };
+        let settings: BTreeSet<(Setting, &'a str)> = now.iter().chain(before).filter_map(setting).collect();
+        let value = |setting: (Setting, &'a str)| {
+            let now = self.among(now, setting, ids).map(|(at, one)| (Some(at), one));
+            let (at, one) = now.or_else(|| Some((None, self.among(before, setting, ids)?.1)))?;
+            Some((at, setting.1, one))
+        };
+        settings.into_iter().filter_map(value).collect()
     }
 
-    /// The last answer for a requirement, else the last one for its installation, else that for those
-    /// that are the same, if these agree.
+    /// A person's current answer.
     fn now(&mut self, part: Setting, ids: &Ids<'_>, declared: &Declared) -> Option<&'a Answer> {
+        let answers = &self.context.now.answers;
+        let full = [ids.own, ids.name].map(|name| self.full(part, name, declared));
+        let found = self.among(answers, (part, &declared.name), ids);
+        // An answer that a later one overrides was for something, too.
+        let is_its = |one: &Answer| one.part == part && full.contains(&one.name);
+        let its = answers.iter().enumerate().filter(|(_, one)| is_its(one)).map(|(at, _)| at);
+        self.used.extend(its.chain(found.map(|(at, _)| at)));
+        found.map(|(_, answer)| answer)
+    }
+
+    /// The last answer for a setting of a requirement, else the last one for its installation, else
+    /// that for those that are the same, if these agree.
+    fn among(
+        &self,
+        answers: &'a [Answer],
+        (part, setting): (Setting, &str),
+        ids: &Ids<'_>,
+    ) -> Option<(usize, &'a Answer)> {
         let is_only = self.only.as_deref() == Some(&**ids.own);
-        let names: Vec<&Arc<str>> = self.names(ids).chain(self.others(ids)).collect();
-        [ids.own, ids.name].into_iter().for_each(|name| drop(self.full(part, name, declared)));
-        let full: HashMap<String, &Arc<str>> =
-            names.iter().rev().map(|name| (format!("{name}.{}", declared.name), *name)).collect();
-        let mut found: BTreeMap<&Arc<str>, &'a Answer> = BTreeMap::new();
-        for (at, answer) in self.context.now.answers.iter().enumerate().filter(|(_, one)| one.part == part) {
-            let is_bare = is_only && answer.name == declared.name;
-            let name = if is_bare { Some(ids.own) } else { full.get(&*answer.name).copied() };
-            let Some(name) = name else { continue };
-            found.insert(name, answer);
-            self.used.insert(at);
-        }
-        let others = found.iter().filter(|(name, _)| **name != ids.own && **name != ids.name);
-        let of_others =
-            || agreed_by(others.map(|(_, answer)| *answer), |one, other| one.value == other.value);
-        let answer = self.names(ids).find_map(|name| found.get(name).copied());
-        answer.or_else(of_others)
+        let of = |name: &Arc<str>| {
+            let full = format!("{name}.{setting}");
+            let may_be_bare = is_only && name == ids.own;
+            let is_it = |one: &Answer| *one.name == *full || (may_be_bare && *one.name == *setting);
+            answers.iter().enumerate().rfind(|(_, one)| one.part == part && is_it(one))
+        };
+        let others = || agreed_by(self.others(ids).filter_map(of), |one, other| one.1.value == other.1.value);
+        self.names(ids).find_map(of).or_else(others)
     }
 
     fn full(&mut self, part: Setting, installation: &str, declared: &Declared) -> Arc<str> {

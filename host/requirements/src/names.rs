@@ -45,9 +45,9 @@ pub(crate) struct Named {
 /// The installation of each requirement, by `PARENT/REQUIREMENT`.
 pub(crate) type Assignments = HashMap<Arc<str>, Named>;
 
-/// What the names in a person's choices mean, as the last round found it out.
+/// What a person's choices need to know about the names in them, as the last round found it out.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Meant {
+pub(crate) struct Relations {
     /// For each requirement, the names of those that are the same or come to the same. Requirements
     /// that are alone are left out.
     pub(crate) alike: HashMap<Arc<str>, Arc<BTreeSet<Arc<str>>>>,
@@ -57,7 +57,7 @@ pub(crate) struct Meant {
 }
 
 /// What a person says about one of several equal requirements counts for all of them.
-pub(crate) fn meant(asked: &[Asked]) -> Meant {
+pub(crate) fn relations(asked: &[Asked]) -> Relations {
     let keys = |one: &Asked| [one.claim.identity.clone(), Some(Arc::clone(&one.unanswered))];
     let mut groups: Vec<usize> = (0..asked.len()).collect();
     // Both relations together: one may be the same as a second, which comes to the same as a third.
@@ -89,7 +89,7 @@ pub(crate) fn meant(asked: &[Asked]) -> Meant {
     let alike =
         alike.filter_map(|(one, group)| Some((Arc::clone(&one.claim.made_for), names.get(group)?.clone())));
     let elsewhere = asked.iter().filter(|one| one.got.name != one.own_name);
-    Meant { alike: alike.collect(), elsewhere: elsewhere.map(|one| Arc::clone(&one.own_name)).collect() }
+    Relations { alike: alike.collect(), elsewhere: elsewhere.map(|one| Arc::clone(&one.own_name)).collect() }
 }
 
 /// The names of one round.
@@ -280,7 +280,7 @@ enum Bond {
 
 /// The strongest first; of these, those of the requirement that an installation is named after. With
 /// the installation, the requirement, and its cell.
-type Bonds<'a> = BTreeSet<(Bond, Reverse<bool>, &'a str, &'a str, (&'a str, &'a str))>;
+type Bonds<'a> = BTreeSet<(Bond, Reverse<bool>, &'a str, &'a str, CellKey<'a>)>;
 
 /// The recorded installation that each cell goes on with, by its name.
 fn homes<'a>(cells: &BTreeMap<CellKey<'a>, Cell<'a>>, record: &Record<'a>) -> HashMap<CellKey<'a>, &'a str> {

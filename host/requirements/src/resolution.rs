@@ -77,7 +77,7 @@ impl Installation {
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let (last, others) = names.split_last().filter(|(_, others)| !others.is_empty())?;
         let message =
-            format!("{} and {last} are one installation, because only their names differ", others.join(", "));
+            format!("{} and {last} are one installation, because they come to the same", others.join(", "));
         let help = "remove all but one; or, for an installation each, write `sharing: {mode: none}`";
         Some(Diagnostic::warning("one-installation", message).at(&self.location).help(help))
     }

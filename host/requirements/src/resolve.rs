@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::existing::{VisibleInstallations, looked_for};
 use crate::fit::{Used, used};
 use crate::known::Surroundings;
-use crate::names::{self, Asked, Assignments, Named, Names};
+use crate::names::{self, Asked, Assignments, Named, Names, Relations};
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
 use crate::same::Meant;
@@ -47,7 +47,7 @@ async fn resolve_all(
     catalog: &dyn Catalog,
     context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
-    let (mut assigned, mut last, mut meant) = (Assignments::new(), Vec::new(), names::Meant::default());
+    let (mut assigned, mut last, mut relations) = (Assignments::new(), Vec::new(), Relations::default());
     let installed = context.installed.as_deref().unwrap_or_default();
     let choices = [&context.now, &context.before];
     let has_choices = choices.iter().any(|one| !one.with.is_empty() || !one.answers.is_empty());
@@ -56,14 +56,14 @@ async fn resolve_all(
     loop {
         round += 1;
         let (resolution, asked) =
-            resolve_with((root, around), requirers, catalog, context, (&assigned, &last, &meant)).await?;
+            resolve_with((root, around), requirers, catalog, context, (&assigned, &last, &relations)).await?;
         let next = names::assign(&asked, installed);
-        let now = if has_choices { names::meant(&asked) } else { names::Meant::default() };
+        let now = if has_choices { names::relations(&asked) } else { Relations::default() };
         let is_settled = |one: &Asked| one.is_settled && next.get(&one.claim.made_for) == Some(&one.got);
-        if round == MOST_ROUNDS || (asked.iter().all(is_settled) && now == meant) {
+        if round == MOST_ROUNDS || (asked.iter().all(is_settled) && now == relations) {
             return Ok(resolution);
         }
-        (assigned, last, meant) = (next, asked, now);
+        (assigned, last, relations) = (next, asked, now);
     }
 }
 
@@ -77,7 +77,7 @@ async fn resolve_with(
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
     context: &RequirementContext,
-    (assigned, last, meant): (&Assignments, &[Asked], &names::Meant),
+    (assigned, last, relations): (&Assignments, &[Asked], &Relations),
 ) -> Result<(Resolution, Vec<Asked>), CatalogError> {
     let Root { bundle, name, .. } = root.clone();
     let only = match &*bundle.requires {
@@ -93,7 +93,7 @@ async fn resolve_with(
     let mut resolver = Resolver {
         catalog,
         around,
-        answers: Answers::new(context, only, meant),
+        answers: Answers::new(context, only, relations),
         seen: VisibleInstallations::new(Arc::clone(namespace), &context.existing),
         recorded: context.recorded.as_ref(),
         users: &context.users,

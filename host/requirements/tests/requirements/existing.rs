@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use purlin_model::{
-    Claim, Existing, Installed, Offered, RequirementContext, Setting, SettingDigest, Settings, Share, Urn,
-    Use, User, Value,
+    Answer, Choices, Claim, Existing, Installed, Offered, RequirementContext, Setting, SettingDigest,
+    Settings, Share, Urn, Use, User, Value,
 };
-use purlin_requirements::{Resolution, Why};
+use purlin_requirements::{Installation, Resolution, Why};
 
 use crate::support::{after, bundle, catalog, deployed, errors, resolved};
 
@@ -423,7 +423,7 @@ fn an_installation_with_other_values_is_not_used() {
     assert_eq!(used(&with("size: 3"), &changed), None);
     // A value of a person counts, too.
     let mut answered = seeing(vec![one("1")]);
-    answered.now.answers = vec![purlin_model::Answer {
+    answered.now.answers = vec![Answer {
         part: Setting::Parameter,
         name: "root/db.size".into(),
         value: "2".into(),
@@ -551,9 +551,7 @@ fn users_of_one_installation_keep_it_in_any_order() {
         ("{name: a, bundle: acme/db:v1.0.0}", "{name: b, bundle: acme/db:v1.0.0, parameters: {size: 1}}");
     for requires in [[open, sized], [sized, open]] {
         let before = deployed(&all, &requires, &seeing(vec![one("1")]));
-        let uses = |one: &purlin_requirements::Installation| {
-            (Arc::clone(&one.name), one.uses.as_ref().map(|uses| uses.1.clone()))
-        };
+        let uses = |one: &Installation| (Arc::clone(&one.name), one.uses.as_ref().map(|uses| uses.1.clone()));
         let context = RequirementContext {
             recorded: Some(before.installations.iter().map(uses).collect()),
             existing: vec![one("2")],
@@ -593,5 +591,29 @@ fn requirements_that_part_look_for_existing_ones() {
         let now = deployed(&all, &[&stays, &leaves.1], &context);
         let uses = now.installations.iter().filter(|one| one.uses.is_some()).count();
         assert_eq!(uses, 1, "{leaves:?}");
+    }
+}
+
+/// Two answers for equal requirements make them two, and each is compared with its own value.
+#[test]
+fn each_answer_is_compared_for_its_own_requirement() {
+    let all = catalog(&bundles());
+    let mut one = installation("dev/a", "acme/db:v1.0.0", Some(""), &["connstr"]);
+    one.settings = Arc::new(settings(&[("size", "2")]));
+    let requires = ["{name: a, bundle: acme/db:v1.0.0}", "{name: b, bundle: acme/db:v1.0.0}"];
+    for answers in [[("a.size", "1"), ("b.size", "2")], [("b.size", "2"), ("a.size", "1")]] {
+        let answer = |(name, value): (&str, &str)| Answer {
+            part: Setting::Parameter,
+            name: name.into(),
+            value: value.into(),
+            is_text: true,
+        };
+        let now = Choices { answers: answers.map(answer).into(), ..Choices::default() };
+        let context = RequirementContext { now, ..seeing(vec![one.clone()]) };
+        let resolution = deployed(&all, &requires, &context);
+        assert_eq!(errors(&resolution), Vec::<&str>::new());
+        let uses = |one: &&Installation| one.uses.is_some();
+        let used: Vec<&str> = resolution.installations.iter().filter(uses).map(|one| &*one.name).collect();
+        assert_eq!(used, ["b"], "{answers:?}");
     }
 }
