@@ -22,6 +22,8 @@ pub(crate) struct Asked {
     pub(crate) own_name: Arc<str>,
     /// Whether it is a requirement of the deployment itself.
     pub(crate) is_own: bool,
+    /// The bundle that was chosen for it, in whichever version.
+    pub(crate) repository: Arc<str>,
     /// What it came to: equal for requirements that the same installation satisfies.
     pub(crate) outcome: Arc<str>,
     /// What it would have come to without the choices of a person.
@@ -203,7 +205,7 @@ type CellKey<'a> = (&'a str, &'a str);
 /// Decides which requirements are one installation, and its name.
 ///
 /// A recorded installation goes on with those who had it, first with the unchanged ones; if none of
-/// these is left, with those who require the same. Two recorded installations become one only if
+/// these still wants that bundle, with those who require the same. Two recorded installations become one only if
 /// their requirements became the same in every field. All other requirements with the same outcome
 /// are one installation, named after a deployment's own requirement, else after the one nearest to
 /// a root.
@@ -276,6 +278,9 @@ enum Bond {
     Had,
     /// It is the same as one that had it.
     Same,
+    /// It had it, and now wants another bundle. As such it would be replaced, and those that are the
+    /// same would get a new one.
+    Leaves,
 }
 
 /// The strongest first; of these, those of the requirement that an installation is named after. With
@@ -289,7 +294,11 @@ fn homes<'a>(cells: &BTreeMap<CellKey<'a>, Cell<'a>>, record: &Record<'a>) -> Ha
         for one in cell {
             let Claim { made_for, identity } = &one.claim;
             if let Some((had, claim)) = record.by_claim.get(&**made_for) {
-                let bond = if claim.identity == *identity { Bond::Unchanged } else { Bond::Had };
+                let bond = match claim.identity == *identity {
+                    true => Bond::Unchanged,
+                    false if had.reference.repository == one.repository => Bond::Had,
+                    false => Bond::Leaves,
+                };
                 bonds.insert((bond, Reverse(had.name == *made_for), &had.name, made_for, *key));
             }
             let same = identity.as_deref().and_then(|identity| record.by_identity.get(identity));

@@ -363,6 +363,7 @@ impl Resolver<'_> {
         let Bound { given, meaning, unanswered } = self.binding(values, &ids, &chosen);
         let outcome = same::outcome(&chosen, group.as_deref(), &meaning, &claim);
         let unanswered = same::outcome(&chosen, group.as_deref(), &unanswered, &claim);
+        let repository = Arc::clone(&chosen.reference.repository);
         let key = (Arc::clone(&name), Arc::clone(&outcome));
         let same = || self.by_outcome.get(&outcome).filter(|_| root.is_none());
         let place = match self.known.get(&key).or_else(same).copied() {
@@ -397,7 +398,9 @@ impl Resolver<'_> {
             let root = parent.root.into();
             let is_recorded = || self.recorded.is_some_and(|recorded| recorded.contains_key(&name));
             let is_settled = got.name == name || (self.names.installed(&name).is_none() && !is_recorded());
-            self.asked.push(Asked { claim, own_name, is_own, outcome, unanswered, root, got, is_settled });
+            let asked =
+                Asked { claim, own_name, is_own, repository, outcome, unanswered, root, got, is_settled };
+            self.asked.push(asked);
         }
         Ok(Some(place))
     }

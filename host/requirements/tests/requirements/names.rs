@@ -61,6 +61,11 @@ fn spec_lines(requirements: &[RequirementSpec], below: &[&str]) -> Vec<String> {
 /// Each installation with the requirements that it satisfies.
 type Claims = BTreeMap<Arc<str>, BTreeSet<Claim>>;
 
+/// Each installation with the repository of its bundle.
+fn bundles(resolution: &Resolution) -> BTreeMap<Arc<str>, Arc<str>> {
+    resolution.installed().into_iter().map(|one| (one.name, one.reference.repository)).collect()
+}
+
 fn claims(resolution: &Resolution) -> Claims {
     let installed = resolution.installed().into_iter();
     installed.map(|one| (one.name, one.claims.into_iter().collect())).collect()
@@ -71,7 +76,30 @@ fn owner(all: &Claims, is_it: impl Fn(&Claim) -> bool) -> Option<&Arc<str>> {
 }
 
 /// What must hold between two runs.
-fn check_kept(last: &Claims, now: &Claims) -> Result<(), TestCaseError> {
+fn check_kept(last_run: &Resolution, this_run: &Resolution) -> Result<(), TestCaseError> {
+    let (last, now) = (&claims(last_run), &claims(this_run));
+    let (last_bundles, now_bundles) = (bundles(last_run), bundles(this_run));
+    // What somebody still asks for is neither replaced nor created again: whoever had it and wants
+    // another bundle now leaves it to him. Those who have an installation of that bundle keep their own.
+    let keeps = |name: &Arc<str>| {
+        let had = |claim: &Claim| owner(last, |other| other.made_for == claim.made_for) == Some(name);
+        now[name].iter().any(had) && now_bundles.get(name) == last_bundles.get(name)
+    };
+    let asking = now.iter().filter(|(name, _)| !keeps(name)).flat_map(|(_, claims)| claims);
+    for claim in asking.filter(|claim| claim.identity.is_some()) {
+        let homes: Vec<_> = last
+            .iter()
+            .filter(|(_, claims)| claims.iter().any(|one| one.identity == claim.identity))
+            .map(|(name, _)| name)
+            .collect();
+        let goes_on = |home: &&Arc<str>| {
+            let same = |one: &Claim, had: &Claim| one.identity.is_some() && one.identity == had.identity;
+            let had =
+                |one: &Claim| last[*home].iter().any(|had| had.made_for == one.made_for || same(one, had));
+            now_bundles.get(*home) == last_bundles.get(*home) && now[*home].iter().any(had)
+        };
+        prop_assert!(homes.iter().all(goes_on), "{claim:?}, which {homes:?} was: {now:#?}");
+    }
     for (name, claims) in last {
         for claim in claims {
             // A requirement that did not change keeps its installation, whoever else came or went.
@@ -162,16 +190,16 @@ proptest! {
             prop_assert_eq!(claims(&deploy(&turned, &other_way, &context)), claims(&now));
             prop_assert_eq!(claims(&deploy(&turned, &roots, &after(&now))), claims(&now));
             if let Some(last) = &last {
-                check_kept(&claims(last), &claims(&now))?;
+                check_kept(last, &now)?;
             }
             last = Some(now);
         }
     }
 }
 
-/// Two requirements change places: the names are found all the same, and in any order.
+/// Two requirements change places: what is still required stays, under its name, and in any order.
 #[test]
-fn requirements_that_change_places_get_names() {
+fn requirements_that_change_places_leave_what_is_required() {
     let catalog = catalog(&[
         bundle("leaf", "1.0.0", &spec(&[], &[])),
         bundle("other", "1.0.0", &spec(&[], &[])),
@@ -185,10 +213,20 @@ fn requirements_that_change_places_get_names() {
     assert_eq!(owner(&claims(&before), |one| &*one.made_for == "e/r/r").map(|name| &**name), Some("b"));
     let requires = ["{name: b, bundle: acme/top:v1.0.0}", "{name: e, bundle: acme/last:v1.0.0}"];
     let now = deployed(&catalog, &requires, &after(&before));
-    check_kept(&claims(&before), &claims(&now)).expect("kept");
+    check_kept(&before, &now).expect("kept");
     let mut names = names(&now);
     names.sort_unstable();
-    assert_eq!(names, ["b", "b/r", "b/r/r", "e", "e/r"]);
+    assert_eq!(names, ["b", "e", "e/r", "e~2", "e~2/r"]);
+    let made_of = bundles(&now);
+    let made_of: Vec<_> = made_of.iter().map(|(name, bundle)| (&**name, &**bundle)).collect();
+    let expected = [
+        ("b", "acme/leaf"),
+        ("e", "acme/top"),
+        ("e/r", "acme/middle"),
+        ("e~2", "acme/last"),
+        ("e~2/r", "acme/other"),
+    ];
+    assert_eq!(made_of, expected);
     assert_eq!(claims(&deployed(&catalog, &requires, &after(&now))), claims(&now));
 }
 
@@ -204,8 +242,29 @@ fn what_a_renamed_requirement_requires_stays() {
     let requires = [leaf, "{name: d, bundle: acme/top:v1.0.0}"];
     let before = deployed(&catalog, &requires, &RequirementContext::default());
     let now = deployed(&catalog, &["{name: c, bundle: acme/top:v1.0.0}"], &after(&before));
-    check_kept(&claims(&before), &claims(&now)).expect("kept");
+    check_kept(&before, &now).expect("kept");
     let mut names = names(&now);
     names.sort_unstable();
     assert_eq!(names, ["c", "d", "d/r"]);
+}
+
+/// A requirement asks for the bundle that uses what it asked for before: that is not turned into the
+/// user of a new one.
+#[test]
+fn what_a_requirement_leaves_stays_with_those_who_require_it() {
+    let catalog = catalog(&[
+        bundle("leaf", "1.0.0", &spec(&[], &[])),
+        bundle("app", "1.0.0", "requires: [{name: r, bundle: acme/leaf:v1.0.0}]"),
+        bundle("other", "1.0.0", &spec(&[], &[])),
+    ]);
+    let before = deployed(&catalog, &["{name: m, bundle: acme/leaf:v1.0.0}"], &RequirementContext::default());
+    let requires = ["{name: m, bundle: acme/app:v1.0.0}"];
+    let now = deployed(&catalog, &requires, &after(&before));
+    check_kept(&before, &now).expect("kept");
+    let made_of = bundles(&now);
+    let made_of: Vec<_> = made_of.iter().map(|(name, bundle)| (&**name, &**bundle)).collect();
+    assert_eq!(made_of, [("m", "acme/leaf"), ("m~2", "acme/app")]);
+    // Without such a requirement, the installation is replaced under its name.
+    let alone = deployed(&catalog, &["{name: m, bundle: acme/other:v1.0.0}"], &after(&before));
+    assert_eq!(bundles(&alone).into_iter().collect::<Vec<_>>(), [("m".into(), "acme/other".into())]);
 }
