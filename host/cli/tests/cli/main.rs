@@ -48,4 +48,5 @@ mod state;
 mod status;
 mod terminal;
 mod terminal_control;
+mod withheld;
 mod world;
