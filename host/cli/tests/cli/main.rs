@@ -17,6 +17,7 @@ mod environments;
 mod exact_values;
 mod failures;
 mod fleet;
+mod foreign;
 mod gate;
 mod graph;
 mod hints;
