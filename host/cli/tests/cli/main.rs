@@ -32,6 +32,7 @@ mod lock;
 mod loops;
 mod manifests;
 mod missing_documents;
+mod opened;
 mod plans;
 mod project;
 #[path = "../common/reality.rs"]
