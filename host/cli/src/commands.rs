@@ -62,6 +62,8 @@ invalid, or consent is missing; 3 `plan --detailed-exitcode` found changes, or `
 found one of the named effects; 130 Ctrl-C ended the program, or calls were cut off; 143 SIGTERM
 ended the program; 129 SIGHUP ended it.
 
+PURLIN_WORKSPACE in the environment names the purlin.yaml to use, or its folder.
+
 With `--format json`, errors are written to standard output as well:
   {\"format\": 1, \"error\": {\"message\", \"hints\", \"diagnostics\"}}
 Every JSON document gives the version of its format in \"format\"."

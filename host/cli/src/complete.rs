@@ -156,6 +156,9 @@ impl Scene {
     /// The documents that the command would read.
     fn load(&self) -> Loaded {
         let nearest = surroundings::nearest_workspace(&self.folder);
+        if nearest.as_deref().is_some_and(|file| surroundings::foreign(file).is_some()) {
+            return documents::load(&[]);
+        }
         let mut inputs: Vec<Input> =
             self.files.iter().filter(|file| file.exists()).cloned().map(Input::Path).collect();
         match &nearest {

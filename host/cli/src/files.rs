@@ -3,7 +3,28 @@
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use purlin_host::internal;
+
 use crate::failure::Failure;
+
+/// The largest text that a command reads besides documents, in bytes.
+pub(crate) const LARGEST_TEXT: u64 = 10 << 20;
+
+/// The text of a regular file in a folder that a command works on.
+pub(crate) fn text(path: &Path) -> io::Result<String> {
+    internal::read_text(path, LARGEST_TEXT)
+}
+
+/// The bytes of such a file, which may be a component.
+pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    internal::read(path, internal::LARGEST_COMPONENT)
+}
+
+/// The text of a file that the user named, or of a pipe.
+pub(crate) fn named_text(path: &Path) -> io::Result<String> {
+    let bytes = internal::read_named(path, LARGEST_TEXT)?;
+    String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
+}
 
 /// Writes a file atomically: into a temporary file in the same folder, which then replaces it.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
@@ -21,7 +42,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let folder = folder_of(path);
     beside(folder, text.as_bytes(), true)?.persist_noclobber(path).map_err(|error| error.error)?;
-    sync_folder(folder)
+    internal::sync_folder(folder)
 }
 
 /// The existing files that conflict with those that a command is about to write. A file with the same
@@ -56,6 +77,24 @@ pub(crate) fn no_parent(folder: &Path, current: &Path) -> Result<(), Failure> {
         .hint("`.` is the current folder; run the command in the other one to write there"))
 }
 
+/// Checks that no folder between `folder` and the files that a command is about to write below it is a
+/// link: whoever wrote the link, such as the author of a repository, would choose where the files go.
+///
+/// # Errors
+/// A failure that names the first link.
+pub(crate) fn no_links<'p>(folder: &Path, files: impl IntoIterator<Item = &'p Path>) -> Result<(), Failure> {
+    let is_link = |path: &&Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let between =
+        |file: &'p Path| file.ancestors().skip(1).take_while(|path| *path != folder).filter(is_link);
+    match files.into_iter().find_map(|file| between(file).last()) {
+        None => Ok(()),
+        Some(link) => {
+            Err(Failure::input(format!("`{}` is a link; nothing was written", crate::text::path(link)))
+                .hint("remove the link, or name the folder that it leads to"))
+        }
+    }
+}
+
 /// Writes a new file unless it exists with the same content.
 pub(crate) fn write_once(path: &Path, text: &str) -> io::Result<()> {
     if is_written(path, text) { Ok(()) } else { write_new(path, text) }
@@ -65,7 +104,7 @@ fn is_written(path: &Path, text: &str) -> bool {
     let is_file = path
         .symlink_metadata()
         .is_ok_and(|metadata| metadata.is_file() && metadata.len() == text.len() as u64);
-    is_file && std::fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
+    is_file && internal::read(path, text.len() as u64).is_ok_and(|bytes| bytes == text.as_bytes())
 }
 
 /// Checks that a command may write a file: that it does not exist, or is a regular file that is
@@ -85,7 +124,7 @@ pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::R
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes))?;
+    internal::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes))?;
     match bytes.is_empty() || is_ours(&bytes) {
         true => Ok(()),
         false => taken(),
@@ -115,7 +154,7 @@ fn replace(path: &Path, folder: &Path, bytes: &[u8], readable: bool) -> io::Resu
         return Err(io::ErrorKind::IsADirectory.into());
     }
     beside(folder, bytes, readable)?.persist(path).map_err(|error| error.error)?;
-    sync_folder(folder)
+    internal::sync_folder(folder)
 }
 
 /// A durable temporary file in a folder.
@@ -129,15 +168,6 @@ fn beside(folder: &Path, bytes: &[u8], readable: bool) -> io::Result<tempfile::N
         readable_by_umask(file.as_file())?;
     }
     Ok(file)
-}
-
-/// Makes the entries of a folder durable, so that a file survives a power failure after the command
-/// has ended. Systems without this operation do it by themselves.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        std::fs::File::open(folder)?.sync_all()?;
-    }
-    Ok(())
 }
 
 /// Temporary files are private; exported files get the usual permissions.

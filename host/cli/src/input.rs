@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use purlin_host::internal::documents::{self, Input, Loaded, SourceMap};
 use purlin_host::internal::model::{Choices, Diagnostic, KeySource, Severity, Workspace};
-use purlin_host::internal::reason;
 use purlin_host::internal::requirements::Offer;
 use purlin_host::internal::state::{AskedKey, KeyProvider};
+use purlin_host::internal::{STATE_FOLDER, reason};
 use purlin_host::{Documents, Purlin};
 
 pub(crate) use place::{
@@ -62,7 +62,8 @@ pub(crate) fn only_read(args: &DocumentArgs, app: &App) -> Option<String> {
     const FEW: usize = 8;
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let named = args.named();
-    let project = real(&default_catalog(app));
+    let nearest = surroundings::nearest_workspace(&app.folder);
+    let project = real(&default_folder(nearest.as_deref(), app));
     let is_all = |path: &PathBuf| path.join(WORKSPACE_FILE).is_file() || project.starts_with(real(path));
     if named.iter().any(is_all) {
         return None;
@@ -106,6 +107,7 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
             no_project(&app.folder)?;
         }
         let folder = default_folder(nearest.as_deref(), app);
+        nearest.as_deref().map_or(Ok(()), |file| own(file, Some(&folder)))?;
         inputs.push(if bundle.is_some() { Input::Catalog(folder) } else { Input::Path(folder) });
     }
     inputs.extend(bundle);
@@ -118,11 +120,33 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
         // The workspace file is in another folder. Read it together with the documents, so that its
         // faults are shown like all others.
         Some(file) => {
-            inputs.push(Input::Path(short(&file, &app.folder)));
+            let shown = short(&file, &app.folder);
+            own(&file, Some(&shown))?;
+            inputs.push(Input::Path(shown));
             read(&inputs, args, app)
         }
         None => Ok(loaded),
     }
+}
+
+/// Checks that only the user could have written the workspace file that was found in the current folder or
+/// above, since it names programs that Purlin runs. `name` is what `-f` accepts it as, if the command has
+/// this option.
+///
+/// # Errors
+/// If another user could have written it.
+pub(crate) fn own(file: &Path, name: Option<&Path>) -> Result<(), Failure> {
+    let Some(why) = surroundings::foreign(file) else { return Ok(()) };
+    let folder = text::path(file.parent().unwrap_or(file));
+    let variable = format!("`{}={folder}`", surroundings::WORKSPACE);
+    let accept = match name {
+        Some(name) => format!("name it with `-f {}`, or set {variable}, for example in CI", text::path(name)),
+        None => format!("set {variable}"),
+    };
+    let message = format!("`{}` may be another user's, and names programs to run: {why}", text::path(file));
+    Err(Failure::input(message).hint(format!(
+        "if you trust everybody who can write there, {accept}; otherwise work in another folder"
+    )))
 }
 
 /// Suggests an option for an argument that names no file and looks like the name of a resource.
@@ -170,6 +194,7 @@ pub(crate) fn state_of_all(app: &App) -> Result<Purlin, Failure> {
 /// The nearest workspace. Reads no other document.
 pub(crate) fn workspace_alone(app: &App) -> Result<Workspace, Failure> {
     let nearest = surroundings::nearest_workspace(&app.folder);
+    nearest.as_deref().map_or(Ok(()), |file| own(file, None))?;
     let inputs: Vec<Input> = nearest.iter().map(|file| Input::Path(short(file, &app.folder))).collect();
     let loaded = documents::load(&inputs);
     if loaded.has_errors() {
@@ -229,8 +254,14 @@ fn no_project(folder: &Path) -> Result<(), Failure> {
 
 /// The default folder for bundles: the folder of the nearest purlin.yaml, otherwise the current
 /// one.
-pub(crate) fn default_catalog(app: &App) -> PathBuf {
-    default_folder(surroundings::nearest_workspace(&app.folder).as_deref(), app)
+///
+/// # Errors
+/// If another user could have written that file.
+pub(crate) fn default_catalog(app: &App) -> Result<PathBuf, Failure> {
+    let nearest = surroundings::nearest_workspace(&app.folder);
+    let folder = default_folder(nearest.as_deref(), app);
+    nearest.as_deref().map_or(Ok(()), |file| own(file, None))?;
+    Ok(folder)
 }
 
 /// The folder of the workspace file, otherwise the current one, relative to the current folder if
@@ -392,6 +423,15 @@ pub(crate) fn orchestrator_at(
         .wait(WAIT)
         .wait_for_others(PATIENCE)
         .lock_timeout(app.global.lock_timeout.unwrap_or_default());
+    // Without a workspace file, the state in the current folder was found, and not named.
+    let beside = workspace.folder.join(STATE_FOLDER);
+    let is_found = state.is_none() && workspace.location.file.is_empty();
+    if let Some(why) = is_found.then(|| surroundings::written_by_others(&beside)).flatten() {
+        let message = format!("the state in the current folder may be another user's: {why}");
+        return Err(Failure::input(message).hint(format!(
+            "if you trust everybody who can write there, name it with `--state {STATE_FOLDER}`"
+        )));
+    }
     if workspace.is_state_unknown {
         let message = format!(
             "`state` or `key` in {WORKSPACE_FILE} cannot be read, so the location of the state is unknown"

@@ -5,16 +5,20 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use purlin_host::internal::clock;
 use purlin_host::internal::conformance::Patience;
+use purlin_host::internal::documents::{self, LOCK_FILE};
 use purlin_host::internal::state::Holder;
+use purlin_host::internal::{STATE_FOLDER, Stranger, clock, reason, stranger};
 
 /// The number of open files that this program wants to be allowed.
 #[cfg(unix)]
 const FILES: u64 = 65_536;
 
+/// The largest file of the system that is read, in bytes.
+const LARGEST: u64 = 10 << 20;
+
 /// The name of the workspace file.
-pub(crate) const WORKSPACE_FILE: &str = "purlin.yaml";
+pub(crate) const WORKSPACE_FILE: &str = documents::WORKSPACE_FILE;
 
 /// Raises the limit of open files as far as the system allows, up to a reasonable number. A driver
 /// may open a thousand handles in one call, which must not affect other calls.
@@ -64,9 +68,57 @@ pub(crate) fn secret(name: &str) -> Option<String> {
     variable(name)
 }
 
-/// The nearest `purlin.yaml` in a folder or its ancestors.
+/// The environment variable that names the workspace file or its folder.
+pub(crate) const WORKSPACE: &str = "PURLIN_WORKSPACE";
+
+/// The workspace file that the user's environment names; otherwise the nearest `purlin.yaml` in a folder
+/// or its ancestors. Before its content counts, [`foreign`] must have accepted it.
 pub(crate) fn nearest_workspace(from: &Path) -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(WORKSPACE).filter(|named| !named.is_empty()) {
+        let path = from.join(named);
+        return Some(if path.is_dir() { path.join(WORKSPACE_FILE) } else { path });
+    }
     from.ancestors().map(|folder| folder.join(WORKSPACE_FILE)).find(|file| file.is_file())
+}
+
+/// Why a workspace file that was found, and not named, may be another user's, or something beside it that
+/// is used with it: the lock and the state. It names programs that Purlin runs (SECURITY.md).
+pub(crate) fn foreign(file: &Path) -> Option<String> {
+    if std::env::var_os(WORKSPACE).is_some_and(|named| !named.is_empty()) {
+        return None;
+    }
+    let beside = [LOCK_FILE, STATE_FOLDER].map(|name| file.with_file_name(name));
+    std::iter::once(file).chain(beside.iter().map(PathBuf::as_path)).find_map(written_by_others)
+}
+
+/// Why a file or a folder may have been written by somebody other than the user and root. `None` also if
+/// there is nothing.
+pub(crate) fn written_by_others(path: &Path) -> Option<String> {
+    path.symlink_metadata().ok()?;
+    let shown = crate::text::path(path);
+    Some(match stranger(path, &users()) {
+        Ok(None) => return None,
+        Ok(Some(Stranger::Everybody)) => {
+            format!("every user of this machine may write to `{shown}` or its folder")
+        }
+        Ok(Some(Stranger::Owner(id))) => {
+            format!("`{shown}` or its folder belongs to another user, {}", account_of(id).name)
+        }
+        Err(error) => format!("the owner of `{shown}` is unknown: {}", reason(&error)),
+    })
+}
+
+/// The numbers of the user: of the process and, if `sudo` started it, of its caller.
+#[cfg(unix)]
+fn users() -> Vec<u32> {
+    let own = rustix::process::geteuid().as_raw();
+    let caller = variable("SUDO_UID").filter(|_| own == 0).and_then(|id| id.parse().ok());
+    std::iter::once(own).chain(caller).collect()
+}
+
+#[cfg(not(unix))]
+fn users() -> Vec<u32> {
+    Vec::new()
 }
 
 /// Milliseconds since 1970. Commands do not start if the clock shows an earlier time.
@@ -79,7 +131,7 @@ pub(crate) fn now() -> u64 {
 /// be determined.
 #[cfg(unix)]
 pub(crate) fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = read("/proc/self/status");
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     // The lowest bit is that of signal 1, which is SIGHUP.
     ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
@@ -100,12 +152,24 @@ struct Account {
 /// after their number.
 #[cfg(unix)]
 fn account() -> Option<Account> {
-    let id = rustix::process::getuid().as_raw();
-    let users = std::fs::read("/etc/passwd").unwrap_or_default();
-    Some(
-        listed(&String::from_utf8_lossy(&users), id)
-            .unwrap_or(Account { name: format!("user {id}"), home: None }),
-    )
+    Some(account_of(rustix::process::getuid().as_raw()))
+}
+
+#[cfg(unix)]
+fn account_of(id: u32) -> Account {
+    let users = read("/etc/passwd");
+    listed(&users, id).unwrap_or(Account { name: format!("user {id}"), home: None })
+}
+
+#[cfg(not(unix))]
+fn account_of(id: u32) -> Account {
+    Account { name: format!("user {id}"), home: None }
+}
+
+/// A text file of the system; empty if it cannot be read.
+fn read(path: &str) -> String {
+    let bytes = purlin_host::internal::read(Path::new(path), LARGEST).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(not(unix))]
@@ -226,9 +290,8 @@ fn holds_more_than(many: usize, folder: &Path) -> bool {
 
 /// The user and process, as shown to others.
 pub(crate) fn holder(command: &str) -> Holder {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .ok()
-        .map(|name| name.trim().to_owned())
+    let name = read("/proc/sys/kernel/hostname");
+    let host = Some(name.trim().to_owned())
         .filter(|name| !name.is_empty())
         .or_else(|| variable("HOSTNAME"))
         .or_else(|| variable("COMPUTERNAME"));
@@ -248,6 +311,7 @@ pub(crate) fn holder(command: &str) -> Holder {
 /// points are reached. `PURLIN_CRASH_LOG=FILE` logs each point.
 #[cfg(debug_assertions)]
 pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
+    use purlin_host::internal::open_to_write;
     use std::io::Write as _;
     use std::sync::atomic::{AtomicU64, Ordering};
     let at: Option<u64> = variable("PURLIN_CRASH_AT").and_then(|number| number.parse().ok());
@@ -259,7 +323,8 @@ pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
     Some(purlin_host::internal::state::Probe::new(move |place| {
         let number = passed.fetch_add(1, Ordering::SeqCst) + 1;
         if let Some(path) = &log
-            && let Ok(mut file) = std::fs::File::options().append(true).create(true).open(path)
+            && let Ok(mut file) =
+                open_to_write(path.as_ref(), std::fs::OpenOptions::new().append(true).create(true))
         {
             let _ = writeln!(file, "{number} {place}");
         }

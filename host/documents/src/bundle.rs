@@ -355,14 +355,16 @@ pub(crate) fn declared(
     is_asked: bool,
 ) -> Vec<Declared> {
     let mut all: Vec<Declared> = Vec::new();
+    let mut first: HashMap<Arc<str>, usize> = HashMap::new();
     for item in reader.list(node, &format!("`{name}`")).unwrap_or_default() {
         let Some(one) = declared_one(reader, item, what, is_asked) else { continue };
-        if let Some(first) = all.iter().find(|first| first.name == one.name) {
+        if let Some(first) = first.get(&one.name).and_then(|at| all.get(*at)) {
             let message = format!("the {what} `{}` is declared twice", one.name);
             let fault = Diagnostic::error("declared-twice", message).at(&one.location);
             reader.report(fault.related(&first.location, "first declared here").help("keep one of them"));
             continue;
         }
+        first.insert(Arc::clone(&one.name), all.len());
         all.push(one);
     }
     all

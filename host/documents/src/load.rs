@@ -3,7 +3,7 @@
 mod assemble;
 mod beside;
 mod stored;
-mod withheld;
+pub(crate) mod withheld;
 mod written;
 
 use std::collections::HashSet;
@@ -291,7 +291,8 @@ impl Read {
     fn withhold(&mut self) {
         for piece in &mut self.pieces {
             if let Piece::Faults(faults) = piece {
-                faults.iter_mut().for_each(withheld::fault);
+                const HELP: &str = "correct this place, or move the file elsewhere if it is not a document";
+                faults.iter_mut().for_each(|fault| withheld::fault(fault, HELP));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `requires`: the bundles that a bundle, a deployment or a definition needs (SPEC §6 [P]).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_expression::Dialect;
@@ -16,9 +17,10 @@ pub const NAMES_WITH_SLASHES: &str = "the installations that it requires are cal
 /// `requires`: a list of requirements.
 pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Requirement> {
     let mut all: Vec<Requirement> = Vec::new();
+    let mut first: HashMap<Arc<str>, usize> = HashMap::new();
     for item in reader.list(node, "`requires`").unwrap_or_default() {
         let Some(one) = requirement(reader, item, dialect) else { continue };
-        if let Some(first) = all.iter().find(|first| first.name == one.name) {
+        if let Some(first) = first.get(&one.name).and_then(|at| all.get(*at)) {
             let message = format!("two requirements are called `{}`", one.name);
             let fault = Diagnostic::error("required-twice", message).at(&one.location);
             reader.report(
@@ -26,6 +28,7 @@ pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Di
             );
             continue;
         }
+        first.insert(Arc::clone(&one.name), all.len());
         all.push(one);
     }
     all

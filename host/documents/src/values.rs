@@ -10,6 +10,7 @@ use purlin_expression::{Dialect, parse_text};
 use purlin_model::{Diagnostic, GivenValue, Location, Template, Value, ValueOrigin};
 
 use crate::Loaded;
+use crate::load::withheld;
 use crate::reader::Reader;
 use crate::template::{self, template};
 use crate::walk;
@@ -47,15 +48,15 @@ impl Loaded {
                 return;
             }
         };
-        self.sources.insert(name.clone(), text.clone());
         let place = Location::new(name.clone(), 0, 0);
         let mut documents = 0;
         let mut given = Vec::new();
         let mut found: Vec<Diagnostic> = Vec::new();
+        let mut broken: Vec<Diagnostic> = Vec::new();
         let faults = yaml::parse(&name, &text, &mut |document| {
             documents += 1;
             let mut reader = Reader::new(&name, &text, false);
-            reader.faults.extend(document.faults);
+            broken.extend(document.faults);
             let root = &document.root;
             if documents == 1
                 && let (Some(_), Some(kind)) = (root.get("apiVersion"), root.get("kind"))
@@ -69,7 +70,16 @@ impl Loaded {
             }
             found.append(&mut reader.faults);
         });
-        found.extend(faults);
+        broken.extend(faults);
+        if broken.is_empty() {
+            self.sources.insert(name, text);
+            found.iter_mut().for_each(|fault| self.sources.mask(fault));
+        } else {
+            // What is secret in a text without a structure is unknown.
+            let help = "correct this place: a file of values is one map, such as `domain: example.com`";
+            broken.iter_mut().for_each(|fault| withheld::fault(fault, help));
+            found = broken;
+        }
         if found.is_empty() && documents != 1 {
             let holds = if documents == 0 { "is empty" } else { "contains several documents" };
             let fault = Diagnostic::error("wrong-type", format!("the file of values {holds}"));

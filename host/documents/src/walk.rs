@@ -2,8 +2,7 @@
 //! before they are read. This module knows nothing of the content of texts.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -326,13 +325,7 @@ pub(crate) fn bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
 /// The same for a file that the user named, which may be a pipe: a shell passes the output of a
 /// command as one.
 fn bytes_named(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    if path.metadata()?.is_file() {
-        return bytes(path);
-    }
-    let mut bytes = Vec::new();
-    // A pipe has no size, so the limit applies during reading.
-    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= MAX_FILE).then_some(bytes))
+    within_limit(purlin_files::read_named(path, MAX_FILE))
 }
 
 fn within_limit(read: std::io::Result<Vec<u8>>) -> std::io::Result<Option<Vec<u8>>> {

@@ -1,5 +1,6 @@
-//! Opens and reads files safely: only regular files, or only files that no other user could have
-//! written.
+//! Opens files safely: only regular files, or only files that no other user could have written. Every file
+//! that Purlin reads or writes is opened here, so that one rule holds for all of them
+//! (`docs/src/reference/files.md`).
 //!
 //! The opened file itself is checked. Checking a path before opening it would be unsafe, since the
 //! path may lead elsewhere in the meantime. Opening never blocks: a pipe without a writer is
@@ -48,6 +49,97 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Another user who may have written a file ([`stranger`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stranger {
+    /// The user with this number owns it.
+    Owner(u32),
+    /// Every user may write to it.
+    Everybody,
+}
+
+/// Who could have written a file, or put it where it is, other than root and the users with these
+/// numbers. Looks at the file, its folder and, if the file is a link, also at its target. The members of
+/// a file's group count as its owner does: who shares a group shares its files (SECURITY.md).
+///
+/// # Errors
+/// The error of the system.
+pub fn stranger(path: &Path, users: &[u32]) -> io::Result<Option<Stranger>> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let target = path.canonicalize()?;
+        let folders = [path, &target].map(|path| match path.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+            Some(folder) => folder,
+            None => path,
+        });
+        let whole = [folders[0], folders[1], &target].map(Path::metadata);
+        for found in whole.into_iter().chain([path.symlink_metadata()]) {
+            let found = found?;
+            if found.uid() != 0 && !users.contains(&found.uid()) {
+                return Ok(Some(Stranger::Owner(found.uid())));
+            }
+            // A link has no permissions of its own.
+            if !found.is_symlink() && found.mode() & 0o002 != 0 {
+                return Ok(Some(Stranger::Everybody));
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (path, users);
+    Ok(None)
+}
+
+/// Opens a file that the user named on the command line. It may be a pipe, since a shell passes the output
+/// of a command as one, or a device; the reader limits how much it reads.
+///
+/// # Errors
+/// The error of the system; [`io::ErrorKind::IsADirectory`] for a folder.
+pub fn open_named(path: &Path) -> io::Result<File> {
+    match path.metadata()?.is_file() {
+        true => open(path),
+        // Waits for the other end of a pipe, as the user expects.
+        false => File::open(path).and_then(|file| match file.metadata()?.is_dir() {
+            true => Err(io::ErrorKind::IsADirectory.into()),
+            false => Ok(file),
+        }),
+    }
+}
+
+/// Opens a regular file for writing, with these options. Does not follow a link in the last part of the
+/// path: who can create links in the folder would choose which file is overwritten. A new file is private.
+///
+/// # Errors
+/// The same as for [`open`]; an error of the system if it is a link.
+pub fn open_to_write(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.write(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600).custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
+    }
+    regular(options.open(path)?)
+}
+
+/// Makes the names in a folder durable. Systems that cannot sync folders do this on their own.
+///
+/// # Errors
+/// The error of the system.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = OFlags::DIRECTORY.bits().cast_signed();
+        OpenOptions::new().read(true).custom_flags(flags).open(folder)?.sync_all()?;
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}
+
 /// Reads a regular file of at most `at_most` bytes.
 ///
 /// # Errors
@@ -62,6 +154,14 @@ pub fn read(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
 /// The same as for [`read`]; [`io::ErrorKind::InvalidData`] if the file is not UTF-8.
 pub fn read_text(path: &Path, at_most: u64) -> io::Result<String> {
     String::from_utf8(read(path, at_most)?).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// Reads a file that the user named on the command line ([`open_named`]).
+///
+/// # Errors
+/// The same as for [`open_named`] and [`read`].
+pub fn read_named(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
+    whole(open_named(path)?, at_most)
 }
 
 /// Reads a file that only the user of this process could have written ([`open_own`]).
@@ -135,7 +235,11 @@ fn opened(path: &Path, own: bool) -> io::Result<File> {
     }
     #[cfg(not(unix))]
     let _ = own;
-    let file = options.open(path)?;
+    regular(options.open(path)?)
+}
+
+/// The file, if it is a regular one.
+fn regular(file: File) -> io::Result<File> {
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -187,6 +291,33 @@ mod tests {
         assert_eq!(kind(Path::new("/dev/zero")), io::ErrorKind::InvalidInput);
         assert_eq!(kind(folder.path()), io::ErrorKind::IsADirectory);
         assert_eq!(kind(&at("dangling")), io::ErrorKind::NotFound);
+        assert_eq!(
+            read_named(Path::new("/dev/zero"), 4).expect_err("too large").kind(),
+            io::ErrorKind::FileTooLarge
+        );
+        assert_eq!(read_named(Path::new("/dev/null"), 4).expect("nothing"), b"");
+        assert_eq!(read_named(folder.path(), 4).expect_err("a folder").kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_or_into_a_pipe() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "text").expect("written");
+        symlink("file", at("link")).expect("a link");
+        symlink("new", at("dangling")).expect("a link");
+        let pipe = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), pipe.0, pipe.1, 0).expect("a pipe");
+        for name in ["link", "dangling", "pipe"] {
+            for read in [false, true] {
+                let mut options = OpenOptions::new();
+                assert!(open_to_write(&at(name), options.read(read).create(true).truncate(true)).is_err());
+            }
+        }
+        assert_eq!(fs::read_to_string(at("file")).expect("read"), "text");
+        assert!(!at("new").exists());
+        open_to_write(&at("other"), OpenOptions::new().create(true)).expect("made");
+        assert_eq!(fs::metadata(at("other")).expect("there").permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
@@ -202,6 +333,31 @@ mod tests {
         close_to_others(&parent.path().join("own")).expect("closed");
         close_to_others(&parent.path().join("link")).expect("left");
         assert_eq!((mode("own"), mode("theirs")), (0o700, 0o755));
+    }
+
+    #[test]
+    fn strangers_are_found_in_the_file_its_folder_and_its_target() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| parent.path().join(name);
+        let user = rustix::process::geteuid().as_raw();
+        let mode = |name: &str, mode| fs::set_permissions(at(name), fs::Permissions::from_mode(mode));
+        let found = |name: &str| stranger(&at(name), &[user]).expect("found");
+        for folder in ["mine", "all"] {
+            fs::create_dir(at(folder)).expect("made");
+            fs::write(at(folder).join("file"), "").expect("written");
+            mode(&format!("{folder}/file"), 0o664).expect("set");
+        }
+        mode("mine", 0o775).expect("set");
+        mode("all", 0o1777).expect("set");
+        symlink("../all/file", at("mine/link")).expect("a link");
+        assert_eq!(found("mine/file"), None, "a group counts as the owner does");
+        assert_eq!(found("all/file"), Some(Stranger::Everybody));
+        assert_eq!(found("mine/link"), Some(Stranger::Everybody));
+        mode("all", 0o755).expect("set");
+        assert_eq!(found("mine/link"), None);
+        mode("mine/file", 0o666).expect("set");
+        assert_eq!(found("mine/file"), Some(Stranger::Everybody));
+        assert!(stranger(&at("nothing"), &[user]).is_err());
     }
 
     #[test]

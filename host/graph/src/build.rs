@@ -94,6 +94,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         non_blocking_dependencies,
         levels: Vec::new(),
         secret_params: None,
+        read: Default::default(),
     };
     match order {
         Ok(levels) => {

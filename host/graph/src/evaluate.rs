@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 use purlin_expression::{PathError, Unread, evaluate, read_path};
 use purlin_model::{
@@ -21,6 +22,9 @@ use crate::text::{self, Below, MAX_DEPTH};
 /// How much the placeholders of one resource may read and make together, 128 MiB. Texts that use
 /// texts grow exponentially; no real document comes near.
 const MAX_READ: usize = 128 << 20;
+/// How much the placeholders of all resources may read and make together, 1 GiB. A plan keeps the inputs of
+/// every resource, so without this limit a document of a few kilobytes could fill the memory.
+const MAX_READ_BY_ALL: usize = 1 << 30;
 
 const EMPTY_REFERENCE: &str = "empty-reference";
 const UNKNOWN_OUTPUT: &str = "unknown-output";
@@ -112,10 +116,12 @@ impl Graph {
             own: RefCell::new(None),
             texts: RefCell::new(HashMap::new()),
             depth: Cell::new(0),
-            left: Cell::new(MAX_READ),
+            read: Cell::new(0),
+            others: self.read.by_others(node),
             empty: RefCell::default(),
         };
         let inputs = self.inputs(&run);
+        self.read.set(node, run.read.get());
         (inputs, run.empty.into_inner())
     }
 
@@ -222,8 +228,10 @@ struct Run<'a> {
     /// Texts that others use, filled in once.
     texts: RefCell<HashMap<TextId, Filled>>,
     depth: Cell<usize>,
-    /// How much may still be read and made.
-    left: Cell<usize>,
+    /// How much was read and made.
+    read: Cell<usize>,
+    /// How much the other resources have read and made.
+    others: usize,
     /// The empty values of reference fields.
     empty: RefCell<Vec<EmptyReference>>,
 }
@@ -242,12 +250,35 @@ impl purlin_expression::Scope for Reader<'_> {
     }
 
     fn keep(&self, placeholder: &Placeholder, bytes: usize) -> Result<(), Box<Diagnostic>> {
-        let Some(left) = self.run.left.get().checked_sub(bytes) else {
-            let message = format!("the placeholders of one resource read more than {} MiB", MAX_READ >> 20);
-            return Err(Box::new(docs::at(placeholder, Diagnostic::error("too-large", message))));
+        let (read, others) = (self.run.read.get().saturating_add(bytes), self.run.others);
+        self.run.read.set(read);
+        let (whose, limit) = match (read > MAX_READ, others.saturating_add(read) > MAX_READ_BY_ALL) {
+            (true, _) => ("one resource", MAX_READ),
+            (_, true) => ("all resources together", MAX_READ_BY_ALL),
+            _ => return Ok(()),
         };
-        self.run.left.set(left);
-        Ok(())
+        let message = format!("the placeholders of {whose} read more than {} MiB", limit >> 20);
+        let help =
+            "placeholders copy each text into every text that reads it; read only what the driver needs";
+        let fault = Diagnostic::error("too-large", message).help(help);
+        Err(Box::new(docs::at(placeholder, fault)))
+    }
+}
+
+/// How many bytes the placeholders of each resource read and made when it was last evaluated.
+#[derive(Debug, Default)]
+pub(crate) struct ReadByAll(Mutex<(HashMap<NodeId, usize>, usize)>);
+
+impl ReadByAll {
+    fn by_others(&self, node: NodeId) -> usize {
+        let read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        read.1.saturating_sub(read.0.get(&node).copied().unwrap_or(0))
+    }
+
+    fn set(&self, node: NodeId, bytes: usize) {
+        let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = read.0.insert(node, bytes).unwrap_or(0);
+        read.1 = read.1.saturating_sub(before).saturating_add(bytes);
     }
 }
 

@@ -37,6 +37,7 @@ pub struct Graph {
     pub(crate) non_blocking_dependencies: Vec<(NodeId, NodeId)>,
     pub(crate) levels: Vec<Vec<NodeId>>,
     pub(crate) secret_params: Option<Arc<dyn crate::SecretParams>>,
+    pub(crate) read: crate::evaluate::ReadByAll,
 }
 
 /// A resource in the graph.

@@ -3,6 +3,7 @@
 //! secret. The choice of bundles, the wiring of values, masking and explanations all read this
 //! table.
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::share::Offered;
@@ -81,8 +82,21 @@ pub struct Row {
 }
 
 /// All values of a bundle, or all that an interface asks for.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table(Vec<Row>);
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    rows: Vec<Row>,
+    /// The places of the rows of a name, and of a `$id`: a bundle may have a hundred thousand.
+    by_name: HashMap<(ValueKind, Arc<str>), Vec<usize>>,
+    by_id: HashMap<(ValueKind, Arc<str>), Vec<usize>>,
+}
+
+impl FromIterator<Row> for Table {
+    fn from_iter<R: IntoIterator<Item = Row>>(rows: R) -> Self {
+        let mut table = Self::default();
+        rows.into_iter().for_each(|row| table.push(row));
+        table
+    }
+}
 
 impl Table {
     /// The values of a bundle.
@@ -94,19 +108,26 @@ impl Table {
         };
         let parameters = bundle.parameters.iter().map(|one| given(ValueKind::PARAMETER, one));
         let credentials = bundle.credentials.iter().map(|one| given(ValueKind::CREDENTIAL, one));
-        let mut table = Self(parameters.chain(credentials).collect());
-        let mut promoted: Vec<&Binding> = bundle.requires.iter().flat_map(|one| &one.outputs).collect();
+        let mut table: Self = parameters.chain(credentials).collect();
+        let promoted: Vec<&Binding> = bundle.requires.iter().flat_map(|one| &one.outputs).collect();
+        // Each output takes the first binding of its name that no other one has taken.
+        let mut of_name: HashMap<&str, VecDeque<usize>> = HashMap::new();
+        for (at, binding) in promoted.iter().enumerate() {
+            of_name.entry(&*binding.name).or_default().push_back(at);
+        }
         for declared in &bundle.outputs {
             let offered = Offered::from(declared);
-            let own = promoted.iter().position(|binding| binding.name == declared.name);
-            let source = match (own.map(|at| promoted.remove(at)), &bundle.driver) {
-                (Some(binding), _) => ValueSource::Promoted(binding.clone()),
+            let own = of_name.get_mut(&*declared.name).and_then(VecDeque::pop_front);
+            let source = match (own.and_then(|at| promoted.get(at)), &bundle.driver) {
+                (Some(binding), _) => ValueSource::Promoted((*binding).clone()),
                 (None, Some(_)) => ValueSource::Driver,
                 (None, None) => table.registered(&offered, declared),
             };
             table.push_output(offered, true, source);
         }
-        for binding in promoted {
+        let mut others: Vec<usize> = of_name.into_values().flatten().collect();
+        others.sort_unstable();
+        for binding in others.into_iter().filter_map(|at| promoted.get(at).copied()) {
             let schema = schema_of(&binding.value);
             let offered = Offered { name: Arc::clone(&binding.name), schema, ..Offered::default() };
             table.push_output(offered, false, ValueSource::Promoted(binding.clone()));
@@ -122,7 +143,7 @@ impl Table {
             is_declared: true,
             source: ValueSource::Existing,
         };
-        Self(offers.iter().map(row).collect())
+        offers.iter().map(row).collect()
     }
 
     /// The values that an interface asks for. `by_reference` is the bundle that it refers to.
@@ -145,7 +166,7 @@ impl Table {
             asked(ValueKind::PARAMETER, parameters),
             asked(ValueKind::CREDENTIAL, credentials),
         ];
-        Self(rows.concat())
+        rows.into_iter().flatten().collect()
     }
 
     /// The source of an output of a bundle without a driver: the same parameter, else its default.
@@ -160,34 +181,46 @@ impl Table {
     /// Adds an output. If it is a parameter, either both are secret or neither is.
     fn push_output(&mut self, mut offered: Offered, is_declared: bool, source: ValueSource) {
         if let ValueSource::Parameter(name) = &source {
-            let is_it = |row: &&mut Row| row.kind == ValueKind::PARAMETER && row.offered.name == *name;
-            if let Some(parameter) = self.0.iter_mut().find(is_it) {
+            let at = places(&self.by_name, ValueKind::PARAMETER, name).next();
+            if let Some(parameter) = at.and_then(|at| self.rows.get_mut(at)) {
                 let either = parameter.offered.is_sensitive || offered.is_sensitive;
                 (parameter.offered.is_sensitive, offered.is_sensitive) = (either, either);
             }
         }
-        self.0.push(Row { kind: ValueKind::Output, offered, is_declared, source });
+        self.push(Row { kind: ValueKind::Output, offered, is_declared, source });
+    }
+
+    fn push(&mut self, row: Row) {
+        let at = self.rows.len();
+        self.by_name.entry((row.kind, Arc::clone(&row.offered.name))).or_default().push(at);
+        if let Some(id) = &row.offered.id {
+            self.by_id.entry((row.kind, Arc::clone(id))).or_default().push(at);
+        }
+        self.rows.push(row);
     }
 
     /// All values.
     pub fn rows(&self) -> &[Row] {
-        &self.0
+        &self.rows
     }
 
     /// The values of a kind.
     pub fn of_kind(&self, kind: ValueKind) -> impl Iterator<Item = &Row> {
-        self.0.iter().filter(move |row| row.kind == kind)
+        self.rows.iter().filter(move |row| row.kind == kind)
     }
 
     /// The value with a name, else with this `$id`.
     pub fn named(&self, kind: ValueKind, name: &str) -> Option<&Row> {
-        let by_name = self.of_kind(kind).find(|row| *row.offered.name == *name);
-        by_name.or_else(|| self.of_kind(kind).find(|row| row.offered.id.as_deref() == Some(name)))
+        let mut places = places(&self.by_name, kind, name).chain(places(&self.by_id, kind, name));
+        places.next().and_then(|at| self.rows.get(at))
     }
 
     /// The value that is the same as one of another table.
     pub fn counterpart(&self, kind: ValueKind, other: &Offered) -> Option<&Row> {
-        self.of_kind(kind).find(|row| row.offered.is_same(other))
+        let by_id = other.id.iter().flat_map(|id| places(&self.by_id, kind, id));
+        let places = by_id.chain(places(&self.by_name, kind, &other.name));
+        let rows = places.filter_map(|at| Some((at, self.rows.get(at)?)));
+        rows.filter(|(_, row)| row.offered.is_same(other)).min_by_key(|(at, _)| *at).map(|(_, row)| row)
     }
 
     /// Its outputs, as others see them.
@@ -207,6 +240,15 @@ impl Table {
     pub fn secrets(&self, kind: ValueKind) -> impl Iterator<Item = &Arc<str>> {
         self.of_kind(kind).filter(|row| row.offered.is_sensitive).map(|row| &row.offered.name)
     }
+}
+
+/// The places of the rows of a kind with this name or `$id`.
+fn places<'t>(
+    index: &'t HashMap<(ValueKind, Arc<str>), Vec<usize>>,
+    kind: ValueKind,
+    key: &str,
+) -> impl Iterator<Item = usize> + use<'t> {
+    index.get(&(kind, Arc::from(key))).into_iter().flatten().copied()
 }
 
 /// What is certain about the values of a template.

@@ -17,6 +17,9 @@ use crate::secrets::Stores;
 use crate::stored::{Opened, Releases};
 use crate::{DriverInfo, Error};
 
+/// The folder of the embedded state, in the folder of the workspace unless the workspace says otherwise.
+pub const STATE_FOLDER: &str = ".purlin";
+
 /// Milliseconds since 1970.
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
@@ -184,7 +187,7 @@ impl Builder {
     /// Builds the orchestrator. Opens nothing.
     pub fn build(self) -> Purlin {
         let state_folder = self.state_folder.unwrap_or_else(|| {
-            let folder = self.workspace.state.clone().unwrap_or_else(|| ".purlin".into());
+            let folder = self.workspace.state.clone().unwrap_or_else(|| STATE_FOLDER.into());
             self.workspace.folder.join(folder)
         });
         Purlin {

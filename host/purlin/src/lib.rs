@@ -138,15 +138,20 @@ pub use purlin_state::{
 /// notice: a program that embeds Purlin uses the names above.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::builder::STATE_FOLDER;
     pub use purlin_conformance as conformance;
     pub use purlin_documents as documents;
     pub use purlin_engine as engine;
     pub use purlin_expression::is_slip;
-    pub use purlin_files::{reason, with_causes};
+    pub use purlin_files::{
+        Stranger, open, open_named, open_to_write, read, read_named, read_text, reason, stranger,
+        sync_folder, with_causes,
+    };
     pub use purlin_graph as graph;
     pub use purlin_model as model;
     pub use purlin_requirements as requirements;
     pub use purlin_sandbox as sandbox;
+    pub use purlin_sandbox::LARGEST_COMPONENT;
     pub use purlin_sandbox::clock;
     pub use purlin_state as state;
 }

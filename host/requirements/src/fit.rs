@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{
-    Bundle, Offered, Piece, Placeholder, Reference, Requirement, Row, Setting, Share, Table, Template,
-    ValueKind,
+    Bundle, Piece, Placeholder, Reference, Requirement, Row, Setting, Share, Table, Template, ValueKind,
 };
 use purlin_schema::is_subset;
 
@@ -63,7 +62,7 @@ pub(crate) fn bundle_fits(bundle: &Bundle, wanted: Wanted<'_>) -> Result<OwnName
     provides(bundle.provides.as_ref(), wanted)?;
     let table = Table::of(bundle);
     let asked = Table::of_interface(&wanted.requirement.interface, wanted.by_reference);
-    let outputs = outputs(&table.outputs(), &asked, wanted.used)?;
+    let outputs = outputs(&table, &asked, wanted.used)?;
     accepts(&table, &asked)?;
     Ok(OwnNames { outputs, settings: settings(&table, &asked, wanted) })
 }
@@ -79,7 +78,7 @@ pub(crate) fn installation_fits(
 ) -> Result<BTreeMap<Arc<str>, Arc<str>>, Rejection> {
     provides(share.provides.as_ref(), wanted)?;
     let asked = Table::of_interface(&wanted.requirement.interface, wanted.by_reference);
-    outputs(&share.offers, &asked, wanted.used)
+    outputs(&Table::of_existing(&share.offers), &asked, wanted.used)
 }
 
 /// Whether it claims to implement the requested interface.
@@ -91,7 +90,7 @@ fn provides(provided: Option<&Arc<str>>, wanted: Wanted<'_>) -> Result<(), Rejec
 }
 
 fn outputs(
-    offered: &[Offered],
+    offered: &Table,
     asked: &Table,
     used: &BTreeSet<Arc<str>>,
 ) -> Result<BTreeMap<Arc<str>, Arc<str>>, Rejection> {
@@ -101,13 +100,11 @@ fn outputs(
     for name in names.collect::<BTreeSet<_>>() {
         let expected = asked.named(kind, name).map(|row| &row.offered);
         let output = match expected {
-            Some(expected) => offered.iter().find(|output| output.is_same(expected)),
-            None => {
-                let by_name = offered.iter().find(|output| output.name == *name);
-                by_name.or_else(|| offered.iter().find(|output| output.id.as_ref() == Some(name)))
-            }
+            Some(expected) => offered.counterpart(kind, expected),
+            None => offered.named(kind, name),
         };
-        let output = output.ok_or_else(|| Rejection::Lacks(kind, Arc::clone(name)))?;
+        let output =
+            output.map(|row| &row.offered).ok_or_else(|| Rejection::Lacks(kind, Arc::clone(name)))?;
         if expected.is_some_and(|expected| !is_subset(&output.schema, &expected.schema)) {
             return Err(Rejection::OtherType(kind, Arc::clone(name)));
         }

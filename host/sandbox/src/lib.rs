@@ -52,7 +52,9 @@ pub use error::{CallError, LoadError, SandboxError};
 pub use facts::Facts;
 pub use inspect::{Import, Interfaces};
 pub use observer::{CallEvent, CallObserver, HostRequest};
-pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source, read_component};
+pub use sandbox::{
+    CompileEvent, DriverSetup, LARGEST_COMPONENT, Sandbox, SandboxConfig, Source, read_component,
+};
 pub use worker::{Worker, serve_worker};
 
 /// The version of the contract in `wit/` that this host supports. Drivers of 0.1.0 load as well.

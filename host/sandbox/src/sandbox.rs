@@ -24,8 +24,8 @@ use crate::error::{LoadError, SandboxError};
 use crate::ticker::Ticker;
 use crate::{component, engine, manifest};
 
-/// Components larger than this are rejected unread.
-const LARGEST_COMPONENT: u64 = 512 << 20;
+/// Components larger than this are rejected unread, in bytes.
+pub const LARGEST_COMPONENT: u64 = 512 << 20;
 
 /// The size from which the functions of a component in a file are kept, so that its next version, and
 /// another one with the same runtime, is compiled faster. Smaller ones are compiled in a moment.

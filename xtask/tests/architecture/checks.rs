@@ -119,6 +119,17 @@ pub(crate) const CHECKS: &[Check] = &[
             ("purlin-sandbox", &[], "use wasmparser::Parser;"),
         ],
     },
+    Check {
+        invariant: 11,
+        find: files_are_opened_in_one_place,
+        broken: &[
+            ("purlin-cli", &[], "fn a() { std::fs::read(path); }"),
+            ("purlin-state", &[], "fn a() { fs::read_to_string(path); }"),
+            ("purlin-host", &[], "fn a() { File::open(path); }"),
+            ("purlin-engine", &[], "fn a() { options.open(path); }"),
+            ("purlin-cli", &[], "fn a() { fs::write(path, text); }"),
+        ],
+    },
 ];
 
 /// Where components are parsed and compiled: in a worker process or, for built-in drivers, during
@@ -350,6 +361,28 @@ fn nothing_panics(workspace: &Workspace) -> Vec<BrokenInvariant> {
         }
     }
     faults
+}
+
+fn files_are_opened_in_one_place(workspace: &Workspace) -> Vec<BrokenInvariant> {
+    const OPENERS: &[&str] = &[
+        "fs::read(",
+        "fs::read_to_string(",
+        "fs::write(",
+        "fs::copy(",
+        "File::open(",
+        "File::create(",
+        "File::create_new(",
+        "File::options(",
+        "options.open(",
+        "OpenOptions::new().open(",
+    ];
+    let product = workspace
+        .crates
+        .iter()
+        .filter(|one| one.folder.starts_with("host/"))
+        // `purlin-builtin` has a build script only, and `purlin-component` is given bytes.
+        .filter(|one| one.name != "purlin-files");
+    lines_with(11, product, OPENERS)
 }
 
 fn components_are_parsed_in_one_place(workspace: &Workspace) -> Vec<BrokenInvariant> {

@@ -1,8 +1,10 @@
 //! `purlin apply`
 
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
-use purlin_host::internal::{reason, state};
+use purlin_host::begins_as_plan;
+use purlin_host::internal::{open_named, reason, state};
 
 use super::deploy::{self, Shown};
 use crate::app::App;
@@ -61,7 +63,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    let bytes = std::fs::read(&args.plan).map_err(|error| {
+    let bytes = read(&args.plan).map_err(|error| {
         Failure::input(format!("cannot read the plan `{path}`: {}", reason(&error)))
             .hint("`purlin plan --out FILE` writes one; `purlin up` plans and applies in one step")
     })?;
@@ -104,6 +106,21 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     drop(session);
     deploy::close(purlin, app).await?;
     Ok(status)
+}
+
+/// The largest plan that is read, in bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// The bytes of a plan; of anything else, only its beginning, which shows that it is none.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    const BEGINNING: u64 = 64;
+    let mut file = open_named(path)?;
+    let mut bytes = Vec::new();
+    Read::by_ref(&mut file).take(BEGINNING).read_to_end(&mut bytes)?;
+    if begins_as_plan(&bytes) {
+        file.take(LARGEST).read_to_end(&mut bytes)?;
+    }
+    if bytes.len() as u64 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// The failure for a plan that cannot be opened.

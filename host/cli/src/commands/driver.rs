@@ -80,7 +80,11 @@ impl WorkspaceArg {
         let path = match &self.file {
             Some(file) => file.clone(),
             None => match surroundings::nearest_workspace(&app.folder) {
-                Some(file) => input::short(&file, &app.folder),
+                Some(file) => {
+                    let shown = input::short(&file, &app.folder);
+                    input::own(&file, Some(&shown))?;
+                    shown
+                }
                 None => return Ok(None),
             },
         };

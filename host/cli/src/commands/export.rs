@@ -90,6 +90,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         parts.push((path, &manifest.data, in_its_name || manifest.data.has_secret()));
     }
     // Check all destinations before writing any file.
+    let targets: Vec<PathBuf> = parts.iter().map(|(path, ..)| args.folder.join(path)).collect();
+    files::no_links(&args.folder, targets.iter().map(PathBuf::as_path))?;
     let mut earlier = Earlier::read(&args.folder)?;
     parts.iter().try_for_each(|(path, ..)| earlier.check(path, &args.folder.join(path)))?;
     parts.iter().for_each(|(path, ..)| earlier.add(path));
@@ -148,7 +150,7 @@ impl Earlier {
 
     fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(Self::FILE);
-        match std::fs::read_to_string(&path) {
+        match files::text(&path) {
             Ok(text) => Ok(Self(text.lines().map(str::to_owned).collect())),
             // If the folder cannot exist, writing reports that.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

@@ -145,6 +145,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         // Keep an existing `.gitignore`.
         .filter(|(path, _)| path.symlink_metadata().is_err() || !path.ends_with(".gitignore"))
         .collect();
+    files::no_links(&args.folder, files.iter().map(|(path, _)| path.as_path()))?;
     let there: Vec<String> =
         files::conflicts(&files).into_iter().map(|path| format!("`{}`", text::path(path))).collect();
     if !there.is_empty() {

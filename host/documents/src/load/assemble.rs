@@ -121,12 +121,14 @@ impl Assembly {
         let mut compiled = manifest::compile(&drafts, &self.claims, &self.rules, convention);
         self.loaded.diagnostics.append(&mut compiled.faults);
         self.loaded.deployment.manifests.append(&mut compiled.manifests);
+        let settings = &mut self.loaded.deployment.lifecycle;
+        let mut places: HashMap<Key, usize> = HashMap::new();
+        for (at, setting) in settings.iter().enumerate() {
+            places.entry(setting.key.clone()).or_insert(at);
+        }
         for own in compiled.lifecycle {
-            let settings = &mut self.loaded.deployment.lifecycle;
-            let is_known = self.lifecycles.contains_key(&own.key);
-            let known =
-                is_known.then(|| settings.iter_mut().find(|setting| setting.key == own.key)).flatten();
-            match known {
+            let known = places.get(&own.key).filter(|_| self.lifecycles.contains_key(&own.key));
+            match known.and_then(|at| settings.get_mut(*at)) {
                 Some(setting) => setting.options = setting.options.over_options(&own.options),
                 None => settings.push(own),
             }

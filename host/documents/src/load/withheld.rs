@@ -1,10 +1,11 @@
-//! Faults of a file that is not a document. It may hold anything, such as the passwords of a secret
-//! store, so its faults say where they are and of which kind, and quote nothing.
+//! Faults of a file that is not a document: one that was found beside documents, or a file of values. It may
+//! hold anything, such as the passwords of a secret store, so its faults say where they are and of which
+//! kind, and quote nothing.
 
 use purlin_model::{Diagnostic, Severity};
 
-/// Removes everything from a fault that may be text of the file.
-pub(super) fn fault(fault: &mut Diagnostic) {
+/// Removes everything from a fault that may be text of the file; `help` says how to correct it.
+pub(crate) fn fault(fault: &mut Diagnostic, help: &str) {
     if fault.severity != Severity::Error {
         // The head of a document that is skipped; nothing else of it was read.
         return;
@@ -17,7 +18,8 @@ pub(super) fn fault(fault: &mut Diagnostic) {
     }
     fault.message = match fault.code {
         "yaml-syntax" => "not valid YAML".to_owned(),
+        "duplicate-key" => "a key is given twice".to_owned(),
         _ => "this file cannot be read".to_owned(),
     };
-    fault.help = Some("correct this place, or move the file elsewhere if it is not a document".to_owned());
+    fault.help = Some(help.to_owned());
 }

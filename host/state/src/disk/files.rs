@@ -18,11 +18,7 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
 
 /// Makes the entries of a folder durable. Systems that cannot sync folders do this on their own.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
-    if cfg!(unix) {
-        let folder = File::open(path).map_err(Error::io("open the folder", path))?;
-        folder.sync_all().map_err(Error::io("make durable the folder", path))?;
-    }
-    Ok(())
+    purlin_files::sync_folder(path).map_err(Error::io("make durable the folder", path))
 }
 
 /// Writes a file that only its owner can read. It atomically and durably replaces an existing one.
@@ -71,10 +67,7 @@ pub(crate) fn set_aside(folder: &Path, what: &Path) -> Result<PathBuf, Error> {
 pub(crate) fn private_file(path: &Path) -> Result<File, Error> {
     let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(Error::io("write", path))
+    purlin_files::open_to_write(path, options.read(true).create_new(true)).map_err(Error::io("write", path))
 }
 
 fn write_beside(path: &Path, content: &[u8]) -> Result<PathBuf, Error> {
@@ -91,7 +84,7 @@ pub(crate) fn copy_into(folder: &Path, file: &Path) -> Result<PathBuf, Error> {
     private_folder(folder)?;
     let to = free_name(folder, file);
     let mut new = private_file(&to)?;
-    let mut old = File::open(file).map_err(Error::io("open", file))?;
+    let mut old = purlin_files::open(file).map_err(Error::io("open", file))?;
     std::io::copy(&mut old, &mut new).map_err(Error::io("copy", file))?;
     new.sync_all().map_err(Error::io("make durable", &to))?;
     sync_folder(folder)?;

@@ -53,10 +53,8 @@ impl Head {
     pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
         let path = path_in(folder);
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(Error::io("open", &path))?;
+        options.read(true).create(true).truncate(false);
+        let file = purlin_files::open_to_write(&path, &mut options).map_err(Error::io("open", &path))?;
         let identity =
             file.metadata().map(|metadata| identity_of(&metadata)).map_err(Error::io("look at", &path))?;
         Ok(Self { file, path, identity })

@@ -1,7 +1,7 @@
 //! The store's folder: its format, and the locks on it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -239,10 +239,8 @@ impl Drop for Alone {
 
 pub(super) fn open_lock(path: &Path) -> Result<File, Error> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(Error::io("open", path))
+    options.read(true).create(true).truncate(false);
+    purlin_files::open_to_write(path, &mut options).map_err(Error::io("open", path))
 }
 
 /// Takes a lock. Returns whether that succeeded in time.
@@ -272,7 +270,9 @@ pub(super) fn announce(folder: &Path, holder: &Holder) -> Result<(), Error> {
     let path = folder.join(HOLDER);
     let text = serde_json::to_vec(holder).unwrap_or_default();
     // Readers ignore an incomplete file, and it need not survive a crash.
-    fs::write(&path, text).map_err(Error::io("write", &path))
+    purlin_files::open_to_write(&path, OpenOptions::new().create(true).truncate(true))
+        .and_then(|mut file| file.write_all(&text))
+        .map_err(Error::io("write", &path))
 }
 
 /// The holder of a folder, if it can be read.

@@ -1,6 +1,5 @@
 //! Reads the files of an environment as far as possible.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::disk::journal::{self, Part, Position, Reading};
@@ -66,7 +65,7 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
         Err(error @ (Error::Newer { .. } | Error::Io { .. })) => return Err(error),
         Err(error) => {
             saved.findings.push(error.to_string());
-            let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+            let bytes = purlin_files::read(&path, u64::MAX).map_err(Error::io("read", &path))?;
             let generation = saved.generation;
             let (id, number) = rescue(&bytes, &mut saved);
             // If the header is lost, only the file name identifies the journal.

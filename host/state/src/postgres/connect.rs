@@ -277,10 +277,36 @@ fn trust(ca: Option<&[u8]>) -> Result<ClientConfig, Error> {
 
 fn of_pool(error: &PoolError) -> Trouble {
     match error {
-        PoolError::Backend(error) => of_statement(error),
+        PoolError::Backend(error) => of_connection(error),
         PoolError::Closed => Trouble::Refused("the state is closed".into()),
         PoolError::Timeout(_) => Trouble::Lost("no connection within the time limit".into()),
         other => Trouble::Refused(cause(other)),
+    }
+}
+
+/// Why there is no connection. What speaks another protocol, or no TLS, will not do so at another attempt.
+/// While a statement is under way, the same error leaves open whether it was executed.
+fn of_connection(error: &tokio_postgres::Error) -> Trouble {
+    match of_statement(error) {
+        Trouble::Lost(detail) if error.as_db_error().is_none() && is_lasting(error) => {
+            Trouble::Refused(detail)
+        }
+        trouble => trouble,
+    }
+}
+
+/// Whether the server answered, and with something that PostgreSQL does not answer.
+fn is_lasting(error: &tokio_postgres::Error) -> bool {
+    use std::io::ErrorKind::{InvalidData, InvalidInput};
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    match causes.into_iter().find_map(|cause| cause.downcast_ref::<std::io::Error>()) {
+        Some(error) => matches!(error.kind(), InvalidData | InvalidInput),
+        None => {
+            let text = error.to_string();
+            ["error performing TLS handshake", "unexpected message", "error parsing", "authentication error"]
+                .iter()
+                .any(|lasting| text.starts_with(lasting))
+        }
     }
 }
 
@@ -324,4 +350,45 @@ fn cause(error: &dyn std::error::Error) -> String {
         source = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// What is no database stays none, however often it is asked.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn servers_that_can_never_be_right_are_asked_once() {
+        const FOREVER: Duration = Duration::from_hours(24);
+        for (mode, answer) in [
+            ("require", &b"N"[..]),
+            ("require", b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            ("disable", b"SSH-2.0-x\r\n"),
+        ] {
+            let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let port = server.local_addr().expect("an address").port();
+            let asked = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&asked);
+            std::thread::spawn(move || {
+                for client in server.incoming() {
+                    let mut client = client.expect("a client");
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    let _ = client.read(&mut [0; 64]);
+                    let _ = client.write_all(answer);
+                    // The client ends the connection.
+                    let _ = client.read(&mut [0; 64]);
+                }
+            });
+            let url = format!("postgres://ada@127.0.0.1:{port}/state?sslmode={mode}");
+            let address = Address { url, schema: "purlin".to_owned(), password: None, ca: None };
+            let database = Database::new(&address, FOREVER).expect("a database");
+            let trouble = database.try_query("SELECT 1", Vec::new()).await.expect_err("no database");
+            assert!(matches!(trouble, Trouble::Refused(_)), "{mode}: {trouble:?}");
+            assert_eq!(asked.load(Ordering::SeqCst), 1, "{mode}: {trouble:?}");
+        }
+    }
 }

@@ -69,8 +69,10 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let now = args.choices.choices()?;
-    let default = vec![input::default_catalog(app)];
-    let folders = if args.catalog.is_empty() { &default } else { &args.catalog };
+    let folders = match args.catalog.is_empty() {
+        true => &vec![input::default_catalog(app)?],
+        false => &args.catalog,
+    };
     if let Some(lost) = args.catalog.iter().find(|folder| !folder.is_dir()) {
         return Err(Failure::input(format!("`--catalog {}` is not a folder", text::path(lost)))
             .hint("name a folder with bundles in it"));

@@ -186,7 +186,7 @@ fn edited(path: &Path, name: &str, source: &str) -> Result<String, Failure> {
         Failure::input(format!("no line can be added to `{}` in its current layout", text::path(path)))
             .hint(format!("add below `spec.drivers`: `{name}: {{source: {source}}}`"))
     };
-    let before = match std::fs::read_to_string(path) {
+    let before = match files::text(path) {
         Ok(before) => before,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(edit::workspace(name, source));

@@ -85,7 +85,7 @@ async fn build(args: &Args, app: &App) -> Result<(PathBuf, Inspection), Failure>
             ))
             .hint(format!("`purlin driver build {} --output NAME.wasm`", args.source.display())));
         };
-        let bytes = std::fs::read(&args.source).map_err(|error| {
+        let bytes = files::bytes(&args.source).map_err(|error| {
             Failure::input(format!("cannot read {}: {}", shown(&args.source), reason(&error)))
         })?;
         place(&args.source, bytes, &output)?;

@@ -95,6 +95,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let kit = kits::kit(language, args.template);
     let files = files_of(language, &kit, &name).into_iter();
     let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
+    files::no_links(&args.folder, files.iter().map(|(path, _)| path.as_path()))?;
     let taken: Vec<String> =
         files::conflicts(&files).into_iter().map(|path| format!("`{}`", text::path(path))).collect();
     if let Some(first) = taken.first() {

@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use super::WorkspaceArg;
 use crate::app::App;
 use crate::failure::{Failure, Status};
-use crate::{input, text};
+use crate::{files, input, text};
 
 use request::Request;
 
@@ -196,7 +196,7 @@ fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
                 .map_err(|error| Failure::caused("cannot read standard input", &error))?;
             text
         }
-        Some(file) => std::fs::read_to_string(file).map_err(|error| {
+        Some(file) => files::named_text(file.as_ref()).map_err(|error| {
             Failure::input(format!("cannot read the request `{file}`: {}", reason(&error)))
                 .hint("a request is JSON, in a file or on standard input (`-`)")
         })?,

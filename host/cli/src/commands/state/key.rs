@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use purlin_host::internal::model::KeySource;
+use purlin_host::internal::reason;
 use purlin_host::internal::state::{self, KeyProvider};
 use serde::Serialize;
 
@@ -201,6 +202,6 @@ fn read(path: &Path) -> Result<String, Failure> {
             return Err(Failure::without_sources(exposed.into()));
         }
     }
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::input(format!("cannot read the key file `{name}`: {error}")))
+    files::text(path)
+        .map_err(|error| Failure::input(format!("cannot read the key file `{name}`: {}", reason(&error))))
 }

@@ -175,6 +175,47 @@ fn exponentially_growing_text_is_rejected() {
     assert_eq!(faults[0].code, "too-large");
 }
 
+/// The limit of one resource does not allow many resources to make as much each.
+#[test]
+fn the_texts_of_all_resources_together_are_limited() {
+    let mut deployment = Deployment::default();
+    for number in 0..7 {
+        let text = match number {
+            0 => "x".repeat(10),
+            _ => format!("${{values.v{}}}", number - 1).repeat(10),
+        };
+        let text = template("deploy", &json!(text), Dialect::Definition);
+        deployment.values.insert(format!("v{number}").into(), text);
+    }
+    let params = json!({"a": "y${values.v6}"});
+    for number in 0..200 {
+        deployment.shared.push(request(
+            "deploy",
+            &format!("a{number}"),
+            "a",
+            Some(params.clone()),
+            Dialect::Definition,
+        ));
+    }
+    let graph = try_build(vec![definition("a", "a", json!({"values": {"x": "${params.a}"}}))], deployment)
+        .expect("a graph");
+    // A resource counts once, however often it is evaluated.
+    let first = graph.nodes().next().expect("one").id;
+    (0..40).for_each(|_| assert!(graph.evaluate(first, &KnownOutputs::default()).is_ok()));
+    let mut kept = Vec::new();
+    let fault = graph.nodes().find_map(|node| match graph.evaluate(node.id, &KnownOutputs::default()) {
+        Ok(inputs) => {
+            kept.push(inputs);
+            None
+        }
+        Err(faults) => Some(faults),
+    });
+    let fault = fault.expect("too large").swap_remove(0);
+    assert_eq!(fault.code, "too-large");
+    assert!(fault.message.contains("all resources together read more than 1024 MiB"), "{}", fault.message);
+    assert!((10..100).contains(&kept.len()), "{}", kept.len());
+}
+
 /// If params use params twice, each level has twice as many placeholders to follow.
 #[test]
 fn params_of_params_are_followed_once() {

@@ -60,9 +60,12 @@ impl Trust {
     }
 }
 
+/// The largest file of certificates, in bytes.
+const LARGEST_CERTIFICATES: u64 = 10 << 20;
+
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let text =
-        std::fs::read(path).map_err(|error| format!("cannot be read ({})", purlin_files::reason(&error)))?;
+    let text = purlin_files::read(path, LARGEST_CERTIFICATES)
+        .map_err(|error| format!("cannot be read ({})", purlin_files::reason(&error)))?;
     CertificateDer::pem_slice_iter(&text)
         .collect::<Result<_, _>>()
         .map_err(|error| format!("is not PEM ({error})"))

@@ -10,7 +10,7 @@ mod read;
 mod save;
 mod scan;
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -150,7 +150,7 @@ pub(crate) fn is_closed_at(folder: &Path, position: &Position) -> bool {
 pub(crate) fn settle(folder: &Path) -> Result<(), Error> {
     let journals = list(folder)?.journals;
     for (_, path) in &journals {
-        let file = File::open(path).map_err(Error::io("open", path))?;
+        let file = purlin_files::open(path).map_err(Error::io("open", path))?;
         file.sync_all().map_err(Error::io("make durable", path))?;
     }
     if journals.is_empty() { Ok(()) } else { files::sync_folder(&folder_in(folder)) }
@@ -164,7 +164,8 @@ impl Journal {
         table: &mut Table,
         probe: Probed,
     ) -> Result<Self, Error> {
-        let file = File::options().read(true).write(true).open(&path).map_err(Error::io("open", &path))?;
+        let file = purlin_files::open_to_write(&path, OpenOptions::new().read(true))
+            .map_err(Error::io("open", &path))?;
         let end = scan::scan(&file, table).map_err(|fault| fault.into_error(folder, &path))?;
         let allocated = file.metadata().map_err(Error::io("look at", &path))?.len();
         let mut journal = Self {

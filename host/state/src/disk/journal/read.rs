@@ -77,7 +77,7 @@ impl Reading {
 
     /// Reads a journal regardless of other notes about it. Messages name `folder`.
     pub(crate) fn of(folder: &Path, path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(Error::io("open", path))?;
+        let file = purlin_files::open(path).map_err(Error::io("open", path))?;
         let mut table = Table::of_frames();
         let end = scan::scan(&file, &mut table).map_err(|fault| fault.into_error(folder, path))?;
         Ok(Self { file, path: path.to_owned(), end, table, original: true, has_records: true })

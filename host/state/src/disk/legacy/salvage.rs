@@ -2,7 +2,6 @@
 //! index.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use super::index::{self, Index, There};
@@ -89,7 +88,7 @@ fn look(
         Err(error @ (Error::Newer { .. } | Error::Io { .. })) => return Err(error),
         Err(error) => {
             report.wrong(error.to_string());
-            let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+            let bytes = purlin_files::read(&path, u64::MAX).map_err(Error::io("read", &path))?;
             save(&bytes, indexed, report);
         }
     }

@@ -13,6 +13,7 @@ use super::python::Python;
 use super::{missing, place, shown, tool};
 use crate::app::App;
 use crate::failure::Failure;
+use crate::files;
 use crate::surroundings::WORKSPACE_FILE;
 
 const CARGO: &str = "Rust comes with rustup (rustup.rs), or from your system's packages";
@@ -144,7 +145,7 @@ impl Project {
     }
 
     fn go(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
-        let module = std::fs::read_to_string(self.folder.join("go.mod")).unwrap_or_default();
+        let module = files::text(&self.folder.join("go.mod")).unwrap_or_default();
         let module = module.lines().find_map(|line| line.strip_prefix("module "));
         let name = module.and_then(|path| path.trim().rsplit('/').next()).unwrap_or("driver").to_owned();
         let core = Path::new("build").join(format!("{name}.core.wasm"));
@@ -221,7 +222,7 @@ impl Project {
     fn place(&self, module: &Path, name: &str, output: Option<&Path>) -> Result<PathBuf, Failure> {
         let named = || self.named().unwrap_or_else(|| self.folder.join(format!("{name}.wasm")));
         let output = output.map_or_else(named, Path::to_owned);
-        let bytes = std::fs::read(module)
+        let bytes = files::bytes(module)
             .map_err(|error| Failure::caused(format!("cannot read {}", shown(module)), &error))?;
         place(module, bytes, &output)?;
         Ok(plain(output))

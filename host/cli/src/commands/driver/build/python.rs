@@ -74,7 +74,7 @@ impl Python {
         let (Some(found), Some(sources)) = (self.fingerprint(), self.sources()) else { return Ok(None) };
         let kept = self.folder.join(".purlin/build");
         let (base, key) = (kept.join("edit.wasm"), kept.join("edit.key"));
-        let is_current = std::fs::read_to_string(&key).is_ok_and(|key| key == found);
+        let is_current = files::text(&key).is_ok_and(|key| key == found);
         let attempts = if is_current { &[false, true][..] } else { &[true] };
         for is_new in attempts {
             if *is_new {
@@ -88,7 +88,7 @@ impl Python {
                 self.build("purlin_driver.edit", Path::new(".purlin/build/edit.wasm"))?;
                 files::write(&key, &found).map_err(failed)?;
             }
-            let Some(component) = std::fs::read(&base).ok().and_then(|base| edited(base, &sources)) else {
+            let Some(component) = files::bytes(&base).ok().and_then(|base| edited(base, &sources)) else {
                 continue;
             };
             super::place(&base, component, output)?;
@@ -106,7 +106,7 @@ impl Python {
     /// The folders of editable packages, which pip installs as links that componentize-py cannot
     /// follow.
     fn editable(&self) -> Vec<String> {
-        let requirements = std::fs::read_to_string(self.folder.join("requirements.txt")).unwrap_or_default();
+        let requirements = files::text(&self.folder.join("requirements.txt")).unwrap_or_default();
         let folders = requirements.lines().filter_map(|line| {
             let line = line.trim();
             line.strip_prefix("-e ").or_else(|| line.strip_prefix("--editable "))
@@ -145,7 +145,7 @@ impl Python {
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
         for file in ["requirements.txt", "pyproject.toml"] {
-            hash.update(std::fs::read(self.folder.join(file)).unwrap_or_default());
+            hash.update(files::bytes(&self.folder.join(file)).unwrap_or_default());
         }
         for folder in packages {
             let mut files = Vec::new();
@@ -202,7 +202,7 @@ fn collect(
                 collect(root, &path, (endings, without), into);
             }
         } else if path.extension().is_some_and(|ending| endings.iter().any(|one| ending == *one)) {
-            let Ok(bytes) = std::fs::read(&path) else { continue };
+            let Ok(bytes) = files::bytes(&path) else { continue };
             into.push((path.strip_prefix(root).unwrap_or(&path).to_owned(), bytes));
         }
     }

@@ -61,6 +61,8 @@ pub(super) fn run(folder: &Path, app: &App) -> Result<Status, Failure> {
     let failed = |verb: &str, path: &str, error: &io::Error| {
         Failure::caused(format!("cannot {verb} `{}`", folder.join(path).display()), error)
     };
+    let written: Vec<_> = plan.write.iter().map(|(path, _)| folder.join(path)).collect();
+    files::no_links(folder, written.iter().map(|path| path.as_path()))?;
     for (path, text) in plan.write.iter().copied().chain([&list(old.language, &new)]) {
         files::write(&folder.join(path), text.as_bytes()).map_err(|error| failed("write", path, &error))?;
     }
@@ -87,7 +89,7 @@ pub(super) fn run(folder: &Path, app: &App) -> Result<Status, Failure> {
 impl List {
     fn read(folder: &Path) -> Result<Self, Failure> {
         let shown = folder.join(LIST);
-        let text = std::fs::read_to_string(&shown).map_err(|error| match error.kind() {
+        let text = files::text(&shown).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
                 Failure::input(format!("`{}` is not a project of `purlin driver new`", folder.display()))
                     .hint(format!("such a project has a file `{LIST}`, which lists the files of its SDK"))
@@ -150,7 +152,7 @@ impl<'a> Plan<'a> {
 
 fn read(folder: &Path, path: &str) -> Result<Option<Vec<u8>>, Failure> {
     let path = folder.join(path);
-    match std::fs::read(&path) {
+    match files::bytes(&path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::caused(format!("cannot read `{}`", path.display()), &error)),
