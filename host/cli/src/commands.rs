@@ -63,7 +63,7 @@ found one of the named effects; 130 Ctrl-C ended the program, or calls were cut 
 ended the program; 129 SIGHUP ended it.
 
 With `--format json`, errors are written to standard output as well:
-  {\"format\": 1, \"error\": {\"message\", \"hints\", \"diagnostics\"}}
+  {\"format\": 1, \"error\": {\"code\", \"message\", \"hints\", \"diagnostics\"}}
 Every JSON document gives the version of its format in \"format\"."
 )]
 pub(crate) struct Cli {
