@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 /// The errors between documents and a run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The documents contain errors. Nothing was done.
     #[error("{}", Diagnostic::first_error(.0).unwrap_or("the documents are invalid"))]

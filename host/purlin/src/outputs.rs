@@ -14,6 +14,7 @@ use crate::promoted::Recorded;
 
 /// The results of a deployment.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Outputs {
     /// The resolved document of each workload.
     pub workloads: BTreeMap<String, Result<Value, WorkloadError>>,

@@ -38,7 +38,7 @@ fn elsewhere(folder: &Path, target: &Path) -> Command {
 
 #[test]
 fn a_program_is_built_from_the_packages_and_deploys() {
-    let target = tools::root().join("target/tmp/embed");
+    let target = tools::root().join("target/embed");
     let crates = published::crates();
     let files = published::package(&target, &crates);
 
