@@ -1,6 +1,8 @@
-//! Embeds the drivers that `cargo xtask drivers` built in the folder `PURLIN_DRIVERS_DIR`, each
-//! with its precompiled code if there is any. `PURLIN_DRIVERS` selects some of them, such as
-//! `echo,template`.
+//! Embeds the built-in drivers. The published crate contains them in `drivers`, which in the
+//! repository is a link to the folder that `cargo xtask drivers` fills. `PURLIN_DRIVERS_DIR` names
+//! another folder; from there, each is embedded with its precompiled code if there is any, because
+//! whoever sets the variable vouches that this very build made that code. `PURLIN_DRIVERS` selects
+//! some of them, such as `echo,template`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,7 +28,9 @@ const DRIVERS: &[(&str, &str, &[&str])] = &[
 fn main() {
     println!("cargo::rerun-if-env-changed=PURLIN_DRIVERS_DIR");
     println!("cargo::rerun-if-env-changed=PURLIN_DRIVERS");
-    let folder = env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
+    let named = env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from);
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("drivers");
+    let folder = named.as_ref().unwrap_or(&own);
     let chosen = env::var("PURLIN_DRIVERS").unwrap_or_default();
     for name in chosen.split(',').filter(|name| !name.is_empty()) {
         if !DRIVERS.iter().any(|(file, ..)| *file == name) {
@@ -48,7 +52,9 @@ fn main() {
         }
         // Ignore code older than the component: it was compiled from an earlier one.
         let code = match (changed(&wasm), changed(&code)) {
-            (Some(wasm), Some(at)) if at >= wasm => format!("Some(include_bytes!({:?}))", absolute(&code)),
+            (Some(wasm), Some(at)) if named.is_some() && at >= wasm => {
+                format!("Some(include_bytes!({:?}))", absolute(&code))
+            }
             _ => "None".to_owned(),
         };
         let _ = writeln!(
@@ -61,7 +67,9 @@ fn main() {
         format!("static DRIVERS: &[Builtin] = &[\n{entries}];\n")
     } else {
         let message = format!(
-            "the built-in drivers are not built ({}): run `cargo xtask drivers` first",
+            "the built-in drivers are not built ({}): run `cargo xtask drivers` in a clone of Purlin's repository, and \
+             set the variable PURLIN_DRIVERS_DIR to the absolute path of its folder `target/drivers`, for example \
+             in the section `[env]` of .cargo/config.toml; or leave out the feature `builtin-drivers` of purlin-host",
             missing.join(", ")
         );
         format!("compile_error!({message:?});\nstatic DRIVERS: &[Builtin] = &[];\n")

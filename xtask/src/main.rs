@@ -18,6 +18,7 @@ mod hostile;
 #[cfg(unix)]
 mod kubernetes;
 mod quickstart;
+#[cfg(unix)]
 mod sdk;
 #[cfg(unix)]
 mod shop;
@@ -56,7 +57,8 @@ enum Command {
     /// Deploys the Score files of examples/kubernetes to a cluster, and destroys them again.
     #[cfg(unix)]
     Kubernetes(example::Arguments),
-    /// Builds the SDKs as packages for npm, pip and cargo in target/sdk.
+    /// Builds the SDKs as packages for npm, pip and cargo, and the crates to embed Purlin, in target/sdk.
+    #[cfg(unix)]
     Sdk,
     /// Builds the packages of a release in target/dist: an archive, a Debian package, a wheel, packages for npm.
     #[cfg(unix)]
@@ -101,6 +103,7 @@ fn main() -> anyhow::Result<()> {
         Command::Shop(arguments) => shop::run(&arguments),
         #[cfg(unix)]
         Command::Kubernetes(arguments) => kubernetes::run(&arguments),
+        #[cfg(unix)]
         Command::Sdk => sdk::run_all(),
         #[cfg(unix)]
         Command::Dist(arguments) => dist::run_all(&arguments),

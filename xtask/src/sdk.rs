@@ -1,4 +1,5 @@
-//! `cargo xtask sdk`: builds the SDKs as packages in target/sdk, without publishing them.
+//! `cargo xtask sdk`: builds the SDKs and the crates to embed Purlin as packages in target/sdk, without
+//! publishing them.
 //!
 //! Links to the contract and to WASI's interfaces become files, since neither npm nor a source
 //! distribution for Python supports links.
@@ -8,14 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use serde::Deserialize;
+use purlin_systems::published;
+use serde_json::Value;
 
-use crate::step::{cargo, output, root, run, step};
+use crate::step::{root, run, step};
 use crate::tools;
-
-/// The crates of the SDK for drivers in Rust.
-const CRATES: [&str; 5] =
-    ["purlin-sdk", "purlin-sdk-aws", "purlin-sdk-derive", "purlin-sdk-http", "purlin-sdk-net"];
 
 /// Files that tools create in a folder, and the previous contract.
 const LEFT_OUT: [&str; 6] =
@@ -85,75 +83,61 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-    target_directory: PathBuf,
-}
-
-#[derive(Clone, Default, Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    description: Option<String>,
-    license: Option<String>,
-    repository: Option<String>,
-    readme: Option<PathBuf>,
-}
-
 fn crates(folder: &Path) -> anyhow::Result<()> {
-    let metadata = output(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
-    let metadata: Metadata = serde_json::from_str(&metadata)?;
-    let packages: Vec<&Package> =
-        metadata.packages.iter().filter(|package| CRATES.contains(&package.name.as_str())).collect();
-    let faults: Vec<String> = packages.iter().flat_map(|package| faults(package)).collect();
+    let packages = published::crates();
+    let faults: Vec<String> = packages.iter().flat_map(faults).collect();
     if !faults.is_empty() {
         bail!("{}", faults.join("\n"));
     }
-    let mut package = cargo();
-    // The tests of the workspace already compile them.
-    package.args(["package", "--quiet", "--no-verify", "--allow-dirty"]);
-    run(package.args(CRATES.iter().flat_map(|name| ["-p", name])))?;
-    for Package { name, version, .. } in packages {
-        let file = format!("{name}-{version}.crate");
-        fs::copy(metadata.target_directory.join("package").join(&file), folder.join(&file))
-            .with_context(|| format!("cargo did not make {file}"))?;
+    for file in published::package(&root().join("target"), &packages) {
+        let name = file.file_name().unwrap_or_default();
+        fs::copy(&file, folder.join(name))
+            .with_context(|| format!("cargo did not make {}", file.display()))?;
     }
     Ok(())
 }
 
-/// The fields that a registry requires and a crate lacks.
-fn faults(package: &Package) -> Vec<String> {
-    let fields = [
-        ("description", package.description.is_some()),
-        ("license", package.license.is_some()),
-        ("repository", package.repository.is_some()),
-        ("readme", package.readme.is_some()),
-    ];
-    let missing = fields.iter().filter(|(_, there)| !there);
-    missing.map(|(key, _)| format!("{} has no `{key}` in its Cargo.toml", package.name)).collect()
+/// The fields that a registry requires, or by which people find and judge a crate, and that this one lacks.
+fn faults(package: &Value) -> Vec<String> {
+    let is_there = |field: &str| match &package[field] {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    let name = package["name"].as_str().unwrap_or_default();
+    let fields = ["description", "license", "repository", "readme", "keywords", "categories"];
+    let missing = fields.iter().filter(|field| !is_there(field));
+    missing.map(|field| format!("{name} has no `{field}` in its Cargo.toml")).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CRATES, Package, copy, faults, root};
+    use purlin_systems::published;
+    use serde_json::json;
+
+    use super::{copy, faults, root};
 
     #[test]
     fn missing_metadata_of_a_crate_is_named() {
-        let whole = Package {
-            name: "a".to_owned(),
-            description: Some("A crate.".to_owned()),
-            license: Some("Apache-2.0".to_owned()),
-            repository: Some("https://example.com".to_owned()),
-            readme: Some("README.md".into()),
-            ..Package::default()
-        };
+        let whole = json!({
+            "name": "a", "description": "A crate.", "license": "Apache-2.0", "readme": "README.md",
+            "repository": "https://example.com", "keywords": ["a"], "categories": ["b"],
+        });
         assert!(faults(&whole).is_empty());
-        let lacking = Package { license: None, repository: None, ..whole };
+        let mut lacking = whole;
+        (lacking["license"], lacking["keywords"]) = (json!(null), json!([]));
         assert_eq!(
             faults(&lacking),
-            ["a has no `license` in its Cargo.toml", "a has no `repository` in its Cargo.toml"]
+            ["a has no `license` in its Cargo.toml", "a has no `keywords` in its Cargo.toml"]
         );
+    }
+
+    #[test]
+    fn crates_that_others_use_say_what_they_are() {
+        let all = published::crates();
+        let faults: Vec<String> = all.iter().flat_map(faults).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+        assert!(all.iter().any(|one| one["name"] == "purlin-builtin"), "{all:?}");
     }
 
     #[test]
@@ -166,17 +150,6 @@ mod tests {
                 assert!(file.symlink_metadata().expect("there").is_file(), "{}", file.display());
             }
             assert!(!folder.path().join(name).join("wit/deps/purlin/0.1").exists(), "the contract before");
-        }
-    }
-
-    #[test]
-    fn every_packaged_crate_exists() {
-        let sdk = std::fs::read_dir(root().join("sdk")).expect("a folder").flatten();
-        let manifests = sdk.filter_map(|entry| std::fs::read_to_string(entry.path().join("Cargo.toml")).ok());
-        let manifests: Vec<String> = manifests.collect();
-        for name in CRATES {
-            let named = format!("name = \"{name}\"");
-            assert!(manifests.iter().any(|manifest| manifest.contains(&named)), "{name}");
         }
     }
 }

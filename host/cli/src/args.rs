@@ -16,11 +16,16 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
+    /// Run as if in this folder: all paths of the command line are relative to it.
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub(crate) chdir: Option<PathBuf>,
+
     /// Control the use of colours; `auto` uses them on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
     pub(crate) color: When,
 
-    /// Print more on standard error; repeat for even more.
+    /// Print more on standard error, such as the logs of drivers; repeat for even more, such as their
+    /// measurements.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     pub(crate) verbose: u8,
 

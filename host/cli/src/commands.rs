@@ -65,7 +65,7 @@ ended the program; 129 SIGHUP ended it.
 PURLIN_WORKSPACE in the environment names the purlin.yaml to use, or its folder.
 
 With `--format json`, errors are written to standard output as well:
-  {\"format\": 1, \"error\": {\"message\", \"hints\", \"diagnostics\"}}
+  {\"format\": 1, \"error\": {\"code\", \"message\", \"hints\", \"diagnostics\"}}
 Every JSON document gives the version of its format in \"format\"."
 )]
 pub(crate) struct Cli {

@@ -55,8 +55,8 @@ pub(crate) enum Failure {
         sources: SourceMap,
         lacking: Vec<(Arc<str>, engine::Lacking)>,
     },
-    /// Any other error.
-    Plain { status: Status, message: String, hints: Vec<String> },
+    /// Any other error. Programs react to the code, if it has one.
+    Plain { status: Status, code: Option<&'static str>, message: String, hints: Vec<String> },
 }
 
 impl Failure {
@@ -67,12 +67,12 @@ impl Failure {
 
     /// The input or the command line is invalid.
     pub(crate) fn input(message: impl Into<String>) -> Self {
-        Self::Plain { status: Status::Input, message: message.into(), hints: Vec::new() }
+        Self::Plain { status: Status::Input, code: None, message: message.into(), hints: Vec::new() }
     }
 
     /// The command failed.
     pub(crate) fn run(message: impl Into<String>) -> Self {
-        Self::Plain { status: Status::Failed, message: message.into(), hints: Vec::new() }
+        Self::Plain { status: Status::Failed, code: None, message: message.into(), hints: Vec::new() }
     }
 
     /// The command failed for this cause.
@@ -113,6 +113,7 @@ impl Failure {
             }
             error => Self::Plain {
                 status: if error.is_input() { Status::Input } else { Status::Failed },
+                code: error.code(),
                 message: message(&error),
                 hints: hints::of(&error),
             },
@@ -161,13 +162,13 @@ impl Failure {
     fn report(&self) -> ErrorReport<'_> {
         match self {
             Self::Documents { faults, .. } => {
-                ErrorReport { message: summary(faults), hints: &[], diagnostics: faults }
+                ErrorReport { code: None, message: summary(faults), hints: &[], diagnostics: faults }
             }
             Self::Unplanned { message, faults, .. } => {
-                ErrorReport { message: message.clone(), hints: &[], diagnostics: faults }
+                ErrorReport { code: None, message: message.clone(), hints: &[], diagnostics: faults }
             }
-            Self::Plain { message, hints, .. } => {
-                ErrorReport { message: message.clone(), hints, diagnostics: &[] }
+            Self::Plain { code, message, hints, .. } => {
+                ErrorReport { code: *code, message: message.clone(), hints, diagnostics: &[] }
             }
         }
     }
@@ -249,6 +250,8 @@ struct Event<'a> {
 
 #[derive(Serialize)]
 struct ErrorReport<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
     message: String,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     hints: &'a [String],

@@ -52,7 +52,8 @@ impl<S: Subscriber> Layer<S> for Lines {
         if let Some(resource) = &fields.resource {
             let _ = write!(line, "{}: ", text::line(resource));
         }
-        line.push_str(&text::line(&fields.message));
+        // Traces of Go are indented with tabs.
+        line.push_str(&text::line(&fields.message.replace('\t', "    ")));
         if !fields.others.is_empty() {
             let _ = write!(line, " {}", paint(DIM, text::line(fields.others.trim_end())));
         }

@@ -56,6 +56,13 @@ pub(crate) fn main() -> ExitCode {
     let ui = Ui::new(level);
     logging::start(cli.global.verbose, cli.global.quiet, ui.bars.clone());
     let output = cli.command.output();
+    if let Some(folder) = &cli.global.chdir
+        && let Err(error) = std::env::set_current_dir(folder)
+    {
+        let message = format!("cannot run in `{}`: {}", folder.display(), reason(&error));
+        Failure::input(message).tell(&ui, output);
+        return Status::Input.into();
+    }
     let folder = match std::env::current_dir() {
         Ok(folder) => folder,
         Err(error) => {

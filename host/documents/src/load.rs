@@ -114,6 +114,12 @@ impl Loaded {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
+    /// Counts the workspace's grants of secret stores that it does not configure as faults: for a
+    /// program without secret stores of its own.
+    pub fn report_unknown_stores(&mut self) {
+        self.diagnostics.extend(self.workspace.iter().flat_map(|workspace| workspace.unknown_stores.clone()));
+    }
+
     /// Every text that was used, in reading order, so that [`load_sources`] can read all of it
     /// again when the files have changed. Excluded are files that hold only a Workspace or a Lock,
     /// because those are the operator's current configuration, and files that were found in a

@@ -103,7 +103,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
                 workspace.drivers.insert(entry.key.clone(), config);
             }
         }
-        stores::check_grants(reader, node, stores);
+        workspace.unknown_stores = stores::unknown(reader, node, stores);
     }
     fields.done(reader);
     Some(workspace)

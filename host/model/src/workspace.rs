@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::{Grants, Location, Lock, SecretStore, Template};
+use crate::{Diagnostic, Grants, Location, Lock, SecretStore, Template};
 
 /// The content of `purlin.yaml`. Paths are as written, relative to `folder`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +27,9 @@ pub struct Workspace {
     pub drivers: IndexMap<Arc<str>, DriverConfig>,
     /// Stores of secrets by name. A name must be valid as a part of a resource id.
     pub secret_stores: IndexMap<Arc<str>, SecretStore>,
+    /// Grants of stores that are not among these. They are faults unless the program has stores of
+    /// its own.
+    pub unknown_stores: Vec<Diagnostic>,
     /// The environments, by id. If any is declared, others are treated as mistakes unless the user
     /// confirms them.
     pub environments: IndexMap<Arc<str>, DeclaredEnvironment>,

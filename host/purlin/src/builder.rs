@@ -1,5 +1,6 @@
 //! Connects the crates: the builder, and the orchestrator that it builds.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -12,9 +13,11 @@ use purlin_sandbox::clock;
 use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
 use tokio::sync::OnceCell;
 
-use crate::drivers::{ProtectedFile, Registry};
+#[cfg(feature = "postgres")]
+use crate::database::Releases;
+use crate::drivers::{self, Given, ProtectedFile, Registry};
 use crate::secrets::Stores;
-use crate::stored::{Opened, Releases};
+use crate::stored::Opened;
 use crate::{DriverInfo, Error};
 
 /// The folder of the embedded state, in the folder of the workspace unless the workspace says otherwise.
@@ -30,6 +33,7 @@ type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 #[derive(Default)]
 pub struct Builder {
     workspace: Workspace,
+    drivers: Given,
     holder: Option<Holder>,
     wait: Duration,
     patience: Duration,
@@ -53,6 +57,16 @@ impl Builder {
     #[must_use]
     pub fn workspace(mut self, workspace: Workspace) -> Self {
         self.workspace = workspace;
+        self
+    }
+
+    /// Adds a driver that is part of the program, such as `include_bytes!("queue.wasm")`. Documents
+    /// use it under its name, `ORG/NAME`; the workspace has its grants and limits under the same
+    /// name. It needs no approval in `purlin.lock`. It takes precedence over a driver that comes with
+    /// Purlin under the same name.
+    #[must_use]
+    pub fn driver(mut self, name: impl Into<Arc<str>>, component: impl Into<Cow<'static, [u8]>>) -> Self {
+        self.drivers.insert(name.into(), component.into());
         self
     }
 
@@ -112,7 +126,8 @@ impl Builder {
         self
     }
 
-    /// Sets secret stores to use instead of those of the workspace.
+    /// Sets secret stores to use instead of those of the workspace, whose grants may then name any
+    /// store: [`SecretStores::allows`] decides.
     #[must_use]
     pub fn secret_stores(mut self, stores: Arc<dyn SecretStores>) -> Self {
         self.stores = Some(stores);
@@ -197,6 +212,7 @@ impl Builder {
             compiler: self.compiler,
             describe_time: self.describe_time,
             workspace: self.workspace,
+            drivers: self.drivers,
             variables: self.variables,
             key: self.key,
             holder: self.holder.unwrap_or_else(|| Holder {
@@ -216,6 +232,7 @@ impl Builder {
             given: self.store,
             stores: self.stores,
             opened: OnceCell::new(),
+            #[cfg(feature = "postgres")]
             releases: Releases::default(),
             registry: OnceLock::new(),
         }
@@ -225,6 +242,7 @@ impl Builder {
 /// The orchestrator: plans and applies documents with one state and one set of drivers.
 pub struct Purlin {
     workspace: Workspace,
+    drivers: Given,
     pub(crate) state_folder: PathBuf,
     cache_folder: PathBuf,
     compiler: Option<Arc<dyn Compiler>>,
@@ -243,6 +261,7 @@ pub struct Purlin {
     pub(crate) given: Option<Arc<dyn Store>>,
     stores: Option<Arc<dyn SecretStores>>,
     pub(crate) opened: OnceCell<Opened>,
+    #[cfg(feature = "postgres")]
     pub(crate) releases: Releases,
     registry: OnceLock<Arc<Registry>>,
 }
@@ -263,7 +282,7 @@ impl Purlin {
 
     /// The names of the available drivers, sorted. Does not load them.
     pub fn driver_names(&self) -> Vec<String> {
-        let built_in = purlin_builtin::drivers().iter().map(|driver| driver.name.to_owned());
+        let built_in = drivers::built_in_names(&self.drivers);
         let mut names: Vec<String> =
             built_in.chain(self.workspace.drivers.keys().map(ToString::to_string)).collect();
         names.sort_unstable();
@@ -276,19 +295,25 @@ impl Purlin {
         &self.cache_folder
     }
 
-    /// Finishes pending writes and closes the state.
+    /// Finishes pending writes and closes the state. Nothing can use it afterwards.
     ///
     /// # Errors
     /// If the disk fails.
-    pub async fn close(self) -> Result<(), Error> {
+    pub async fn close(&self) -> Result<(), Error> {
         match self.opened.get() {
             Some(opened) => opened.close().await,
             None => Ok(()),
         }
     }
 
+    /// Whether the program has secret stores of its own.
+    pub(crate) fn has_own_stores(&self) -> bool {
+        self.stores.is_some()
+    }
+
     /// The locks that this value dropped, released in the background. Wait for them before the
     /// program exits, even if a function returned early and this value was never closed.
+    #[cfg(feature = "postgres")]
     pub fn releases(&self) -> Releases {
         self.releases.clone()
     }
@@ -343,6 +368,7 @@ impl Purlin {
         }
         let registry = Registry::new(
             &self.workspace,
+            self.drivers.clone(),
             &self.cache_folder,
             self.variables.clone(),
             self.kept(),

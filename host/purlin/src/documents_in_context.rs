@@ -214,7 +214,7 @@ impl Purlin {
     /// # Errors
     /// As for [`Documents::new`], [`Error::Documents`] if the documents contain another workspace than that of
     /// the builder, and [`Error::Random`] if the system provides no random numbers.
-    pub fn documents(&self, loaded: Loaded, flags: &ContextDefaults) -> Result<Documents, Error> {
+    pub fn documents(&self, mut loaded: Loaded, flags: &ContextDefaults) -> Result<Documents, Error> {
         if let Some(other) = loaded.workspace.as_ref().filter(|workspace| *workspace != self.workspace()) {
             let message = "the documents contain a Workspace that this orchestrator does not use";
             let fault = Diagnostic::error("other-workspace", message)
@@ -222,6 +222,9 @@ impl Purlin {
                 .fact("its drivers, grants, state and key would have no effect")
                 .help("remove it, or pass it to the builder: `Purlin::builder().workspace(…)`");
             return Err(Error::Documents(vec![fault]));
+        }
+        if !self.has_own_stores() {
+            loaded.diagnostics.extend(self.workspace().unknown_stores.iter().cloned());
         }
         let workspace = loaded.workspace.is_none().then(|| self.workspace().clone());
         Documents::new(loaded, flags, workspace.as_ref(), &self.deployment_id()?)

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 /// The errors between documents and a run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The documents contain errors. Nothing was done.
     #[error("{}", Diagnostic::first_error(.0).unwrap_or("the documents are invalid"))]
@@ -113,17 +114,37 @@ impl Error {
         }
     }
 
+    /// The stable code of an error without a diagnostic that a program can react to, for example by
+    /// trying again later; `None` for others. `docs/src/reference/errors.md` explains each.
+    pub fn code(&self) -> Option<&'static str> {
+        use purlin_state::Error::{Busy, Locked, Reserved};
+        Some(match self {
+            Self::State(Locked { .. } | Reserved { .. } | Busy { .. }) | Self::Unfinished { .. } => "locked",
+            Self::Held { .. } => "closed",
+            Self::Stale | Self::Deviates(_) => "stale-plan",
+            Self::DeploymentExists { .. } => "deployment-exists",
+            Self::Engine(purlin_engine::Error::DataLoss(_)) => "data-loss",
+            _ => return None,
+        })
+    }
+
     /// The message with its causes, in one line. [`Display`](std::fmt::Display) has only the message.
     pub fn message(&self) -> String {
         purlin_files::with_causes(self)
     }
 }
 
-/// The `error` of the published JSON (`message`, `diagnostics`), without the hints of the command line.
+/// The `error` of the published JSON (`code`, `message`, `diagnostics`), without the hints of the command line.
 impl Serialize for Error {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let diagnostics = self.diagnostics();
-        let mut fields = serializer.serialize_struct("Error", 1 + usize::from(!diagnostics.is_empty()))?;
+        let code = self.code();
+        let length = 1 + usize::from(code.is_some()) + usize::from(!diagnostics.is_empty());
+        let mut fields = serializer.serialize_struct("Error", length)?;
+        match code {
+            Some(code) => fields.serialize_field("code", code)?,
+            None => fields.skip_field("code")?,
+        }
         fields.serialize_field("message", &self.message())?;
         match diagnostics.is_empty() {
             true => fields.skip_field("diagnostics")?,

@@ -5,12 +5,14 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), purlin_host::Error> {
+//! use std::sync::Arc;
+//!
 //! use futures::StreamExt as _;
 //! use purlin_host::{Input, Purlin, UpOptions, load};
 //!
-//! let purlin = Purlin::builder().state_folder(".purlin").build();
+//! let purlin = Arc::new(Purlin::builder().state_folder(".purlin").build());
 //! let documents = purlin.documents(load(&[Input::Path("platform".into())]), &Default::default())?;
-//! let mut run = purlin.up(&documents, UpOptions::default());
+//! let mut run = purlin.up(documents, UpOptions::default());
 //! while let Some(event) = run.next().await {
 //!     println!("{}", serde_json::to_string(&event?).unwrap_or_default());
 //! }
@@ -18,7 +20,7 @@
 //! # }
 //! ```
 //!
-//! [`Purlin::up`] runs a whole deployment. [`UpOptions::consent`] shows the plan and asks before
+//! [`Purlin::up`] runs a whole deployment, and [`Purlin::destroy`] deletes an environment. [`UpOptions::consent`] shows the plan and asks before
 //! anything happens; [`Purlin::up_with`] also tells its caller about each step.
 //!
 //! Plans and events serialise to the published JSON, without secrets.
@@ -33,6 +35,8 @@ mod beginning;
 mod builder;
 mod changes;
 mod copies;
+#[cfg(feature = "postgres")]
+mod database;
 mod departures;
 mod documents_in_context;
 mod drivers;
@@ -67,6 +71,8 @@ mod written;
 pub use builder::{Builder, Purlin};
 pub use changes::ContextChanges;
 pub use copies::{Copied, CopyOptions};
+#[cfg(feature = "postgres")]
+pub use database::Releases;
 pub use documents_in_context::Documents;
 pub use drivers::{
     Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, LIST_OF_DRIVERS,
@@ -84,8 +90,7 @@ pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
 pub use sharing::{Collected, InstallationState};
 pub use steps::{Follower, Stage, UpEnd};
-pub use stored::Releases;
-pub use up::{Answer, Consent, Up, UpOptions};
+pub use up::{Answer, Consent, Events, TeardownOptions, UpOptions};
 
 /// Documents: texts and files, read into their types.
 #[doc(inline)]
@@ -95,9 +100,9 @@ pub use purlin_documents::{Input, Loaded, SourceMap, SourceText, load, load_sour
 #[doc(inline)]
 pub use purlin_model::{
     Awaited, Condition, ConditionReason, ConditionStatus, ConditionType, Context, ContextDefaults,
-    DeclaredBy, Departure, Diagnostic, EnvironmentId, FORMAT, FileNow, Finding, Grants, Key, Label, Location,
-    Obstacle, Reason, ResourceStatus, Secret, Severity, Spot, Unfinished, Unknown, Urn, Value, Wait, Worded,
-    Workspace,
+    DeclaredBy, Departure, Diagnostic, DriverConfig, DriverSource, EnvironmentId, FORMAT, FileNow, Finding,
+    Grants, Key, Label, Limits, Location, Obstacle, Reason, ResourceStatus, Secret, SecretStore,
+    SecretStoreKind, Severity, Spot, Unfinished, Unknown, Urn, Value, Wait, Worded, Workspace,
 };
 
 /// The graph of resources.
@@ -128,11 +133,15 @@ pub use purlin_sandbox::{CallError, Compiler, InProcess, SandboxError, Worker, s
 /// The state, and what is recorded in it.
 #[doc(inline)]
 pub use purlin_state::{
-    Address, AskedKey, DatabaseReport, Deployment, EmbeddedStore, Environment, EnvironmentSummary,
-    Error as StateError, Export, Held, Holder, Intent, KeyProvider, MemoryStore, OpenOptions, Outcome,
-    PostgresOptions, PostgresStore, Probe, Record, RecordId, RepairReport, Snapshot, Staleness, Status,
-    Store,
+    AskedKey, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error as StateError, Export, Held,
+    Holder, Intent, KeyProvider, MemoryStore, OpenOptions, Outcome, Probe, Record, RecordId, RepairReport,
+    Snapshot, Staleness, Status, Store,
 };
+
+/// The state in PostgreSQL.
+#[cfg(feature = "postgres")]
+#[doc(inline)]
+pub use purlin_state::{Address, DatabaseReport, PostgresOptions, PostgresStore};
 
 /// The crates below this one, as a whole, for the command line and for tests. They change without
 /// notice: a program that embeds Purlin uses the names above.

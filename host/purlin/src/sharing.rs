@@ -300,7 +300,11 @@ impl Purlin {
 
     /// The context of the last deployment in an environment, or as much of it as is known if it is
     /// not kept.
-    async fn context_of(&self, environment: &Environment, deployment_id: &str) -> Result<Context, Error> {
+    pub(crate) async fn context_of(
+        &self,
+        environment: &Environment,
+        deployment_id: &str,
+    ) -> Result<Context, Error> {
         let recorded = self.recorded_context(environment).await?;
         let Environment { org, app, env } = environment;
         let deployment = deployment_id.into();

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use futures::Stream;
 use purlin_engine::{CancelToken, Event, Plan, Summary};
-use purlin_state::Staleness;
+use purlin_state::{Environment, Staleness};
 
-use crate::{Collected, Documents, Error, Purlin, Session, UpOptions};
+use crate::{Collected, Documents, Error, Purlin, Session, TeardownOptions, UpOptions};
 
 /// Which run of a deployment it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,13 +131,61 @@ impl Purlin {
             _ => timed("plan", follower, session.plan(documents, planned)).await?,
         };
         plan.allow_losses(&may_lose);
+        self.carry_out(session, plan, Some(documents), &cancel, follower).await
+    }
+}
+
+impl Purlin {
+    /// The deletion of [`Purlin::destroy`].
+    pub(crate) async fn destroy_with<F: Follower>(
+        &self,
+        environment: &Environment,
+        options: TeardownOptions,
+        follower: &mut F,
+    ) -> Result<UpEnd, Error> {
+        let TeardownOptions { plan, documents, may_lose, cancel, .. } = options;
+        let nothing = UpEnd::Applied { summary: Summary::default(), collected: Vec::new() };
+        if !self.is_recorded(environment).await? {
+            return Ok(nothing);
+        }
+        let session = self.begin_within(environment, self.lock_timeout, &cancel).await?;
+        let context = self.context_of(environment, &self.deployment_id()?).await?;
+        if let Some(documents) = &documents {
+            session.use_inputs_of(documents, &context).await;
+        }
+        if let Some(plan) = session.plan_recovery(&context).await? {
+            follower.begins(Stage::Recovery, &plan);
+            let run = session.apply(plan, cancel.clone()).await?;
+            let summary = follower.follow(Stage::Recovery, run).await;
+            if summary.halted.is_some() || summary.cancelled {
+                return Ok(UpEnd::Stopped(Stage::Recovery, summary));
+            }
+        }
+        let mut plan = session.plan_destroy(&context, plan).await?;
+        // Resources that others use are handed over without a step.
+        if plan.steps.is_empty() && plan.warnings.is_empty() {
+            return Ok(nothing);
+        }
+        plan.allow_losses(&may_lose);
+        self.carry_out(session, plan, None, &cancel, follower).await
+    }
+
+    /// Asks for consent, applies the plan, and deletes shared resources that no longer have users.
+    async fn carry_out<F: Follower>(
+        &self,
+        session: Session<'_>,
+        mut plan: Plan,
+        documents: Option<&Documents>,
+        cancel: &CancelToken,
+        follower: &mut F,
+    ) -> Result<UpEnd, Error> {
         if !follower.agrees(&mut plan).await {
             return Ok(UpEnd::Declined);
         }
         follower.begins(Stage::Deployment, &plan);
-        let run = session.deploy(plan, Some(documents), cancel.clone()).await?;
+        let run = session.deploy(plan, documents, cancel.clone()).await?;
         let summary = follower.follow(Stage::Deployment, run).await;
-        let collected = follower.finish(session.finish(&summary, &cancel)).await?;
+        let collected = follower.finish(session.finish(&summary, cancel)).await?;
         session.release().await?;
         Ok(UpEnd::Applied { summary, collected })
     }

@@ -1,29 +1,23 @@
 //! The state of a [`Purlin`]: opening it, reading it and maintaining it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use purlin_engine::SecretRef;
-use purlin_model::{Context, EnvironmentId, SecretStoreKind, StateDatabase};
+#[cfg(feature = "postgres")]
+use purlin_state::PostgresStore;
 use purlin_state::{
-    Address, Change, DatabaseReport, EmbeddedStore, Environment, EnvironmentSummary, Export, Held, Holder,
-    ImportOptions, KeyProvider, OpenOptions, PostgresOptions, PostgresStore, Record, RepairReport, Snapshot,
-    Store,
+    Change, EmbeddedStore, Environment, EnvironmentSummary, Export, Held, Holder, ImportOptions, KeyProvider,
+    OpenOptions, Record, RepairReport, Snapshot, Store,
 };
 use secrecy::SecretString;
 
 use crate::{Error, Purlin};
 
-/// The maximum size of the certificates of a database's authorities, in bytes.
-const LARGEST_CA: u64 = 1 << 20;
-
-/// The default schema of the tables.
-const SCHEMA: &str = "purlin";
-
 /// The opened state.
 #[derive(Clone)]
 pub(crate) enum Opened {
     Embedded(Arc<EmbeddedStore>),
+    #[cfg(feature = "postgres")]
     Postgres(Arc<PostgresStore>),
 }
 
@@ -31,31 +25,13 @@ impl Opened {
     fn store(&self) -> Arc<dyn Store> {
         match self {
             Self::Embedded(store) => Arc::clone(store) as _,
+            #[cfg(feature = "postgres")]
             Self::Postgres(store) => Arc::clone(store) as _,
         }
     }
 
     pub(crate) async fn close(&self) -> Result<(), Error> {
         Ok(self.store().close().await?)
-    }
-}
-
-/// The locks that a [`Purlin`] dropped and that are being released in its database. Keeps neither the
-/// [`Purlin`] nor its state open.
-#[derive(Clone, Debug, Default)]
-pub struct Releases(Arc<OnceLock<purlin_state::Releases>>);
-
-impl Releases {
-    /// Whether locks are being released, or may be later because the [`Purlin`] still exists.
-    pub fn may_be_pending(&self) -> bool {
-        Arc::strong_count(&self.0) > 1 || self.0.get().is_some_and(purlin_state::Releases::are_pending)
-    }
-
-    /// Waits until the dropped locks are released, or have expired.
-    pub async fn wait(self) {
-        if let Some(releases) = self.0.get() {
-            releases.clone().wait().await;
-        }
     }
 }
 
@@ -192,6 +168,7 @@ impl Purlin {
     pub fn generated_key(&self) -> Option<PathBuf> {
         match self.opened.get()? {
             Opened::Embedded(store) => store.generated_key(),
+            #[cfg(feature = "postgres")]
             Opened::Postgres(_) => None,
         }
     }
@@ -221,10 +198,7 @@ impl Purlin {
         }
         let open = || async {
             if let Some(database) = &self.workspace().database {
-                let options = self.database_options(database).await?;
-                let store = PostgresStore::open(options).await?;
-                let _ = self.releases.0.set(store.releases());
-                return Ok::<_, Error>(Opened::Postgres(Arc::new(store)));
+                return self.open_database(database).await;
             }
             let options = self.open_options();
             let folder = self.state_folder.clone();
@@ -238,102 +212,11 @@ impl Purlin {
         Ok(self.opened.get_or_try_init(open).await?.store())
     }
 
-    /// Creates the tables of a state in a database, or upgrades those of an earlier version.
-    /// Returns whether there was anything to do; `None` for a state in a folder, which needs no
-    /// preparation.
-    ///
-    /// # Errors
-    /// [`Error::State`] if the database cannot be reached, or a right is missing there.
-    pub async fn prepare_state(&self) -> Result<Option<bool>, Error> {
-        match &self.workspace().database {
-            Some(database) => {
-                let options = self.database_options(database).await?;
-                Ok(Some(PostgresStore::prepare(&options).await?))
-            }
-            None => Ok(None),
-        }
-    }
-
-    /// The data about the state's database that `purlin doctor` shows; `None` if the state is
-    /// elsewhere.
-    ///
-    /// # Errors
-    /// [`Error::State`] if the database cannot be reached.
-    pub async fn inspect_database(&self) -> Result<Option<DatabaseReport>, Error> {
-        match self.database().await? {
-            Some(store) => Ok(Some(store.inspect().await?)),
-            None => Ok(None),
-        }
-    }
-
-    /// The clock of that database, in milliseconds since 1970.
-    ///
-    /// # Errors
-    /// [`Error::State`] if the database cannot be reached.
-    pub async fn database_clock(&self) -> Result<Option<u64>, Error> {
-        match self.database().await? {
-            Some(store) => Ok(Some(store.clock().await?)),
-            None => Ok(None),
-        }
-    }
-
-    async fn database_options(&self, database: &StateDatabase) -> Result<PostgresOptions, Error> {
-        let wrong = |detail: String| Error::from(purlin_state::Error::Address { detail });
-        // A key that exists only on this machine would lock all other users out.
-        let Some(key) = self.key.clone() else {
-            return Err(wrong(
-                "a state in a database needs a key that all of its users share; set it as `key` in purlin.yaml"
-                    .into(),
-            ));
-        };
-        let ca = match &database.ca {
-            Some(path) => {
-                let path = self.workspace().folder.join(path);
-                let read = purlin_files::read(&path, LARGEST_CA);
-                Some(read.map_err(|error| {
-                    let reason = purlin_files::reason(&error);
-                    wrong(format!("`ca` cannot be read: `{}`: {reason}", path.display()))
-                })?)
-            }
-            None => None,
-        };
-        let password = match &database.password {
-            Some((store, name)) => Some(self.password(store, name).await.map_err(wrong)?),
-            None => None,
-        };
-        let schema = database.schema.as_deref().unwrap_or(SCHEMA).to_owned();
-        Ok(PostgresOptions {
-            address: Address { url: database.url.to_string(), schema, password, ca },
-            key,
-            lease: database.lease.unwrap_or(PostgresOptions::LEASE),
-            patience: PostgresOptions::PATIENCE,
-        })
-    }
-
-    /// The password of the database, from a secret store.
-    async fn password(&self, store: &Arc<str>, name: &Arc<str>) -> Result<SecretString, String> {
-        let of = |why: &str| format!("the password, `{name}` from the secret store `{store}`: {why}");
-        let configured = self.workspace().secret_stores.get(store);
-        if configured.is_some_and(|store| matches!(store.kind, SecretStoreKind::Driver(_))) {
-            return Err(of(
-                "a driver serves this store, and drivers are called for environments only; use a file, a variable or a command",
-            ));
-        }
-        // The secret belongs to no environment.
-        let none: Arc<str> = "".into();
-        let context = Context {
-            org: none.clone(),
-            app: none.clone(),
-            env: EnvironmentId { id: none.clone(), kind: none.clone() },
-            namespace: none.clone(),
-            deployment: none,
-        };
-        let secret = SecretRef { store: store.clone(), name: name.clone(), version: None };
-        let stores = self.secret_stores().map_err(|error| of(&error.to_string()))?;
-        stores.get(&secret, &context).await.map_err(|fault| match fault.help {
-            Some(help) => of(&format!("{}; {help}", fault.why)),
-            None => of(&fault.why),
-        })
+    #[cfg(not(feature = "postgres"))]
+    #[allow(clippy::unused_async, reason = "like the one that opens it")]
+    async fn open_database(&self, _: &purlin_model::StateDatabase) -> Result<Opened, Error> {
+        let detail = "this program keeps no state in PostgreSQL; its crate `purlin-host` does with the feature `postgres`";
+        Err(purlin_state::Error::Address { detail: detail.into() }.into())
     }
 
     fn open_options(&self) -> OpenOptions {
@@ -345,20 +228,9 @@ impl Purlin {
     ///
     /// # Errors
     /// [`purlin_state::Error::Unsupported`] if the program provided its own store.
-    async fn own(&self) -> Result<&Opened, Error> {
+    pub(crate) async fn own(&self) -> Result<&Opened, Error> {
         self.store().await?;
         self.opened.get().ok_or_else(|| purlin_state::Error::Unsupported.into())
-    }
-
-    /// The state in a database; `None` if it is elsewhere, in which case nothing is opened.
-    async fn database(&self) -> Result<Option<&PostgresStore>, Error> {
-        if self.given.is_some() || self.workspace().database.is_none() {
-            return Ok(None);
-        }
-        match self.own().await? {
-            Opened::Postgres(store) => Ok(Some(store)),
-            Opened::Embedded(_) => Ok(None),
-        }
     }
 
     /// The public half of the key that recorded secrets are encrypted for; `None` if there is no
@@ -370,6 +242,7 @@ impl Purlin {
         self.store().await?;
         Ok(match self.opened.get() {
             Some(Opened::Embedded(store)) => store.public_recipient(),
+            #[cfg(feature = "postgres")]
             Some(Opened::Postgres(store)) => store.public_recipient(),
             None => None,
         })
@@ -384,6 +257,7 @@ impl Purlin {
     pub async fn rotate_key(&self, new: Option<SecretString>) -> Result<String, Error> {
         Ok(match self.own().await? {
             Opened::Embedded(store) => store.rotate_key(new).await?,
+            #[cfg(feature = "postgres")]
             Opened::Postgres(store) => store.rotate_key(new, self.holder()).await?,
         })
     }
@@ -397,6 +271,7 @@ impl Purlin {
         if self.given.is_some() {
             return Err(purlin_state::Error::Unsupported.into());
         }
+        #[cfg(feature = "postgres")]
         if let Some(store) = self.database().await? {
             return Ok(match repair {
                 true => store.repair(self.holder()).await?,

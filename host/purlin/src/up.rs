@@ -1,4 +1,4 @@
-//! A whole deployment in one call, as a stream of its events. `steps.rs` has the steps.
+//! A whole deployment or deletion in one call, as a stream of its events. `steps.rs` has the steps.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, Stream};
-use purlin_engine::{CancelToken, Event, Plan, PlanOptions, Summary};
+use purlin_engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions, Summary};
 use purlin_model::Key;
+use purlin_state::Environment;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::reconcile::follow;
@@ -26,6 +27,23 @@ pub struct UpOptions {
     pub may_lose: Vec<Key>,
     /// Asks whether to apply the plan; without it, every plan is applied. [`Purlin::up_with`] asks
     /// its [`Follower`] instead.
+    pub consent: Option<Consent>,
+    /// Stops the run. Calls in flight finish first, unless they are aborted.
+    pub cancel: CancelToken,
+}
+
+/// The options of [`Purlin::destroy`].
+#[derive(Clone, Default)]
+pub struct TeardownOptions {
+    /// The options of the plan.
+    pub plan: DestroyOptions,
+    /// Documents of the environment. They provide the current inputs if a call with the recorded
+    /// ones fails, for example because a credential was rotated.
+    pub documents: Option<Arc<Documents>>,
+    /// The resources whose data may be lost. A plan that loses the data of another resource is
+    /// rejected, and the error names the resource.
+    pub may_lose: Vec<Key>,
+    /// Asks whether to apply the plan; without it, every plan is applied.
     pub consent: Option<Consent>,
     /// Stops the run. Calls in flight finish first, unless they are aborted.
     pub cancel: CancelToken,
@@ -65,14 +83,15 @@ impl fmt::Debug for Consent {
     }
 }
 
-/// A running deployment: a stream of its events. The last item is the summary or an error.
+/// A running deployment or deletion: a stream of its events. The last item is the summary or an
+/// error. It keeps the [`Purlin`] and the documents, so that it can be moved to another task.
 ///
 /// The run advances only while the stream is polled. Dropping the stream aborts the calls in
 /// flight, and the next deployment finds out their outcome; to stop properly, use
 /// [`UpOptions::cancel`].
-pub struct Up<'a> {
+pub struct Events {
     events: UnboundedReceiver<Event>,
-    work: Option<BoxFuture<'a, Result<UpEnd, Error>>>,
+    work: Option<BoxFuture<'static, Result<UpEnd, Error>>>,
     end: Option<Result<Event, Error>>,
     collected: Vec<Collected>,
 }
@@ -102,7 +121,16 @@ impl Follower for Sender {
     }
 }
 
-impl Up<'_> {
+impl Events {
+    fn new<F>(consent: Option<Consent>, work: impl FnOnce(Sender) -> F) -> Self
+    where
+        F: Future<Output = Result<UpEnd, Error>> + Send + 'static,
+    {
+        let (sender, events) = unbounded_channel();
+        let work = work(Sender { events: sender, consent }).boxed();
+        Self { events, work: Some(work), end: None, collected: Vec::new() }
+    }
+
     /// The shared resources of other environments that were deleted because this deployment was
     /// their last user. Empty until the stream has ended.
     pub fn collected(&self) -> &[Collected] {
@@ -110,7 +138,7 @@ impl Up<'_> {
     }
 }
 
-impl Stream for Up<'_> {
+impl Stream for Events {
     type Item = Result<Event, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -149,11 +177,28 @@ impl Purlin {
     /// deployment of the environment is running ([`Error::State`]), if the plan loses data without
     /// permission, or if the state cannot be read or written. A resource that fails is not an
     /// error: the summary names it.
-    pub fn up<'a>(&'a self, documents: &'a Documents, options: UpOptions) -> Up<'a> {
-        let (sender, events) = unbounded_channel();
-        let mut sender = Sender { events: sender, consent: options.consent.clone() };
-        let work = Box::pin(async move { self.up_with(documents, options, &mut sender).await });
-        Up { events, work: Some(work), end: None, collected: Vec::new() }
+    pub fn up(self: &Arc<Self>, documents: impl Into<Arc<Documents>>, options: UpOptions) -> Events {
+        let (purlin, documents) = (Arc::clone(self), documents.into());
+        Events::new(options.consent.clone(), move |mut sender| async move {
+            purlin.up_with(&documents, options, &mut sender).await
+        })
+    }
+
+    /// Deletes all recorded resources of an environment, dependents first, like `purlin destroy`:
+    /// takes its lock, finds out the outcome of calls that an earlier run left open, plans, asks for
+    /// [consent](TeardownOptions::consent), deletes, and then deletes shared resources that no longer
+    /// have users. Nothing happens until the stream is polled.
+    ///
+    /// # Errors
+    /// The stream ends with an error if a resource is protected or another environment uses it, if
+    /// another deployment of the environment is running ([`Error::State`]), if the plan loses data
+    /// without permission, or if the state cannot be read or written. A resource that cannot be
+    /// deleted is not an error: the summary names it.
+    pub fn destroy(self: &Arc<Self>, environment: &Environment, options: TeardownOptions) -> Events {
+        let (purlin, environment) = (Arc::clone(self), environment.clone());
+        Events::new(options.consent.clone(), move |mut sender| async move {
+            purlin.destroy_with(&environment, options, &mut sender).await
+        })
     }
 
     /// A unique deployment id across all hosts.

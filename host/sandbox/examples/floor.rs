@@ -30,7 +30,7 @@ mod bare {
 
     mod bindings {
         #![allow(missing_docs, unreachable_pub, unused_qualifications, clippy::all)]
-        wasmtime::component::bindgen!({ path: "../../wit", world: "driver", exports: { default: async } });
+        wasmtime::component::bindgen!({ path: "wit", world: "driver", exports: { default: async } });
     }
 
     struct Nothing;

@@ -2,7 +2,7 @@
 #![allow(missing_docs, unreachable_pub, unused_qualifications, clippy::all)]
 
 wasmtime::component::bindgen!({
-    path: "../../wit",
+    path: "wit",
     world: "driver",
     imports: {
         "purlin:driver/operation.checkpoint": async | trappable,

@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         json::parse(text, &self.values).map_err(|error| {
             self.junk(match error.classify() {
                 serde_json::error::Category::Data => format!("its {what} cannot be used: {error}"),
-                _ => format!("its {what} is not JSON: {error}"),
+                _ => format!("its {what} cannot be read as JSON: {error}"),
             })
         })
     }

@@ -22,7 +22,7 @@ mod generated {
     #![allow(missing_docs, unreachable_pub, unused_qualifications, clippy::all)]
 
     wasmtime::component::bindgen!({
-        path: "../../wit/0.1",
+        path: "wit/0.1",
         world: "driver",
         imports: {
             "purlin:driver/operation.checkpoint": async | trappable,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_model::{Label, Obstacle, ResourceStatus, Urn};
 
-use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
+use crate::{Deployment, Environment, Holder, Intent, Outcome, Record, RecordId};
 
 /// The names of the entries that belong to no resource, in messages.
 pub(crate) const HOLD_NOTE: &str = "the note that closes the environment";
@@ -122,6 +122,19 @@ pub struct EnvironmentSummary {
     pub held: Option<Holder>,
     /// The holder of its lock, if that can be determined.
     pub holder: Option<Holder>,
+}
+
+impl EnvironmentSummary {
+    /// Whether everything in it was deleted, so that only its history is left: a preview whose work
+    /// is done, for example. Nobody holds it.
+    pub fn is_destroyed(&self) -> bool {
+        let ended = |last: &Deployment| last.documents.is_none() && last.outcome == Outcome::Succeeded;
+        self.records == 0
+            && self.unready.is_empty()
+            && self.held.is_none()
+            && self.holder.is_none()
+            && self.last.as_ref().is_some_and(ended)
+    }
 }
 
 /// The complete records of an environment.

@@ -13,6 +13,10 @@
 mod change;
 mod check;
 mod clock_skew;
+#[cfg_attr(
+    not(feature = "postgres"),
+    allow(dead_code, reason = "only the store in PostgreSQL uses all of it")
+)]
 mod codec;
 mod deployment;
 mod disk;
@@ -23,12 +27,17 @@ mod environment;
 mod error;
 mod export;
 mod intent;
+#[cfg_attr(
+    not(feature = "postgres"),
+    allow(dead_code, reason = "only the store in PostgreSQL uses all of it")
+)]
 mod keys;
 mod keyspace;
 mod listing;
 mod memory;
 mod packed;
 mod pool;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod probe;
 mod record;
@@ -52,6 +61,7 @@ pub use keys::{AskedKey, KeyProvider};
 pub use listing::{Listed, Listing};
 pub use memory::MemoryStore;
 pub use pool::Pool;
+#[cfg(feature = "postgres")]
 pub use postgres::{Address, DatabaseReport, PostgresOptions, PostgresStore, Releases};
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};

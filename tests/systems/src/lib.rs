@@ -17,6 +17,7 @@ pub mod platform;
 pub mod pool;
 pub mod postgres;
 pub mod powerdns;
+pub mod published;
 pub mod redis;
 mod replies;
 pub mod rest;

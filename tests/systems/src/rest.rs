@@ -43,6 +43,20 @@ pub enum Misbehaviour {
     CutOff,
 }
 
+/// What the last page of a list has as `after`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastAfter {
+    /// Nothing.
+    #[default]
+    Missing,
+    /// `null`.
+    Null,
+    /// An empty text.
+    Empty,
+    /// What it was asked for.
+    Repeated,
+}
+
 /// One request as it arrived.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -75,6 +89,8 @@ struct Data {
     /// Whether operations fail.
     fails: bool,
     key: Option<String>,
+    /// The `after` of the last page of a list.
+    last_after: LastAfter,
     /// Fields with other names in answers.
     renamed: HashMap<String, String>,
 }
@@ -174,6 +190,11 @@ impl Service {
     /// same.
     pub fn renames(&self, field: &str, to: &str) {
         self.data().renamed.insert(field.to_owned(), to.to_owned());
+    }
+
+    /// Ends lists like this from now on.
+    pub fn ends_lists(&self, last: LastAfter) {
+        self.data().last_after = last;
     }
 
     /// Accepts only this bearer token. An earlier one gets 401.
@@ -352,7 +373,10 @@ impl Data {
         const PAGE: usize = 2;
         let parameters: HashMap<&str, &str> =
             query.split('&').filter_map(|one| one.split_once('=')).collect();
-        let after: usize = parameters.get("after").and_then(|after| after.parse().ok()).unwrap_or(0);
+        let asked = parameters.get("after").copied();
+        let Ok(after) = asked.unwrap_or("0").parse::<usize>() else {
+            return plain(400, json!({"error": "there is no such page"}));
+        };
         let wanted = parameters.get("name").copied();
         let all: Vec<Value> = self
             .things
@@ -368,6 +392,13 @@ impl Data {
             let name = wanted.map(|name| format!("&name={name}")).unwrap_or_default();
             page["after"] = json!((after + PAGE).to_string());
             page["next"] = json!(format!("/{collection}?after={}{name}", after + PAGE));
+        } else {
+            match self.last_after {
+                LastAfter::Missing => {}
+                LastAfter::Null => page["after"] = Value::Null,
+                LastAfter::Empty => page["after"] = json!(""),
+                LastAfter::Repeated => page["after"] = json!(asked),
+            }
         }
         plain(200, page)
     }

@@ -5,7 +5,7 @@
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
 use purlin_systems::kit::{self, Language};
-use purlin_systems::rest::{Misbehaviour, Service};
+use purlin_systems::rest::{LastAfter, Misbehaviour, Service};
 use purlin_systems::{Proxy, Workspace, at_every_message};
 use serde_json::{Value, json};
 
@@ -31,6 +31,12 @@ impl Built {
         let new = ["driver", "new", "kit", "--lang", language.name, "--template", "rest"];
         project.purlin(&[&new[..], &["--name", "shop/account"]].concat());
         let folder = project.path("kit");
+        if language.name == kit::C.name {
+            // Whatever authors include, no name of the template is one of POSIX.
+            let file = folder.join("project.c");
+            let text = std::fs::read_to_string(&file).expect("the driver");
+            std::fs::write(&file, format!("#include <unistd.h>\n{text}")).expect("written");
+        }
         let built = kit::run(project.command(&["driver", "build"]), &folder);
         assert!(built.contains("account.wasm: shop/account 0.1.0"), "{built}");
         language.test(&folder);
@@ -96,6 +102,20 @@ fn checks(built: &Built) {
         assert!(report.stdout.lines().any(kept), "{rule} was not tried: {report}");
     }
     assert_eq!(service.all("projects"), [].into(), "nothing is left of the check");
+}
+
+/// A plan says which grant is missing, for all requests, before the first one fails.
+fn asks_for_grants(built: &Built) {
+    let service = service();
+    let workspace = built.scene(service.port());
+    let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("the grants");
+    let without: String =
+        text.lines().filter(|line| !line.contains("http: [")).map(|line| format!("{line}\n")).collect();
+    assert_ne!(text, without);
+    workspace.write("purlin.yaml", &without);
+    let grant = format!("- \"http://127.0.0.1:{}/*\"", service.port());
+    workspace.run(&["plan", "app.yaml"]).expect(2).prints("not-granted").prints(&grant);
+    assert!(service.requests().is_empty(), "nothing was sent");
 }
 
 /// A life without accidents, except that the token is rotated and the API changes.
@@ -184,6 +204,34 @@ fn survives(built: &Built) {
     }
 }
 
+/// A project that was not created is looked for in all pages, however the API ends its lists, and then
+/// created.
+fn reads_lists(built: &Built) {
+    for last in [LastAfter::Missing, LastAfter::Null, LastAfter::Empty, LastAfter::Repeated] {
+        let service = service();
+        service.ends_lists(last);
+        for other in ["a", "b", "c"] {
+            let theirs =
+                json!({"id": other, "name": "hello", "region": "eu", "size": 9, "owner": "somebody"});
+            service.put("projects", other, theirs);
+        }
+        let workspace = built.scene(service.port());
+        // Repeated requests get it too.
+        for _ in 0..8 {
+            service.fault("POST", Misbehaviour::Refuse(502, Vec::new(), String::new()));
+        }
+        workspace.run(UP);
+        service.behave();
+        service.requests();
+        eprintln!("{last:?}");
+        workspace.purlin(UP);
+        let pages: Vec<String> = service.requests().into_iter().map(|request| request.path).collect();
+        assert!(pages.iter().any(|path| path.contains("after=2")), "it did not look: {pages:?}");
+        let ours = service.all("projects").into_values().filter(|project| project["owner"] != "somebody");
+        assert_eq!(ours.count(), 1);
+    }
+}
+
 /// The connection is cut at every message, and the program continues.
 fn is_cut_off(built: &Built) {
     for when in [When::Before, When::After] {
@@ -257,8 +305,10 @@ fn is_killed(built: &Built) {
 fn begins(language: &Language) {
     let Some(built) = Built::new(language) else { return };
     checks(&built);
+    asks_for_grants(&built);
     lives(&built);
     survives(&built);
+    reads_lists(&built);
     is_cut_off(&built);
     is_killed(&built);
 }

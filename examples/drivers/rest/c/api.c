@@ -72,6 +72,7 @@ bool api_find(const purlin_request *request, project *found, purlin_failure *fai
       if (!read_project(&answer, items->items[i], found, failure)) return false;
       if (is_own(request, found)) return true;
     }
+    // APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
     text next = json_as_text(json_item(answer.body, "after"));
     if (next.length == 0 || text_same(next, after)) {
       *found = (project){0};

@@ -11,7 +11,7 @@ const char INPUT_SCHEMA[] =
     "\"region\": {\"type\": \"string\", \"enum\": [\"eu\", \"us\"], \"default\": \"eu\", \"description\": \"The region of the project. It cannot be changed.\", \"x-purlin-immutable\": true}, "
     "\"size\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 1000, \"default\": 1, \"description\": \"The number of seats.\"}}}, \"connection\": "
     "{\"type\": \"object\", \"required\": [\"server\", \"token\"], \"additionalProperties\": false, \"properties\": {"
-    "\"server\": {\"type\": \"string\", \"pattern\": \"^https?://[^/?#]+(/[^?#]*)?$\", \"description\": \"The URL of the API, such as https://api.example/v1.\", \"x-purlin-replaces\": true}, "
+    "\"server\": {\"type\": \"string\", \"pattern\": \"^https?://[^/?#]+(/[^?#]*)?$\", \"description\": \"The URL of the API, such as https://api.example/v1.\", \"x-purlin-replaces\": true, \"x-purlin-reaches\": \"http\", \"x-purlin-methods\": [\"POST\", {\"method\": \"GET\", \"later\": true}, {\"method\": \"PATCH\", \"later\": true}, {\"method\": \"DELETE\", \"later\": true}]}, "
     "\"token\": {\"type\": \"string\", \"minLength\": 1, \"writeOnly\": true, \"description\": \"The token of the API.\"}}}}}";
 
 const char OUTPUT_SCHEMA[] =

@@ -74,6 +74,7 @@ func (api api) find(name, owner string, known []string) (*project, error) {
 				return &found, nil
 			}
 		}
+		// APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
 		if page.After == "" || page.After == query.Get("after") {
 			return nil, nil
 		}

@@ -63,7 +63,14 @@ const inputSchema = `{
 					"type": "string",
 					"pattern": "^https?://[^/?#]+(/[^?#]*)?$",
 					"description": "The URL of the API, such as https://api.example/v1.",
-					"x-purlin-replaces": true
+					"x-purlin-replaces": true,
+					"x-purlin-reaches": "http",
+					"x-purlin-methods": [
+						"POST",
+						{"method": "GET", "later": true},
+						{"method": "PATCH", "later": true},
+						{"method": "DELETE", "later": true}
+					]
 				},
 				"token": {
 					"type": "string",

@@ -46,8 +46,10 @@ export class Api {
         const found = complete(item, failed);
         if (found.name === name && found.owner === owner && !known.includes(found.id)) return found;
       }
-      if (page.after === undefined || page.after === query.after) return undefined;
-      query.after = page.after;
+      // APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
+      const { after } = page;
+      if (after === undefined || after === null || after === "" || after === query.after) return undefined;
+      query.after = after;
     }
   }
 

@@ -56,6 +56,15 @@ test("a project is found on any page", async () => {
   assert.deepEqual(requests.map(({ url }) => url), [page, `${page}&after=2`]);
 });
 
+test("a list ends in each of the ways of APIs", async () => {
+  for (const end of [{}, { after: null }, { after: "" }, { after: "2" }]) {
+    answers([200, { items: [], after: "2" }], [200, { items: [], ...end }]);
+    requests = [];
+    assert.equal(await api.find("hello", "me", []), undefined);
+    assert.equal(requests.length, 2);
+  }
+});
+
 test("gone is deleted and nothing to read", async () => {
   answers([204], [404, {}], [404, {}]);
   await api.delete("a/b");

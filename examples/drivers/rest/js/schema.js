@@ -44,6 +44,14 @@ export const inputSchema = {
           pattern: "^https?://[^/?#]+(/[^?#]*)?$",
           description: "The URL of the API, such as `https://api.example/v1`.",
           "x-purlin-replaces": true,
+          // So a plan names all grants that are missing.
+          "x-purlin-reaches": "http",
+          "x-purlin-methods": [
+            "POST",
+            { method: "GET", later: true },
+            { method: "PATCH", later: true },
+            { method: "DELETE", later: true },
+          ],
         },
         token: {
           type: "string",

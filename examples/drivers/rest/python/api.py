@@ -35,8 +35,9 @@ class Api:
                 found = complete(found, Failed)
                 if found["name"] == name and found.get("owner") == owner and found["id"] not in known:
                     return found
+            # APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
             after = page.get("after")
-            if after is None or after == seen:
+            if after in (None, "", seen):
                 return None
             seen = query["after"] = after
 

@@ -44,6 +44,14 @@ INPUTS = {
                     "pattern": "^https?://[^/?#]+(/[^?#]*)?$",
                     "description": "The URL of the API, such as `https://api.example/v1`.",
                     "x-purlin-replaces": True,
+                    # So a plan names all grants that are missing.
+                    "x-purlin-reaches": "http",
+                    "x-purlin-methods": [
+                        "POST",
+                        {"method": "GET", "later": True},
+                        {"method": "PATCH", "later": True},
+                        {"method": "DELETE", "later": True},
+                    ],
                 },
                 "token": {
                     "type": "string",

@@ -10,6 +10,7 @@ use crate::render;
 use crate::report::FORMAT;
 use crate::report::history::{Details, Entry, Firsts, History, Shown};
 use crate::text;
+use crate::ui::Level;
 
 /// Show what was deployed in an environment, when and by whom, newest first.
 ///
@@ -80,7 +81,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             input::hint_at_others(&place, app).await?;
         }
         Format::Text => {
-            app.ui.data(&render::history::table(&deployments, app.ui.columns()));
+            let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
+            app.ui.data(&render::history::table(&deployments, columns));
             if earlier > 0 {
                 app.ui.hint(&format!("there are {earlier} more before these; `--limit N` shows more"));
             }

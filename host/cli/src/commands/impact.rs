@@ -126,6 +126,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let purlin = Arc::new(input::orchestrator(&workspace, app)?);
     check_read(&purlin, &proposal).await?;
     let known = app.timings.wait("list environments", purlin.known_environments()).await.map_err(fail)?;
+    // Of these, only the history is left.
+    let known: Vec<_> = known.into_iter().filter(|known| !known.is_destroyed()).collect();
 
     let mut summary = Summary::default();
     let mut groups = Groups::default();

@@ -3,7 +3,7 @@
 
 use anstyle::Style;
 
-use crate::style::paint;
+use crate::style::{DIM, paint};
 use crate::text;
 
 /// The number of spaces between two columns.
@@ -51,7 +51,8 @@ pub(crate) struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
-    /// The lines of the table, each ending in a newline and without trailing spaces.
+    /// The lines of the table, each ending in a newline and without trailing spaces. The last line
+    /// names the columns that are left out because the terminal is too narrow.
     pub(crate) fn render(&self, columns: Option<usize>) -> String {
         let widths = self.widths(columns);
         let mut out = String::new();
@@ -73,6 +74,13 @@ impl<const N: usize> Table<N> {
                 }
             }
             out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        let left_out = self.titles.iter().zip(widths).filter(|(_, width)| *width == 0);
+        let left_out: Vec<&str> = left_out.map(|(title, _)| *title).collect();
+        if !left_out.is_empty() {
+            let said = format!("without {}: `--verbose` shows all columns", left_out.join(", "));
+            out.push_str(&paint(DIM, said));
             out.push('\n');
         }
         out
@@ -109,7 +117,6 @@ impl<const N: usize> Table<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::style::DIM;
 
     fn table() -> Table<4> {
         Table {
@@ -137,7 +144,14 @@ mod tests {
             let text = table().render(columns);
             let line = text.lines().nth(1).expect("a row");
             assert!(line.ends_with(last), "{columns:?}: {line}");
-            if let Some(columns) = columns.filter(|columns| *columns >= 40) {
+            let said = text.contains("without ID: `--verbose` shows all columns");
+            assert_eq!(said, matches!(columns, Some(50..=64)), "{columns:?}: {text}");
+            assert_eq!(
+                text.contains("without DRIVER, ID:"),
+                matches!(columns, Some(..=47)),
+                "{columns:?}: {text}"
+            );
+            if let Some(columns) = columns.filter(|columns| *columns >= 50) {
                 assert!(text.lines().all(|line| text::width(line) <= columns), "{columns}:\n{text}");
             }
         }

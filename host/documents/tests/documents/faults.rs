@@ -4,7 +4,8 @@ use purlin_documents::{Input, load};
 use purlin_model::{Diagnostic, Location};
 
 fn shown(text: &str) -> String {
-    let loaded = load(&[Input::Text { name: "shop.yaml".into(), text: text.into() }]);
+    let mut loaded = load(&[Input::Text { name: "shop.yaml".into(), text: text.into() }]);
+    loaded.report_unknown_stores();
     assert!(!loaded.diagnostics.is_empty());
     loaded.sources.render(&loaded.diagnostics, false, 100)
 }

@@ -18,14 +18,14 @@ use purlin_host::{
 use serde_json::json;
 
 struct Service {
-    purlin: Purlin,
+    purlin: Arc<Purlin>,
 }
 
 /// The routes of the service. The state is in the folder `state`; `compiler` reads and compiles
 /// components.
 pub(crate) fn router(state: PathBuf, compiler: impl Compiler + 'static) -> Router {
-    let service =
-        Service { purlin: Purlin::builder().state_folder(state).compiler(Arc::new(compiler)).build() };
+    let purlin = Purlin::builder().state_folder(state).compiler(Arc::new(compiler)).build();
+    let service = Service { purlin: Arc::new(purlin) };
     Router::new().route("/plan", post(plan)).route("/apply", post(apply)).with_state(Arc::new(service))
 }
 
@@ -87,16 +87,17 @@ async fn apply(
     body: Bytes,
 ) -> Result<Response, Refusal> {
     let documents = service.documents(query, &body)?;
+    let sources = documents.loaded.sources.clone();
+    let mut run = service.purlin.up(documents, UpOptions::default());
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<String>();
     let (begun, refused) = tokio::sync::oneshot::channel();
     tokio::spawn(async move {
-        let mut run = service.purlin.up(&documents, UpOptions::default());
         let mut begun = Some(begun);
         while let Some(event) = run.next().await {
             // The status of the response is known with the first event.
             match (event, begun.take()) {
                 (Err(error), Some(begun)) => {
-                    let _ = begun.send(Some(Refusal(error, documents.loaded.sources.clone())));
+                    let _ = begun.send(Some(Refusal(error, sources.clone())));
                 }
                 (event, first) => {
                     if let Some(begun) = first {

@@ -95,7 +95,7 @@ impl Registry {
         let known = self.configured.get_key_value(canonical(name));
         match known.filter(|(_, config)| config.source.is_some()) {
             Some((name, _)) => Ok(Arc::clone(name)),
-            None if super::built_in(canonical(name)).is_some() => {
+            None if self.built_in.contains_key(canonical(name)) => {
                 Err(Error::Component(format!("the driver `{name}` came with Purlin and needs no approval")))
             }
             None => {

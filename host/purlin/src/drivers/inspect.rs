@@ -115,8 +115,7 @@ impl Purlin {
     /// Whether a driver with this name is built in or named by the workspace.
     pub fn knows_driver(&self, name: &str) -> bool {
         let name = canonical(name);
-        super::built_in(name).is_some()
-            || self.workspace().drivers.keys().any(|known| canonical(known) == name)
+        self.driver_names().iter().any(|known| canonical(known) == name)
     }
 
     /// Inspects every component of a driver that is built in or named by the workspace. With `ask`,

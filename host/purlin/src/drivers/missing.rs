@@ -163,6 +163,10 @@ pub const NAME_OF_ITS_OWN: &str =
 /// The help for a name that no driver has.
 pub const LIST_OF_DRIVERS: &str = "`purlin driver list` lists the drivers";
 
+/// The help for a driver of ours in a program without ours.
+const NOT_BUILT_IN: &str = "this program has no built-in drivers; its crate `purlin-host` has them with the feature \
+                            `builtin-drivers`";
+
 /// The message for a component with a name that is reserved for built-in drivers.
 pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
     format!(
@@ -177,6 +181,7 @@ fn near_or_add(name: &str, near: Option<&str>) -> String {
     match near {
         // No other driver may have a name of ours.
         Some(near) if is_ours(name) || without_publisher(near) == name => format!("did you mean `{near}`?"),
+        None if is_ours(name) && !cfg!(feature = "builtin-drivers") => NOT_BUILT_IN.to_owned(),
         None if is_ours(name) => LIST_OF_DRIVERS.to_owned(),
         near => or_near(near, &add),
     }

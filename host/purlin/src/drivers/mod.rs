@@ -1,6 +1,7 @@
 //! Finds drivers: the built-in ones, and those that the workspace names.
 
 mod approve;
+mod built_in;
 mod examine;
 mod inspect;
 mod missing;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use indexmap::IndexMap;
 use purlin_engine::{Driver, Drivers, KnownOutputs, Needed};
 use purlin_expression::nearest;
 use purlin_model::driver::Manifest;
@@ -30,18 +32,20 @@ use crate::Documents;
 use crate::probed::Probed;
 
 pub use approve::{Approval, ApprovalChange};
+pub(crate) use built_in::{Given, canonical, names as built_in_names};
 pub use examine::Examined;
 pub use inspect::Inspection;
 pub use missing::{LIST_OF_DRIVERS, NAME_OF_ITS_OWN};
 pub(crate) use protected_files::ProtectedFile;
 pub use requested::Granted;
 
+use built_in::BuiltIn;
 use missing::Missing;
 
 /// The origin of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverOrigin {
-    /// It is built in.
+    /// It is part of the program: it comes with Purlin, or the program gave it to the builder.
     BuiltIn,
     /// The workspace names a file or a folder.
     Path(PathBuf),
@@ -69,6 +73,7 @@ pub struct DriverInfo {
 /// All drivers of one program run. Each is loaded when it is first needed.
 pub(crate) struct Registry {
     sandbox: Sandbox,
+    built_in: IndexMap<Arc<str>, BuiltIn>,
     configured: BTreeMap<Arc<str>, DriverConfig>,
     folder: PathBuf,
     /// The files that no driver may write to.
@@ -91,6 +96,7 @@ struct Candidates {
 impl Registry {
     pub(crate) fn new(
         workspace: &Workspace,
+        given: Given,
         cache: &Path,
         variables: BTreeMap<String, String>,
         kept: Vec<ProtectedFile>,
@@ -107,6 +113,7 @@ impl Registry {
         }
         Ok(Self {
             sandbox: Sandbox::new(config)?,
+            built_in: built_in::all(given),
             configured: workspace
                 .drivers
                 .iter()
@@ -140,7 +147,7 @@ impl Registry {
     pub(crate) async fn strays(&self) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
         for (name, config) in &self.configured {
-            let is_there = config.source.is_some() || built_in(name).is_some();
+            let is_there = config.source.is_some() || self.built_in.contains_key(name);
             let missing = match (&config.version, is_there) {
                 (_, false) => self.unknown(name),
                 (Some(range), true) => match self.candidates(name).await {
@@ -161,8 +168,8 @@ impl Registry {
 
     /// Loads and lists every driver.
     pub(crate) async fn list(&self) -> Vec<DriverInfo> {
-        let mut names: Vec<Arc<str>> = purlin_builtin::drivers().iter().map(|b| b.name.into()).collect();
-        names.extend(self.configured.keys().filter(|name| built_in(name).is_none()).cloned());
+        let mut names: Vec<Arc<str>> = self.built_in.keys().cloned().collect();
+        names.extend(self.configured.keys().filter(|name| !self.built_in.contains_key(*name)).cloned());
         let mut infos = Vec::with_capacity(names.len());
         for name in names {
             let source = self.configured.get(&name).and_then(|config| config.source.clone());
@@ -174,7 +181,7 @@ impl Registry {
             let candidates = self.candidates(&name).await;
             let own = origin != DriverOrigin::BuiltIn;
             let pinned = own.then(|| self.lock.is_some() && candidates.is_ok());
-            let aliases = built_in(&name).map_or(&[][..], |b| b.aliases);
+            let aliases = self.built_in.get(&name).map_or(&[][..], |built_in| built_in.aliases);
             let skipped = candidates.as_ref().map(|c| c.skipped.clone()).unwrap_or_default();
             infos.push(DriverInfo {
                 name: name.to_string(),
@@ -223,16 +230,16 @@ impl Registry {
         name: &str,
         setup: &DriverSetup,
     ) -> Result<purlin_sandbox::Driver, Missing> {
-        let Some(built_in) = built_in(name) else { return Err(self.unknown(name)) };
+        let Some(built_in) = self.built_in.get(name) else { return Err(self.unknown(name)) };
         let result = match built_in.precompiled {
-            Some(code) => {
+            Some((code, wasm)) => {
                 // SAFETY: embedded at build time, exactly as the precompiler of this build returned
                 // it.
                 #[allow(unsafe_code)]
                 let code = unsafe { Precompiled::trust(code) };
-                self.sandbox.load_precompiled(code, built_in.wasm, setup).await
+                self.sandbox.load_precompiled(code, wasm, setup).await
             }
-            None => self.sandbox.load(Source::Bytes(built_in.wasm.into()), setup).await,
+            None => self.sandbox.load(Source::Bytes(built_in.wasm.clone()), setup).await,
         };
         result.map_err(|error| Missing::Unusable { what: format!("the built-in `{name}`"), error })
     }
@@ -246,7 +253,7 @@ impl Registry {
         // A driver that only has grants cannot be used.
         let known = self.configured.iter().filter(|(_, config)| config.source.is_some());
         let known = known.map(|(name, _)| &**name).filter(|known| *known != name);
-        let known: Vec<&str> = known.chain(purlin_builtin::drivers().iter().map(|b| b.name)).collect();
+        let known: Vec<&str> = known.chain(self.built_in.keys().map(|name| &**name)).collect();
         let near = match name.contains('/') {
             true => nearest(name, known),
             // Perhaps only the publisher is missing.
@@ -263,7 +270,7 @@ impl Registry {
     pub(crate) fn knows(&self, name: &str) -> bool {
         let name = canonical(name);
         let has_source = |config: &DriverConfig| config.source.is_some();
-        built_in(name).is_some() || self.configured.get(name).is_some_and(has_source)
+        self.built_in.contains_key(name) || self.configured.get(name).is_some_and(has_source)
     }
 
     /// Loads the components of a file or a folder. With a lock, only approved components are
@@ -327,8 +334,8 @@ impl Registry {
                 Ok(components)
             }
             Some(DriverSource::Oci(reference)) => Err(Missing::Oci(reference.clone())),
-            None => match built_in(name) {
-                Some(built_in) => Ok(vec![(None, Cow::Borrowed(built_in.wasm))]),
+            None => match self.built_in.get(name) {
+                Some(built_in) => Ok(vec![(None, built_in.wasm.clone())]),
                 None => Err(self.unknown(name)),
             },
         }
@@ -369,8 +376,7 @@ fn check_claim(file: &Path, name: &str, manifest: &Manifest, digest: &str) -> Re
 /// The reserved name that a component uses although it is not built in.
 fn claim(name: &str, manifest: &Manifest, digest: &str) -> Option<String> {
     let claimed = [&*manifest.name, name].into_iter().find(|name| is_ours(name))?;
-    let came_with_us = |built_in: &purlin_builtin::Builtin| pinned::digest(built_in.wasm).hex() == digest;
-    (!purlin_builtin::drivers().iter().any(came_with_us)).then(|| claimed.to_owned())
+    (!built_in::comes_with_us(digest)).then(|| claimed.to_owned())
 }
 
 /// The file, or the components in the folder in lexical order.
@@ -434,13 +440,4 @@ impl Drivers for Registry {
             }
         }
     }
-}
-
-/// The name that an alias stands for.
-pub(crate) fn canonical(name: &str) -> &str {
-    purlin_builtin::driver(name).map_or(name, |built_in| built_in.name)
-}
-
-fn built_in(name: &str) -> Option<&'static purlin_builtin::Builtin> {
-    purlin_builtin::drivers().iter().find(|b| b.name == name)
 }

@@ -79,7 +79,7 @@ impl Scene {
         Self { purlin, store, now, keeper: Keeper::new(7), folder }
     }
 
-    fn documents(&self, texts: &[&str], id: &str) -> Documents {
+    fn documents(&self, texts: &[&str], id: &str) -> Arc<Documents> {
         let text = |(index, text): (usize, &&str)| {
             let path = self.folder.path().join(format!("{index}.yaml"));
             std::fs::write(&path, text).expect("written");
@@ -87,7 +87,7 @@ impl Scene {
         };
         let inputs: Vec<Input> = texts.iter().enumerate().map(text).collect();
         let context = ContextDefaults { app: Some("shop".into()), ..ContextDefaults::default() };
-        Documents::new(documents::load(&inputs), &context, None, id).expect("documents")
+        Arc::new(Documents::new(documents::load(&inputs), &context, None, id).expect("documents"))
     }
 
     async fn try_pass(&mut self, documents: &Documents) -> Result<Pass, Error> {
@@ -99,8 +99,8 @@ impl Scene {
     }
 
     /// Deploys, like another program.
-    async fn up(&self, documents: &Documents) {
-        let mut run = self.purlin.up(documents, UpOptions::default());
+    async fn up(&self, documents: &Arc<Documents>) {
+        let mut run = self.purlin.up(Arc::clone(documents), UpOptions::default());
         while let Some(event) = run.next().await {
             drop(event.expect("an event"));
         }

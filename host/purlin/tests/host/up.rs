@@ -3,3 +3,4 @@
 mod json;
 mod options;
 mod project_folder;
+mod whole_life;

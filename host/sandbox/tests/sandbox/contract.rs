@@ -172,8 +172,8 @@ async fn reads_use_the_id_or_the_name_and_are_validated() {
 
     for (reality, fault) in [
         ("[1]", "its observed values is a list, not a JSON object"),
-        ("{oops", "its observed values is not JSON"),
-        (&format!("{{\"a\":{}", "[".repeat(1 << 18)), "its observed values is not JSON"),
+        ("{oops", "its observed values cannot be read as JSON"),
+        (&format!("{{\"a\":{}", "[".repeat(1 << 18)), "its observed values cannot be read as JSON"),
     ] {
         let given = inputs(json!({"reality": reality}));
         let error = driver

@@ -102,10 +102,10 @@ async fn crashes_report_the_known_cause() {
 async fn junk_is_rejected() {
     let driver = guest(Limits::default()).await;
     for (name, expected) in [
-        ("junk", "outputs is not JSON"),
+        ("junk", "outputs cannot be read as JSON"),
         ("list", "outputs is a list, not a JSON object"),
-        ("deep", "outputs is not JSON: recursion limit exceeded"),
-        ("deep-object", "outputs is not JSON: recursion limit exceeded"),
+        ("deep", "outputs cannot be read as JSON: recursion limit exceeded"),
+        ("deep-object", "outputs cannot be read as JSON: recursion limit exceeded"),
         ("twice", "`x` is in both outputs and secrets"),
         ("twins", "the manifest `a` has no name, or that of another one"),
         ("empty-id", "the id of a resource has 1 to 4096 bytes"),

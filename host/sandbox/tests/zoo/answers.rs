@@ -28,7 +28,9 @@ fn answers_that_grow_when_they_are_read() {
     }
     attack("many-numbers").with("count", 100_000).answers("[0,0,");
     for open in ["[", "{\"a\":", "[{\"a\":", "[[{\"b\":[", " ["] {
-        attack("deep").with("open", open).fails("its outputs is not JSON: recursion limit exceeded");
+        attack("deep")
+            .with("open", open)
+            .fails("its outputs cannot be read as JSON: recursion limit exceeded");
     }
 }
 
@@ -61,7 +63,7 @@ fn outputs_that_are_not_json() {
         "{\"a\":01}",
         "/*c*/{}",
     ] {
-        outputs(wrong).fails("its outputs is not JSON");
+        outputs(wrong).fails("its outputs cannot be read as JSON");
     }
     for wrong in ["[]", "1", "\"a\"", "true", "null"] {
         outputs(wrong).fails("not a JSON object");
@@ -111,7 +113,9 @@ fn manifests_that_collide() {
     files(&["a", "a"]).fails("has no name, or that of another one");
     files(&[""]).fails("has no name, or that of another one");
     files(&["\u{1b}[2J", "\u{1b}[2J"]).fails("has no name, or that of another one");
-    attack("answer").with("manifests", json!([{"name": "a", "data": "{"}])).fails("its manifest is not JSON");
+    attack("answer")
+        .with("manifests", json!([{"name": "a", "data": "{"}]))
+        .fails("its manifest cannot be read as JSON");
     attack("answer")
         .with("outputs", "{\"a\":1}")
         .with("secrets", "{\"a\":2}")

@@ -90,7 +90,7 @@ fn secrets_in_answers() {
     answer("{}")
         .with("manifests", json!([{"name": "a", "data": "{\"u\":\"x{secret}\"}"}]))
         .answers(r#"a {"u":"[secret]"}"#);
-    answer("{").with("outputs", "{\"{secret}\": {secret}").fails("its outputs is not JSON");
+    answer("{").with("outputs", "{\"{secret}\": {secret}").fails("its outputs cannot be read as JSON");
 }
 
 #[test]

@@ -95,8 +95,9 @@ impl Api {
             if let Some(found) = page.items.into_iter().find(own) {
                 return Ok(Some(found));
             }
+            // APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
             match page.after {
-                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+                Some(next) if !next.is_empty() && after.as_ref() != Some(&next) => after = Some(next),
                 _ => return Ok(None),
             }
         }

@@ -38,7 +38,14 @@ pub(crate) enum Region {
 #[derive(Input)]
 pub(crate) struct Connection {
     /// The URL of the API, such as `https://api.example/v1`.
-    #[input(replaces, pattern = "^https?://[^/?#]+(/[^?#]*)?$")]
+    // So a plan names all grants that are missing.
+    #[input(reaches = "http", replaces, pattern = "^https?://[^/?#]+(/[^?#]*)?$")]
+    #[schemars(extend("x-purlin-methods" = [
+        "POST",
+        {"method": "GET", "later": true},
+        {"method": "PATCH", "later": true},
+        {"method": "DELETE", "later": true},
+    ]))]
     pub(crate) server: String,
     /// The token of the API.
     #[input(secret, min_length = 1)]

