@@ -280,7 +280,7 @@ pub async fn plan(
     };
     let rules = Arc::clone(&options.rules);
     let mut set = available;
-    protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;
+    protection::check(&recorded, &steps, &operations, Some(&graph), &set, protected.as_ref())?;
     used::check(&steps, &graph, &users)?;
     let suggestions = alike::order(&recorded, &steps, &mut operations, &graph, &set);
     let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
