@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_graph::Graph;
-use purlin_model::driver::{Failure, Observed};
+use purlin_model::driver::{Failure, Inputs, Observed};
 use purlin_model::{Finding, Unfinished, Value};
 use purlin_sandbox::{CallError, clock};
 use purlin_state::{Change, Record, RecordId, Status};
@@ -59,7 +59,8 @@ impl Task<'_> {
                 let Some(found) = look_at(&**driver, &self.call(), look).await? else {
                     return Err(Cause::NotFound(id.to_owned()));
                 };
-                let digest = digest::of(&inputs, driver.known_as(), driver.digest());
+                let reads_params = plan.rules.reads_params(&**driver, node);
+                let digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
                 let name = self.step.urn.guresid().as_str().into();
                 let inputs = ask::found_inputs(&inputs, &found);
                 let record = record_of(graph, node, &self.shared.plan.context, &**driver, inputs, name);
@@ -169,27 +170,30 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
         read.digest = [0; 32];
     }
     // A change that was found earlier and is visible only in the outputs remains until an update
-    // repairs it: the record already has these outputs.
-    let still_drifted =
-        matches!(record.status, Status::Partial(Unfinished::Drifted)) && !reports_all(record, found);
-    if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !still_drifted {
+    // repairs it: the record already has these outputs. So does a doubt about inputs that the driver
+    // does not report.
+    let remains = matches!(
+        record.status,
+        Status::Partial(Unfinished::Drifted | Unfinished::Unconfirmed | Unfinished::InterruptedUpdate)
+    ) && !reports_all(&record.inputs, found);
+    if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !remains {
         read.status = Status::Ready;
         read.digest = [0; 32];
     }
     // A change of inputs that the driver does not report is visible only in the outputs.
-    if read.state.outputs != record.state.outputs && !reports_all(record, found) {
+    if read.state.outputs != record.state.outputs && !reports_all(&record.inputs, found) {
         read.status = Status::Partial(Unfinished::Drifted);
         read.digest = [0; 32];
     }
     read
 }
 
-/// Whether the driver reported every recorded input.
-pub(super) fn reports_all(record: &Record, found: &Observed) -> bool {
+/// Whether the driver reported each of these inputs. It never reports secrets.
+pub(crate) fn reports_all(inputs: &Inputs, found: &Observed) -> bool {
     let is_empty = |value: &Value| value.as_map().is_none_or(|map| map.is_empty());
     let reported = found.values.as_ref().and_then(Value::as_map);
-    let values = record.inputs.values.as_map();
-    is_empty(&record.inputs.secrets)
+    let values = inputs.values.as_map();
+    is_empty(&inputs.secrets)
         && reported.is_some_and(|reported| {
             values.is_none_or(|values| values.keys().all(|name| reported.contains_key(name)))
         })
