@@ -65,6 +65,16 @@ pub enum Error {
         /// The user who closed it, and the reason.
         holder: Box<purlin_state::Holder>,
     },
+    /// A move of resources out of the environment or into it was interrupted.
+    #[error(
+        "the environment {environment} is closed, because a move was interrupted; `{command}` finishes it"
+    )]
+    Moving {
+        /// The environment.
+        environment: purlin_state::Environment,
+        /// The command that finishes the move.
+        command: String,
+    },
     /// A state that had records is empty, although no deployment emptied it.
     #[error("the state of {environment} is gone: it had {records} resources before, and has none now")]
     StateGone {
@@ -110,6 +120,15 @@ impl Error {
             Self::State(error) => error.is_input(),
             Self::Engine(error) => error.is_input(),
             _ => false,
+        }
+    }
+
+    /// The error for an environment that is closed.
+    pub(crate) fn held(environment: &purlin_state::Environment, holder: &purlin_state::Holder) -> Self {
+        let environment = environment.clone();
+        match crate::interrupted_move(holder) {
+            Some(command) => Self::Moving { environment, command: command.to_owned() },
+            None => Self::Held { environment, holder: Box::new(holder.clone()) },
         }
     }
 

@@ -358,7 +358,7 @@ fn a_param_that_nothing_reads_is_a_warning_and_no_reason_for_a_step() {
     assert!(ran.err.contains("warning[unread-param]: nothing reads the param `note`"), "{}", ran.err);
     assert!(ran.err.contains("shop.yaml:7:"), "{}", ran.err);
     let ran = project.run(&["plan", "--detailed-exitcode"]).status(0);
-    assert!(ran.err.contains("nothing reads the param `note`"), "{}", ran.err);
+    assert!(ran.out.contains("nothing reads the param `note`"), "{}", ran.out);
     project.run(&["up", "--yes"]).status(0);
     // The record follows, and what is read still counts.
     let shown = project.run(&["state", "show", "note#shared.a", "--format", "json"]).status(0).json();

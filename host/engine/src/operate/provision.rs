@@ -386,9 +386,10 @@ impl Task<'_> {
         let certain =
             predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
         let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
+        let before = fate::compared(record, &prepared.inputs);
         let change = purlin_sandbox::Change {
             state: &record.state,
-            before: &record.inputs,
+            before: &before,
             after: &prepared.inputs,
             name: record.name.expose(),
         };
