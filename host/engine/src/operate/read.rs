@@ -172,10 +172,8 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     // A change that was found earlier and is visible only in the outputs remains until an update
     // repairs it: the record already has these outputs. So does a doubt about inputs that the driver
     // does not report.
-    let remains = matches!(
-        record.status,
-        Status::Partial(Unfinished::Drifted | Unfinished::Unconfirmed | Unfinished::InterruptedUpdate)
-    ) && !reports_all(&record.inputs, found);
+    let remains = matches!(record.status, Status::Partial(Unfinished::Drifted | Unfinished::Unconfirmed))
+        && !reports_all(&record.inputs, found);
     if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !remains {
         read.status = Status::Ready;
         read.digest = [0; 32];
