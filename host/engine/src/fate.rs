@@ -79,6 +79,15 @@ pub(crate) fn compared<'a>(record: &'a Record, inputs: &Inputs) -> Cow<'a, Input
     }
 }
 
+/// What the driver promises about an update. The outputs of an adopted resource may have been read
+/// with other secrets, so none of them is sure to stay.
+pub(crate) fn promised(record: &Record, impact: Impact) -> Impact {
+    match record.status {
+        Status::Partial(Unfinished::Unconfirmed) => Impact { stable_outputs: Vec::new(), ..impact },
+        _ => impact,
+    }
+}
+
 /// Whether this driver made the recorded resource. A driver is never called about a change to
 /// another driver's resource: that is always a replacement, and only the documents decide its
 /// order.

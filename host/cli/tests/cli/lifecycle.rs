@@ -380,7 +380,7 @@ fn a_param_that_nothing_reads_is_a_warning_and_no_reason_for_a_step() {
     // A type that describes the param has other definitions that read it.
     project.write(
         "type.yaml",
-        "apiVersion: purlin.dev/v1\nkind: ResourceType\nmetadata: {id: note}\nspec:\n  params:\n    \
+        "apiVersion: purlin.dev/v1\nkind: ResourceType\nmetadata: {id: note}\nspec:\n  type: note\n  params:\n    \
          properties: {length: {type: integer}, note: {type: string}}\n",
     );
     project.write("shop.yaml", noted("{length: 8, note: other}", ""));

@@ -62,7 +62,7 @@ const OWNER: &[&str] = &["up", "--yes", "--bundle", "acme/db", "--name", "owner"
 const HAND_OVER: &[&str] = &["destroy", "--yes", "--app", "owner", "--orphan-shared"];
 const OLD: &str = "dns.default#modules.web";
 const ROTATE: &[&str] = &["state", "key", "rotate"];
-const MOVE: &[&str] = &["state", "move", G, "--to-env", "other", "--yes"];
+const MOVE: &[&str] = &["state", "move", "thing.default#shared.f", G, "--to-env", "other", "--yes"];
 const A: &str = "thing.default#shared.a";
 const G: &str = "thing.default#shared.g";
 

@@ -329,6 +329,7 @@ impl Task<'_> {
             true => ask::impact(driver, call, &record.state, &before, &inputs, name, certain).await?,
             false => Impact::default(),
         };
+        let impact = fate::promised(record, impact);
         let mut changes = diff::inputs(Some(&before), &inputs);
         let case = Case {
             record,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purlin_graph::Graph;
+use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Failure, Inputs, Observed};
-use purlin_model::{Finding, Unfinished, Value};
+use purlin_model::{Finding, Label, Unfinished, Value};
 use purlin_sandbox::{CallError, clock};
 use purlin_state::{Change, Record, RecordId, Status};
 
@@ -17,7 +17,7 @@ use crate::evaluate::{self, NodeValues};
 use crate::plan::{Action, GRACE};
 use crate::recorded::exists;
 use crate::run_state::RunState;
-use crate::{ask, diff, digest};
+use crate::{ask, diff, digest, fate};
 
 impl Task<'_> {
     /// Records an existing object as a managed resource.
@@ -32,7 +32,13 @@ impl Task<'_> {
             return Err(Cause::NotFound(record.state.id.expose().to_owned()));
         }
         if driver.manifest().implements.name {
-            record.name = driver.name(&self.call(), &record.inputs).await?;
+            match self.name_of_adopted(node, &**driver, &record).await {
+                Ok(name) => record.name = name,
+                // A secret is still to be generated. The object has its id.
+                Err(Cause::Call(failed)) if failed.pointers().next().is_some() && is_unconfirmed(&record) => {
+                }
+                Err(cause) => return Err(cause),
+            }
         }
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
         let is_anothers = |holder: &Record| holder.urn != record.urn && !holder.external;
@@ -41,6 +47,25 @@ impl Task<'_> {
         let durable = self.shared.claim(&record, is_anothers, changes)?;
         let durable = durable.map_err(|holder| held(&**driver, &record, &holder))?;
         Ok(Completed { action: Action::Adopt, durable: Some(durable) })
+    }
+
+    /// The name of an adopted object, with the secrets that may have been generated since it was
+    /// found.
+    async fn name_of_adopted(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        record: &Record,
+    ) -> Result<Label, Cause> {
+        let RunState { node_values, plan, .. } = &**self.shared;
+        let wanted = match plan.graph.as_ref().filter(|_| is_unconfirmed(record)) {
+            Some(graph) => {
+                evaluate::read_inputs(graph, node, node_values, plan).await.map_err(Cause::Inputs)?
+            }
+            None => record.inputs.clone(),
+        };
+        let wanted = ask::known_part(&fate::compared(record, &wanted));
+        Ok(driver.name(&self.call(), &wanted).await?)
     }
 
     /// Records a resource that others manage.
@@ -151,6 +176,10 @@ impl Task<'_> {
             ..record.clone()
         }
     }
+}
+
+fn is_unconfirmed(record: &Record) -> bool {
+    record.status == Status::Partial(Unfinished::Unconfirmed)
 }
 
 /// Whether the documents contain the recorded resource.

@@ -97,6 +97,7 @@ impl Planner<'_> {
             false => record,
         };
         let mut changes = diff::inputs(Some(&fate::compared(&record, &inputs)), &inputs);
+        let impact = fate::promised(&record, impact);
         let full =
             driver.manifest().implements.update && self.options.full && !is_done(&record, self.context);
         let case = Case {
@@ -282,6 +283,7 @@ impl Planner<'_> {
             return;
         }
         let mut changes = diff::inputs(Some(&fate::compared(&record, &inputs)), &inputs);
+        let impact = fate::promised(&record, impact);
         let case = Case {
             record: &record,
             driver: &*driver,
