@@ -17,7 +17,10 @@ impl Driver for Echo {
     type Inputs = Anything;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(json!({"type": "object"}), json!({"x-purlin-outputs": "inputs"}))]
+        // It reads no params.
+        let any = json!({"type": "object"});
+        let inputs = json!({"type": "object", "properties": {"values": any, "secrets": any}});
+        vec![TypeSchema::any(inputs, json!({"x-purlin-outputs": "inputs"}))]
     }
 
     fn create(request: CreateRequest<Anything>) -> Result<State, Failure> {

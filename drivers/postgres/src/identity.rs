@@ -133,6 +133,11 @@ pub(crate) fn locate<C: Candidate>(
         .collect();
     let numbered =
         |index: &&usize| recorded.is_some() && candidates.get(**index).map(Candidate::oid) == recorded;
+    if let (Some(named), None, [index]) = (&identity.named, recorded, marked.as_slice())
+        && let Some(marked) = candidates.get(*index).filter(|candidate| candidate.name() != named)
+    {
+        return Err(another(identity, named, marked));
+    }
     match marked.as_slice() {
         [] => {}
         [index] => return Ok(Located::There(*index)),
@@ -161,6 +166,15 @@ pub(crate) fn locate<C: Candidate>(
         Some((index, _)) => Ok(Located::There(index)),
         None => Ok(Located::Nowhere),
     }
+}
+
+/// The failure for an import of an object whose resource already has another one, by its mark.
+fn another<C: Candidate>(identity: &Identity, named: &str, marked: &C) -> Failure {
+    let (kind, marked) = (identity.kind, marked.name());
+    Failure::Conflict(format!(
+        "the {kind} `{marked}` has the mark of this resource in its comment, and not the {kind} `{named}`; import \
+         `{marked}`, or remove the mark from its comment"
+    ))
 }
 
 /// The failure for an object that has the name and another owner.
@@ -234,6 +248,12 @@ mod tests {
         );
         assert_eq!(found(&ours(Some("a")), &there, None), Ok(Located::There(0)));
         assert!(found(&ours(Some("c")), &there, None).is_err());
+        // An import names one object, and the mark is on another one.
+        let named = ours(Some("a"));
+        let text = found(&named, &[There(1, "a", None), There(2, "b", mine.clone())], None);
+        assert!(text.is_err_and(|text| text.contains("import `b`")));
+        // Once recorded, the resource may have been renamed.
+        assert_eq!(found(&named, &[There(2, "b", mine.clone())], Some(2)), Ok(Located::There(0)));
         // A copy has the same comment: the number identifies the original.
         let there = [There(1, "a", mine.clone()), There(2, "b", mine)];
         assert_eq!(found(&identity, &there, Some(2)), Ok(Located::There(1)));

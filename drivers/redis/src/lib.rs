@@ -6,8 +6,8 @@ mod inputs;
 mod user;
 
 use purlin_sdk::{
-    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Name,
-    NameRequest, Object, Observed, Read, ReadRequest, RequestedCapability, State, TypeSchema, Update,
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
+    Name, NameRequest, Object, Observed, Read, ReadRequest, RequestedCapability, State, TypeSchema, Update,
     UpdateImpact, UpdateRequest,
 };
 use purlin_sdk_net::Deadline;
@@ -74,7 +74,15 @@ impl Name for Redis {
 
 impl Read for Redis {
     fn read(request: ReadRequest<RedisInputs>) -> Result<Option<Observed>, Failure> {
-        let inputs = &request.inputs.parse()?;
+        let mut inputs = request.inputs;
+        // An import may look at a user whose password is generated only later. An empty password is
+        // that of no user.
+        if let (false, Json::Object(document)) =
+            (inputs.is_given("/secrets/user_password"), inputs.document_mut())
+        {
+            document.insert("secrets".to_owned(), [("user_password", "")].into_iter().collect());
+        }
+        let inputs = &inputs.parse()?;
         let identity = Identity::of(&request.resource, request.id.as_deref());
         let work = UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) };
         let Some((state, user)) = work.read(request.state.as_ref())? else { return Ok(None) };

@@ -9,6 +9,7 @@ use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
 use crate::answers::Total;
+use crate::diff;
 use crate::driver::{Call, Driver, Look};
 use crate::failed::CallFailed;
 use crate::fate;
@@ -142,14 +143,21 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         let name = base.as_ref().map_or("", |record| record.name.expose());
         // If the user names another id, the recorded state is about a different object.
         let known = base.as_ref().filter(|record| record.is_called(id));
-        let look = Look {
-            id: Some(id),
-            name,
-            inputs: &question.inputs,
-            state: known.map(|record| &record.state),
-            known: &[],
-        };
-        answer.found = driver.read(call, look).await?;
+        // A secret that is generated later is no reason not to look at the object.
+        let given = known_part(&question.inputs);
+        let look =
+            Look { id: Some(id), name, inputs: &given, state: known.map(|record| &record.state), known: &[] };
+        answer.found = driver.read(call, look).await.map_err(|error| {
+            let left_out = || {
+                diff::inputs(Some(&given), &question.inputs).into_iter().find(crate::plan::Change::is_unknown)
+            };
+            match &error {
+                CallError::Failure(Failure::InvalidInputs(_)) => {
+                    left_out().map_or(error, |input| CallError::Unknown { pointer: input.path })
+                }
+                _ => error,
+            }
+        })?;
         let Some(found) = &answer.found else { return Ok(()) };
         let files = found.state.manifests.iter().map(|file| &file.data);
         total
@@ -188,8 +196,8 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
     if let Some(record) = base.as_ref().filter(|record| fate::made_it(driver, record)) {
         let replaced = fate::is_replaced_unchanged(record, driver, question.forced);
         let name = record.name.expose();
-        answer.impact =
-            impact(driver, call, &record.state, &record.inputs, &answer.inputs, name, replaced).await?;
+        let before = fate::compared(record, &answer.inputs);
+        answer.impact = impact(driver, call, &record.state, &before, &answer.inputs, name, replaced).await?;
     }
     Ok(())
 }

@@ -9,8 +9,9 @@ use purlin_state::{Record, RecordId, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::diff;
-use crate::plan::{Action, Change, OperationKind, Plan, Step};
+use crate::plan::{Action, Change, Operation, OperationKind, Plan, Step};
 use crate::planner::Base;
+use crate::planner::drivers::requirement_name;
 use crate::recorded::{Recorded, exists};
 use crate::saved::{Deviation, Differs, Line};
 
@@ -137,7 +138,9 @@ pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
             Differs::More { action: step.action.as_str().to_owned() }
         } else if step.loss.is_some() && !of_resource().any(|line| line.loses_data) {
             Differs::LosesData
-        } else if !step.changes.iter().all(|change| of_resource().any(|line| sets(&line.becomes, change))) {
+        } else if !inputs_of(rest, operation, step)
+            .all(|change| of_resource().any(|line| sets(&line.becomes, change)))
+        {
             Differs::Otherwise
         } else {
             continue;
@@ -148,6 +151,16 @@ pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
         }
     }
     all
+}
+
+/// The inputs that a step changes and its driver sees. Params that it does not see flow into others.
+fn inputs_of<'a>(rest: &Plan, operation: &Operation, step: &'a Step) -> impl Iterator<Item = &'a Change> {
+    let node = operation.node.zip(rest.graph()).and_then(|(id, graph)| graph.node(id));
+    let reads_params = node.is_none_or(|node| {
+        let driver = rest.drivers.get(&requirement_name(&node.recipe.driver));
+        driver.is_none_or(|driver| rest.rules.reads_params(&**driver, node))
+    });
+    step.changes.iter().filter(move |change| reads_params || !is_within(&change.path, "/params"))
 }
 
 /// Whether an action completes another action that was begun.

@@ -131,7 +131,7 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
 }
 
 /// A record without some of its dependencies, so that the next plan checks it again.
-fn without(record: &Record, lost: impl Fn(&Urn) -> bool) -> Record {
+pub(crate) fn without(record: &Record, lost: impl Fn(&Urn) -> bool) -> Record {
     let mut record = record.clone();
     if record.dependencies.iter().any(&lost) {
         record.dependencies = record.dependencies.iter().filter(|urn| !lost(urn)).cloned().collect();

@@ -4,10 +4,11 @@
 //! apply decides again once more values are known, and may then do less than planned, but never
 //! more.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use purlin_model::driver::{Impact, Inputs};
-use purlin_model::{Lifecycle, Reason};
+use purlin_model::{Lifecycle, Reason, Unfinished};
 use purlin_state::{Record, Status};
 
 use crate::driver::Driver;
@@ -65,6 +66,26 @@ pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reaso
 pub(crate) fn is_replaced_unchanged(record: &Record, driver: &dyn Driver, forced: bool) -> bool {
     let cannot_be_finished = !driver.manifest().implements.update && record.status != Status::Ready;
     forced || record.tainted || cannot_be_finished
+}
+
+/// The recorded inputs with which new ones are compared. The secrets of an adopted resource are not
+/// known to be set. The next update sets them, and they are no reason for a replacement.
+pub(crate) fn compared<'a>(record: &'a Record, inputs: &Inputs) -> Cow<'a, Inputs> {
+    match record.status {
+        Status::Partial(Unfinished::Unconfirmed) => {
+            Cow::Owned(Inputs { secrets: inputs.secrets.clone(), ..record.inputs.clone() })
+        }
+        _ => Cow::Borrowed(&record.inputs),
+    }
+}
+
+/// What the driver promises about an update. The outputs of an adopted resource may have been read
+/// with other secrets, so none of them is sure to stay.
+pub(crate) fn promised(record: &Record, impact: Impact) -> Impact {
+    match record.status {
+        Status::Partial(Unfinished::Unconfirmed) => Impact { stable_outputs: Vec::new(), ..impact },
+        _ => impact,
+    }
 }
 
 /// Whether this driver made the recorded resource. A driver is never called about a change to
@@ -144,7 +165,8 @@ fn update(case: &Case<'_>, changes: &[Change]) -> Vec<Reason> {
         reasons.push(Reason::DriverRebuilt { driver: driver.known_as().into() });
     }
     // The resource was different from the documents when it was adopted or read.
-    if record.digest == [0; 32] && record.status == Status::Ready && !changes.is_empty() {
+    let is_as_found = matches!(record.status, Status::Ready | Status::Partial(Unfinished::Unconfirmed));
+    if record.digest == [0; 32] && is_as_found && !changes.is_empty() {
         reasons.push(Reason::FoundDifferent);
     } else {
         reasons.extend(because_of(changes, reasons.is_empty()));

@@ -9,7 +9,7 @@ mod delete;
 mod effort;
 mod inputs;
 mod provision;
-mod read;
+pub(crate) mod read;
 mod recover;
 
 use std::collections::BTreeSet;
@@ -159,6 +159,7 @@ impl<'a> Task<'a> {
         if let Some(prepared) = prepared {
             kept.digest = prepared.digest;
             kept.inputs.connection = prepared.inputs.connection.clone();
+            kept.inputs.params = prepared.inputs.params.clone();
             kept.driver = version(&**self.driver(&node)?);
         }
         if kept == *record {

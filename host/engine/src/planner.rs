@@ -199,6 +199,7 @@ pub async fn plan(
             wanted: Vec::new(),
             resolved: HashMap::new(),
             warnings: Vec::new(),
+            remarks: Vec::new(),
             graph: Arc::clone(&graph),
             context,
             recorded: &recorded,
@@ -221,12 +222,13 @@ pub async fn plan(
         if !planner.errors.is_empty() {
             return Err(Error::Documents(rules::once(planner.errors)));
         }
-        let Planner { decided, step_of, drafts, mut warnings, node_values, .. } = planner;
+        let Planner { decided, step_of, drafts, mut warnings, remarks, node_values, .. } = planner;
         // The values are no longer needed and take much memory.
         drop(node_values);
         warnings.extend(undecided::warnings(&recorded));
         warnings.extend(kept.iter().cloned());
-        warnings.extend(graph.warnings().iter().map(|(key, warning)| Warning::of_documents(key, warning)));
+        let remarks = graph.warnings().iter().chain(&remarks);
+        warnings.extend(remarks.map(|(key, remark)| Warning::of_documents(key, remark)));
         warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
         let left_alone =
@@ -280,7 +282,7 @@ pub async fn plan(
     };
     let rules = Arc::clone(&options.rules);
     let mut set = available;
-    protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;
+    protection::check(&recorded, &steps, &operations, Some(&graph), &set, protected.as_ref())?;
     used::check(&steps, &graph, &users)?;
     let suggestions = alike::order(&recorded, &steps, &mut operations, &graph, &set);
     let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
@@ -428,6 +430,8 @@ struct Planner<'a> {
     /// The evaluated inputs of the resources of this level that need store secrets.
     resolved: HashMap<NodeId, Result<purlin_graph::Inputs, Vec<Diagnostic>>>,
     warnings: Vec<Warning>,
+    /// Remarks on the documents, each with its resource.
+    remarks: Vec<(Key, Diagnostic)>,
     /// Whether only the documents are checked: no driver is called about existing resources.
     validating: bool,
 }
@@ -451,6 +455,12 @@ impl Planner<'_> {
                 Err((question, failed)) => {
                     if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
                         self.invalid(&question, inputs);
+                        continue;
+                    }
+                    if let (CallError::Unknown { pointer }, Some(node)) =
+                        (&failed.error, self.graph.node(question.node))
+                    {
+                        self.errors.push(decide::not_known_yet(node, pointer));
                         continue;
                     }
                     // Validation does not ask whether the resource can be provisioned.

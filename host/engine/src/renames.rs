@@ -80,7 +80,7 @@ pub(crate) fn renames(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Ch
     changes
 }
 
-fn moved(record: &Record, names: &BTreeMap<Urn, Urn>) -> Record {
+pub(crate) fn moved(record: &Record, names: &BTreeMap<Urn, Urn>) -> Record {
     let to = |urn: &Urn| names.get(urn).unwrap_or(urn).clone();
     Record {
         urn: to(&record.urn),

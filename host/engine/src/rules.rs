@@ -333,6 +333,41 @@ impl Rules {
         }
     }
 
+    /// Whether the params of a resource are inputs of their own, besides what placeholders read from
+    /// them: its driver's schema names `params` or describes no inputs at all, or Purlin itself reads
+    /// them, for the document of a workload or for the users of an installation.
+    pub(crate) fn reads_params(&self, driver: &dyn Driver, node: Node<'_>) -> bool {
+        let type_name = node.key.type_name();
+        if node.installation.is_some() || type_name == purlin_model::TypeName::WORKLOAD {
+            return true;
+        }
+        let Some(Ok(schema)) = self.of_driver(driver, type_name) else { return true };
+        let describes = |part| schema.has_place([part]) == Some(true);
+        describes("params") || !["values", "secrets", "connection"].into_iter().any(describes)
+    }
+
+    /// The params that a developer gives a resource and that nothing reads, each as a remark at its
+    /// place. A param that the resource type describes is meant for other definitions of the type.
+    pub(crate) fn unread(&self, graph: &Graph, node: Node<'_>) -> Vec<Diagnostic> {
+        let of_type = self.types.get(node.key.type_name()).and_then(|one| one.params.as_ref());
+        let is_described = |name: &str| of_type.is_some_and(|schema| schema.has_place([name]) == Some(true));
+        let mut unread = graph.params_not_named(node.id);
+        unread.retain(|name| !is_described(name));
+        let Some(written) = graph.params_written(node.id).filter(|_| !unread.is_empty()) else {
+            return Vec::new();
+        };
+        let definition = node.recipe.name.as_deref().unwrap_or(node.key.type_name());
+        let remark = |name: &Arc<str>| {
+            let message = format!(
+                "nothing reads the param `{name}`: neither the definition `{definition}` nor its driver"
+            );
+            let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            self.at(Diagnostic::warning("unread-param", message), written, &pointer, true)
+                .help("remove it, or read it in the definition: a change of it changes nothing")
+        };
+        unread.iter().map(remark).collect()
+    }
+
     fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
         let schema = driver.manifest().schema(type_name)?;
         Some(self.made(driver, "inputs", &schema.type_name, &schema.inputs))

@@ -96,6 +96,9 @@ pub enum Reason {
         /// The driver's id for it.
         #[serde(serialize_with = "shown")]
         id: Label,
+        /// The id that it was asked for by, if that is another one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        named: Option<Arc<str>>,
     },
     /// It was only observed so far, and is managed from now on.
     NoLongerObserved,
@@ -278,6 +281,9 @@ pub enum Unfinished {
     InterruptedUpdate,
     /// The call that creates it was interrupted.
     InterruptedCreate,
+    /// It was adopted, and its driver did not report all of its inputs. Those of the documents are
+    /// recorded, but the object may have others: a driver never reports secrets.
+    Unconfirmed,
     /// Its driver could not finish, or broke its promise.
     Failed {
         /// What failed, without secrets.
@@ -386,6 +392,7 @@ impl Unfinished {
             Self::Drifted => "drifted",
             Self::InterruptedUpdate => "interrupted-update",
             Self::InterruptedCreate => "interrupted-create",
+            Self::Unconfirmed => "unconfirmed",
             Self::Failed { .. } => "failed",
         }
     }

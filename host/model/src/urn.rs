@@ -38,13 +38,16 @@ impl Urn {
     /// The URN of a resource in a context. Context parts may not contain `::`; the documents crate
     /// guarantees that.
     pub fn new(context: &Context, key: &Key) -> Self {
+        Self::of(context.env.id.as_ref(), context.org.as_ref(), context.app.as_ref(), key)
+    }
+
+    /// The URN of a resource in an environment, from the ids of the environment, the organisation and
+    /// the application.
+    pub fn of(env: &str, org: &str, app: &str, key: &Key) -> Self {
         let module = key.workload().unwrap_or("shared");
         Self(
             format!(
-                "urn:purlin:{}/{}::{}::{module}::{}.{}::{}",
-                context.env.id,
-                context.org,
-                context.app,
+                "urn:purlin:{env}/{org}::{app}::{module}::{}.{}::{}",
                 key.type_name(),
                 key.class(),
                 key.id()
@@ -65,6 +68,13 @@ impl Urn {
     pub fn key(&self) -> Option<Key> {
         let (type_name, class, id) = parts(&self.0)?;
         Key::of_parts(type_name, class, id).ok()
+    }
+
+    /// The URN of another resource of the same environment.
+    #[must_use]
+    pub fn beside(&self, key: &Key) -> Option<Self> {
+        let (env, org, app) = self.place()?;
+        Some(Self::of(env, org, app, key))
     }
 
     /// Its environment: the environment's id, the organisation and the application.

@@ -45,7 +45,10 @@ impl fmt::Display for Reason {
             Self::GoesWith { other } => return write!(f, "it is deleted together with `{other}`"),
             Self::Full => "every resource is provisioned",
             Self::Unfinished(unfinished) => return unfinished.fmt(f),
-            Self::Adopted { id } => return write!(f, "it exists as `{id}`"),
+            Self::Adopted { id, named: None } => return write!(f, "it exists as `{id}`"),
+            Self::Adopted { id, named: Some(named) } => {
+                return write!(f, "it exists as `{id}`, which is what its driver found for `{named}`");
+            }
             Self::NoLongerObserved => "it was only observed until now",
             Self::Observed { id } => return write!(f, "it is only observed, as `{id}`"),
             Self::Uses { other } => return write!(f, "it uses {}", elsewhere(other)),
@@ -188,6 +191,7 @@ impl fmt::Display for Unfinished {
             Self::Drifted => "it was changed outside of Purlin",
             Self::InterruptedUpdate => "its update was interrupted",
             Self::InterruptedCreate => "its creation was interrupted",
+            Self::Unconfirmed => "not all of its inputs could be compared with the documents",
             Self::Failed { message } => return write!(f, "it exists only in part: {message}"),
         })
     }
@@ -313,8 +317,10 @@ mod tests {
             Unfinished(super::Unfinished::Drifted),
             Unfinished(super::Unfinished::InterruptedUpdate),
             Unfinished(super::Unfinished::InterruptedCreate),
+            Unfinished(super::Unfinished::Unconfirmed),
             Unfinished(super::Unfinished::Failed { message: "half way".into() }),
-            Adopted { id: "db-1".into() },
+            Adopted { id: "db-1".into(), named: None },
+            Adopted { id: "db-1".into(), named: Some("./db-1".into()) },
             NoLongerObserved,
             Observed { id: Label::new("hidden", true) },
             Uses {

@@ -28,7 +28,7 @@ impl Purlin {
         let session = self.take(environment, wait, cancel).await?;
         let snapshot = session.snapshot().await?;
         if let Some(holder) = &snapshot.held {
-            return Err(Error::Held { environment: environment.clone(), holder: Box::new(holder.clone()) });
+            return Err(Error::held(environment, holder));
         }
         *session.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
         Ok(session)

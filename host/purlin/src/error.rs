@@ -66,6 +66,16 @@ pub enum Error {
         /// The user who closed it, and the reason.
         holder: Box<purlin_state::Holder>,
     },
+    /// A move of resources out of the environment or into it was interrupted.
+    #[error(
+        "the environment {environment} is closed, because a move was interrupted; `{command}` finishes it"
+    )]
+    Moving {
+        /// The environment.
+        environment: purlin_state::Environment,
+        /// The command that finishes the move.
+        command: String,
+    },
     /// A state that had records is empty, although no deployment emptied it.
     #[error("the state of {environment} is gone: it had {records} resources before, and has none now")]
     StateGone {
@@ -120,12 +130,21 @@ impl Error {
         use purlin_state::Error::{Busy, Locked, Reserved};
         Some(match self {
             Self::State(Locked { .. } | Reserved { .. } | Busy { .. }) | Self::Unfinished { .. } => "locked",
-            Self::Held { .. } => "closed",
+            Self::Held { .. } | Self::Moving { .. } => "closed",
             Self::Stale | Self::Deviates(_) => "stale-plan",
             Self::DeploymentExists { .. } => "deployment-exists",
             Self::Engine(purlin_engine::Error::DataLoss(_)) => "data-loss",
             _ => return None,
         })
+    }
+
+    /// The error for an environment that is closed.
+    pub(crate) fn held(environment: &purlin_state::Environment, holder: &purlin_state::Holder) -> Self {
+        let environment = environment.clone();
+        match crate::interrupted_move(holder) {
+            Some(command) => Self::Moving { environment, command: command.to_owned() },
+            None => Self::Held { environment, holder: Box::new(holder.clone()) },
+        }
     }
 
     /// The message with its causes, in one line. [`Display`](std::fmt::Display) has only the message.

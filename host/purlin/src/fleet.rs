@@ -300,6 +300,7 @@ fn is_busy(error: &Error) -> bool {
     matches!(
         error,
         Error::Held { .. }
+            | Error::Moving { .. }
             | Error::Unfinished { .. }
             | Error::State(State::Locked { .. } | State::Busy { .. } | State::Reserved { .. })
     )

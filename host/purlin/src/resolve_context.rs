@@ -101,9 +101,13 @@ pub(crate) fn resolve_context(
     }
 }
 
+/// The rule of [`is_context_name`], for people.
+pub(crate) const NAME_RULE: &str =
+    "a name in the context has at least one character, and no spaces, `/` or `:`";
+
 /// Whether this can be the name of an organisation, an application or an environment. URNs are made of
 /// these names, so they must not contain its separators.
-fn is_context_name(name: &str) -> bool {
+pub(crate) fn is_context_name(name: &str) -> bool {
     let separates = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
     !name.is_empty() && !name.contains(separates)
 }
@@ -132,8 +136,7 @@ impl Resolver<'_> {
                 true => format!("the {} has no name", part.name),
                 false => format!("`{}` cannot be the name of the {}", chosen.escape_debug(), part.name),
             };
-            let help = "a name in the context has at least one character, and no spaces, `/` or `:`";
-            let fault = Diagnostic::error("context-name", message).help(help);
+            let fault = Diagnostic::error("context-name", message).help(NAME_RULE);
             self.faults.push(match &place {
                 Some(place) => fault.at(place),
                 None => fault,

@@ -274,7 +274,11 @@ impl Purlin {
                         session.release().await?;
                         one
                     }
-                    Err(Error::State(purlin_state::Error::Locked { .. }) | Error::Held { .. }) => Ok(None),
+                    Err(
+                        Error::State(purlin_state::Error::Locked { .. })
+                        | Error::Held { .. }
+                        | Error::Moving { .. },
+                    ) => Ok(None),
                     Err(error) => return Err(error),
                 },
             };

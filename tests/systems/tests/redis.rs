@@ -393,3 +393,39 @@ fn broken_and_silent_servers_are_reported_in_time() {
         assert!(begun.elapsed() < std::time::Duration::from_secs(300), "{words}: {:?}", begun.elapsed());
     }
 }
+
+/// A driver never reports a password, so an adopted user gets the one of the documents.
+#[test]
+fn an_adopted_user_works_with_the_password_of_the_documents() {
+    let Some(redis) = Redis::start(true, None) else { return };
+    let ours = workspace("dev", &server(redis.port), PASSWORD);
+    wanted(&ours, &user("shop", &["+get"]));
+    ours.purlin(&["up", "--yes"]);
+    ours.purlin(&["state", "forget", "--yes", "redis#shared.cache"]);
+    // Only the password differs, and it is generated in the same run.
+    let password = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "password"},
+        "spec": {"type": "password", "driver": "purlin/random", "criteria": [{}]},
+    });
+    ours.write("password.json", &password.to_string());
+    let generated = "${resources['password.default#shared.pw'].outputs.password}";
+    let deployment = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {
+            "shared": {
+                "pw": {"type": "password"},
+                "cache": {"type": "redis", "params": {"user": user("shop", &["+get"]), "password": generated}},
+            },
+            "lifecycle": {"redis#shared.cache": {"import": "shop"}},
+        },
+    });
+    ours.write("deployment.json", &deployment.to_string());
+    ours.purlin(&["plan"]).prints("1 to adopt");
+    assert_eq!(redis.ask_as("shop", SECRET, &["GET", "app:x"]), "");
+    ours.purlin(&["up", "--yes"]);
+    let outputs = ours.purlin(&["outputs", "--format", "json", "--show-secrets"]).json();
+    let password =
+        outputs["resources"]["redis.default#shared.cache"]["password"].as_str().expect("one").to_owned();
+    assert_eq!(redis.ask_as("shop", &password, &["GET", "app:x"]), "");
+    assert!(redis.ask_as("shop", SECRET, &["GET", "app:x"]).contains("NOAUTH"));
+    ours.purlin(&["up", "--yes"]).prints("Nothing to change");
+}

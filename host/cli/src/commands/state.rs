@@ -8,6 +8,7 @@ mod init;
 mod key;
 mod list;
 mod lock;
+mod move_to;
 mod protect;
 mod rename;
 mod repair;
@@ -35,6 +36,7 @@ enum Command {
     List(Box<list::Args>),
     Show(show::Args),
     Rename(rename::Args),
+    Move(move_to::Args),
     Forget(forget::Args),
     Settle(settle::Args),
     Protect(protect::Args),
@@ -55,6 +57,7 @@ impl Args {
             Command::List(args) => args.format.format,
             Command::Show(args) => args.format.format,
             Command::Rename(args) => args.format.format,
+            Command::Move(args) => args.format.format,
             Command::Forget(args) => args.format.format,
             Command::Settle(args) => args.format.format,
             Command::Protect(args) => args.format.format,
@@ -76,6 +79,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Command::List(args) => list::run(args, app).await,
         Command::Show(args) => show::run(args, app).await,
         Command::Rename(args) => rename::run(args, app).await,
+        Command::Move(args) => move_to::run(args, app).await,
         Command::Forget(args) => forget::run(args, app).await,
         Command::Settle(args) => settle::run(args, app).await,
         Command::Protect(args) => protect::run(args, app).await,

@@ -152,6 +152,19 @@ pub(crate) struct Edited {
     pub(crate) left: Option<Vec<Left>>,
 }
 
+/// Resources that moved to another environment.
+#[derive(Debug, Serialize)]
+pub(crate) struct Moved {
+    pub(crate) format: u8,
+    pub(crate) from: Environment,
+    pub(crate) to: Environment,
+    pub(crate) keys: Vec<String>,
+    /// Whether anything changed.
+    pub(crate) changed: bool,
+    /// The resources that stay and lost a dependency.
+    pub(crate) dependents: Vec<String>,
+}
+
 /// The URN and the key of a resource.
 #[derive(Debug, Serialize)]
 pub(crate) struct Named {

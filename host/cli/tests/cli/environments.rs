@@ -345,3 +345,72 @@ fn a_command_runs_in_the_folder_that_is_named() {
     assert!(ran.err.contains("cannot run in `nowhere`"), "{}", ran.err);
     assert!(project.run(&["--cwd", "/tmp", "plan"]).status(2).err.contains("`--chdir DIR`"));
 }
+
+/// A password, a database that reads it, and a file.
+const SECRETS: &str = "
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: password}
+spec:
+  type: password
+  driver: purlin/random
+  inputs: {values: {length: 20}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: db}
+spec:
+  type: db
+  driver: purlin/echo
+  inputs: {secrets: {password: '${resources[\"password#shared.main\"].outputs.password}'}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: note}
+spec:
+  type: note
+  driver: purlin/file
+  inputs: {values: {path: /out/a.txt, content: x}}
+  criteria: [{}]
+";
+
+#[test]
+fn a_password_is_rotated_in_a_protected_environment_by_naming_it() {
+    let project = declared("    prod: {protect: true}\n    dev: {}\n");
+    project.edit(
+        "purlin.yaml",
+        "spec:\n",
+        "spec:\n  drivers: {purlin/file: {grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}}}\n",
+    );
+    std::fs::create_dir(project.path().join("out")).expect("a folder");
+    project.write("platform.yaml", SECRETS);
+    project.edit("shop.yaml", "    main: {type: db}\n", "    main: {type: db}\n    note: {type: note}\n");
+    up(&project, &["--env", "prod"]);
+    let password = |project: &Project| {
+        let shown =
+            ["state", "show", "db#shared.main", "--env", "prod", "--show-secrets", "--format", "json"];
+        project.run(&shown).status(0).json()["resource"]["inputs"]["secrets"]["password"].clone()
+    };
+    let before = password(&project);
+    assert!(before.as_str().is_some_and(|text| text.len() == 20), "{before}");
+    let rotate = ["up", "--yes", "--env", "prod", "--replace", "password#shared.main"];
+    let ran = project.run(&rotate).status(0);
+    assert!(ran.err.contains("replaced password.default#shared.main"), "{}", ran.err);
+    assert_ne!(password(&project), before);
+    // What exists outside of the state stays protected, and the advice fits what was asked.
+    let text = refused(&project, &["up", "--yes", "--env", "prod", "--replace", "note#shared.note"]);
+    assert!(text.contains("1 resource would be replaced"), "{text}");
+    assert!(
+        text.contains("set `protect` to false here while they are replaced, or leave out `--replace`"),
+        "{text}"
+    );
+    // So does a password that the documents protect themselves.
+    project.write(
+        "own.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  lifecycle: {password#shared.main: {protect: true}}\n",
+    );
+    let text = refused(&project, &rotate);
+    assert!(text.contains("nothing else changed, or leave out `--replace`"), "{text}");
+}

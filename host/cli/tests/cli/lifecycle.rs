@@ -1,6 +1,7 @@
 //! Tests of changed documents and their effect on resources: replacing, protecting, keeping,
 //! failing.
 
+use crate::project::Project;
 use crate::world::{World, reads, thing};
 
 fn place(done: &[String], line: &str) -> usize {
@@ -176,7 +177,7 @@ fn one_is_replaced_together_with_another() {
 #[test]
 fn changes_that_do_not_count() {
     let with = |value: &str| format!("a: {{type: thing, params: {{value: {value}}}}}");
-    let setting = "thing#shared.a: {ignore_changes: [values.value, params.value]}";
+    let setting = "thing#shared.a: {ignore_changes: [values.value]}";
     let world = World::deployed(&with("one"), setting);
     world.write(&with("two"), setting);
     world.run(&["plan", "--detailed-exitcode"]).status(0);
@@ -328,4 +329,79 @@ fn two_resources_with_the_same_alias_are_rejected() {
     assert_eq!(world.effects(), (2, 0, 0));
     // The second plan has nothing left to move.
     world.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+/// A definition that reads one param, and whose driver reads none.
+const NOTE: &str = "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: note}
+spec:
+  type: note
+  driver: purlin/random
+  inputs: {values: {kind: id, length: '${params.length}'}}
+  criteria: [{}]
+";
+
+fn noted(params: &str, lifecycle: &str) -> String {
+    format!(
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n  env: dev\n  shared:\n    \
+         a: {{type: note, params: {params}}}\n  lifecycle: {{note#shared.a: {{{lifecycle}}}}}\n"
+    )
+}
+
+#[test]
+fn a_param_that_nothing_reads_is_a_warning_and_no_reason_for_a_step() {
+    let project = Project::with(&[("platform.yaml", NOTE), ("shop.yaml", &noted("{length: 8}", ""))]);
+    project.run(&["up", "--yes"]).status(0);
+    project.write("shop.yaml", noted("{length: 8, note: a remark}", ""));
+    let ran = project.run(&["validate"]).status(0);
+    assert!(ran.err.contains("warning[unread-param]: nothing reads the param `note`"), "{}", ran.err);
+    assert!(ran.err.contains("shop.yaml:7:"), "{}", ran.err);
+    let ran = project.run(&["plan", "--detailed-exitcode"]).status(0);
+    assert!(ran.out.contains("nothing reads the param `note`"), "{}", ran.out);
+    project.run(&["up", "--yes"]).status(0);
+    // The record follows, and what is read still counts.
+    let shown = project.run(&["state", "show", "note#shared.a", "--format", "json"]).status(0).json();
+    assert_eq!(shown["resource"]["inputs"]["params"]["note"], "a remark");
+    project.write("shop.yaml", noted("{length: 9}", ""));
+    let text = project.run(&["plan"]).status(0).out;
+    assert!(text.contains("values.length: 8 → 9") && !text.contains("params.length"), "{text}");
+    // Naming the input that the driver sees is enough, and a param is not one.
+    project.write("shop.yaml", noted("{length: 9}", "ignore_changes: [values.length]"));
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+    for setting in ["ignore_changes", "replace_on_changes"] {
+        project.write("shop.yaml", noted("{length: 9}", &format!("{setting}: [params.length]")));
+        let text = project.run(&["validate"]).status(2).err;
+        assert!(
+            text.contains("error[unseen-input]") && text.contains(&format!("`{setting}` names")),
+            "{text}"
+        );
+    }
+    // A type that describes the param has other definitions that read it.
+    project.write(
+        "type.yaml",
+        "apiVersion: purlin.dev/v1\nkind: ResourceType\nmetadata: {id: note}\nspec:\n  type: note\n  params:\n    \
+         properties: {length: {type: integer}, note: {type: string}}\n",
+    );
+    project.write("shop.yaml", noted("{length: 8, note: other}", ""));
+    assert!(!project.run(&["validate"]).status(0).err.contains("unread-param"));
+}
+
+/// An optional input need not be given for its changes to be ignored, in any run.
+#[test]
+fn changes_of_an_input_that_is_not_given_are_ignored_in_every_run() {
+    let project = Project::with(&[
+        ("platform.yaml", NOTE),
+        ("shop.yaml", &noted("{length: 8}", "ignore_changes: [values.upper]")),
+    ]);
+    for command in
+        [&["validate"][..], &["up", "--yes"], &["up", "--yes"], &["plan", "--offline"], &["validate"]]
+    {
+        project.run(command).status(0);
+    }
+    project.write("shop.yaml", noted("{length: 8}", "ignore_changes: [values.uper]"));
+    for command in [&["validate"][..], &["up", "--yes"]] {
+        let text = project.run(command).status(2).err;
+        assert!(text.contains("error[ignore-changes]"), "{text}");
+    }
 }

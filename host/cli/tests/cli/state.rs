@@ -432,3 +432,128 @@ fn long_keys_stay_on_one_line_at_every_width() {
         assert!(fits || columns < 60, "{columns}:\n{text}");
     }
 }
+
+/// A password, a database that reads it, and a service that reads the database.
+const CHAIN: &str = "
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: password}
+spec: {type: password, driver: purlin/random, criteria: [{}]}
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: db}
+spec:
+  type: db
+  driver: purlin/echo
+  inputs:
+    values: {host: db.internal}
+    secrets: {password: '${resources[\"password#shared.pw\"].outputs.password}'}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: service}
+spec:
+  type: service
+  driver: purlin/echo
+  inputs: {values: {db: '${resources[\"db#shared.db\"].outputs.host}'}}
+  criteria: [{}]
+";
+
+fn of_app(app: &str, shared: &str) -> String {
+    format!(
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: {app}\n  env: dev\n  shared: {{{shared}}}\n"
+    )
+}
+
+#[test]
+fn resources_move_to_another_application_with_their_secrets() {
+    const ALL: &str = "pw: {type: password}, db: {type: db}, web: {type: service}";
+    let project = Project::with(&[("platform/chain.yaml", CHAIN), ("shop/shop.yaml", &of_app("shop", ALL))]);
+    let shop = ["-f", "platform", "-f", "shop"];
+    let orders = ["-f", "platform", "-f", "orders"];
+    let run = |folders: &[&str], arguments: &[&str]| project.run(&[arguments, folders].concat());
+    run(&shop, &["up", "--yes"]).status(0);
+    let show = |folders: &[&str]| {
+        let ran =
+            run(folders, &["state", "show", "db#shared.db", "--show-secrets", "--format", "json"]).status(0);
+        ran.json()["resource"].clone()
+    };
+    let before = show(&shop);
+    // What belongs together is not separated.
+    let refused = |keys: &[&str]| {
+        let ran = run(&shop, &[&["state", "move", "--yes", "--to-app", "orders"], keys].concat()).status(2);
+        assert!(ran.err.contains("error[not-movable]"), "{}", ran.err);
+        ran.err
+    };
+    let text = refused(&["db"]);
+    for what in [
+        "`db.default#shared.db` cannot move: it depends on `password.default#shared.pw`, which stays",
+        "`db.default#shared.db` cannot move: `service.default#shared.web` depends on it and stays",
+    ] {
+        assert!(text.contains(what), "{text}");
+    }
+    refused(&["pw"]);
+    project.run(&["state", "move", "db", "--to-app", "orders", "-f", "shop"]).status(2);
+    let text = run(&shop, &["state", "move", "db", "--yes", "--to-app", "shop"]).status(2).err;
+    assert!(text.contains("are in dev of default/shop already"), "{text}");
+    let text = run(&shop, &["state", "move", "db", "--yes", "--to-app", "a/b"]).status(2).err;
+    assert!(text.contains("error[context-name]"), "{text}");
+    assert_eq!(show(&shop), before);
+
+    let both = ["state", "move", "db", "pw", "--to-app", "orders", "--force", "--yes"];
+    let text = run(&shop, &both).status(0).err;
+    assert!(text.contains("Moved `db.default#shared.db`, `password.default#shared.pw` from dev of default/shop to dev of default/orders."), "{text}");
+    assert!(text.contains("service.default#shared.web depended on them"), "{text}");
+    // Again, it does nothing.
+    let text = run(&shop, &both).status(0).err;
+    assert!(text.contains("nothing was changed"), "{text}");
+    project.write("orders/orders.yaml", of_app("orders", "pw: {type: password}, db: {type: db}"));
+    let after = show(&orders);
+    assert_eq!(after["inputs"], before["inputs"]);
+    assert_eq!(after["id"], before["id"]);
+    let left = run(&shop, &["state", "list", "--format", "json"]).status(0).json();
+    let keys: Vec<&str> = left["resources"]
+        .as_array()
+        .expect("resources")
+        .iter()
+        .filter_map(|one| one["key"].as_str())
+        .collect();
+    assert_eq!(keys, ["base-env.default#base-env", "service.default#shared.web"]);
+    // Both applications go on with what they have.
+    run(&orders, &["up", "--yes"]).status(0);
+    assert_eq!(show(&orders)["inputs"], before["inputs"]);
+    run(&shop, &["up", "--yes"]).status(0);
+    assert_ne!(show(&shop)["inputs"], before["inputs"], "a new password");
+}
+
+#[test]
+fn an_interrupted_move_closes_both_environments_until_it_is_finished() {
+    let project = Project::with(&[
+        ("platform/chain.yaml", CHAIN),
+        ("shop/shop.yaml", &of_app("shop", "pw: {type: password}")),
+        ("orders/orders.yaml", &of_app("orders", "")),
+    ]);
+    let shop = ["-f", "platform", "-f", "shop"];
+    let orders = ["-f", "platform", "-f", "orders"];
+    let run = |folders: &[&str], arguments: &[&str]| project.run(&[arguments, folders].concat());
+    run(&shop, &["up", "--yes"]).status(0);
+    run(&orders, &["up", "--yes"]).status(0);
+    let command = "purlin state move 'password.default#shared.pw' --org default --app shop --env dev \
+                   --to-org default --to-app orders --to-env dev";
+    // As a move leaves it that was killed after its first commit.
+    run(&shop, &["state", "lock", "--reason", command]).status(0);
+    for arguments in [&["up", "--yes"][..], &["state", "unlock"], &["destroy", "--yes"]] {
+        let ran = run(&shop, arguments);
+        assert!(ran.status != 0 && ran.err.contains(command), "{arguments:?}: {}", ran.err);
+    }
+    // Another move does not mix with it.
+    let other = ["state", "move", "pw", "--to-env", "prod", "--yes"];
+    assert!(run(&shop, &other).status(1).err.contains(command));
+    run(&shop, &["state", "move", "pw", "--to-app", "orders", "--yes"]).status(0);
+    run(&orders, &["plan"]).status(0);
+    let list = run(&orders, &["state", "list"]).status(0).out;
+    assert!(list.contains("password#shared.pw") || list.contains("password.default#shared.pw"), "{list}");
+    run(&shop, &["up", "--yes"]).status(0);
+}

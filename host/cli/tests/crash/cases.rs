@@ -62,6 +62,7 @@ const OWNER: &[&str] = &["up", "--yes", "--bundle", "acme/db", "--name", "owner"
 const HAND_OVER: &[&str] = &["destroy", "--yes", "--app", "owner", "--orphan-shared"];
 const OLD: &str = "dns.default#modules.web";
 const ROTATE: &[&str] = &["state", "key", "rotate"];
+const MOVE: &[&str] = &["state", "move", "thing.default#shared.f", G, "--to-env", "other", "--yes"];
 const A: &str = "thing.default#shared.a";
 const G: &str = "thing.default#shared.g";
 
@@ -115,6 +116,8 @@ pub(crate) const CASES: &[Case] = &[
     case("import", &[Do(existing)], &["import", A, "by-hand", "--yes", "--format", "json"]),
     Case { look: Look::With("out", None), ..case("export", &[Do(workload), Run(UP)], &["export", "out"]) },
     case("state-rename", &[Run(UP)], &["state", "rename", G, "thing.default#shared.z"]),
+    case("state-move", &[Run(UP)], MOVE),
+    case("state-move-after-kill", &[Run(UP), Killed(MOVE)], MOVE),
     case("state-forget", &[Run(UP)], &["state", "forget", G, "--yes"]),
     case("state-settle", &[Do(interrupted)], &["state", "settle", A, "--not-made"]),
     case("state-protect", &[Run(UP)], &["state", "protect", A]),

@@ -192,7 +192,7 @@ impl Task<'_> {
         let wanted = with_unknown_host(&Record { state, digest, ..made.clone() });
         let mut record = refreshed(&wanted, &found);
         let has_params = made.inputs.params.as_map().is_some_and(|params| !params.is_empty());
-        let reports_inputs = reports_all(&wanted, &found);
+        let reports_inputs = reports_all(&wanted.inputs, &found);
         let can_update = driver.manifest().implements.update;
         // The original inputs are unknown, so the resource is updated to the desired ones. If it
         // has a host, that must be certain too.
@@ -287,12 +287,13 @@ impl Task<'_> {
         }
         let rules = &plan.rules;
         rules.connect(driver, node.key.type_name(), &mut inputs);
-        let digest = digest::of(&inputs, driver.known_as(), driver.digest());
+        let reads_params = rules.reads_params(driver, node);
+        let digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
         let reached = record.and_then(|record| {
-            let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
+            let inputs = connection::brought_up_to_date(driver.manifest(), record, &inputs, reads_params)?;
             Some(Record { inputs, ..record.clone() })
         });
-        let has_new_connection = reached.is_some();
+        let is_out_of_date = reached.is_some();
         let record = reached.as_ref().or(record);
         if let Some(record) = record
             && record.digest == digest
@@ -301,7 +302,7 @@ impl Task<'_> {
             && connection::is_same_system(driver.manifest(), record, &inputs.connection)
         {
             let prepared = || Prepared { inputs: record.inputs.clone(), digest, stable: Vec::new() };
-            return Ok(Decision::Keep(has_new_connection.then(prepared)));
+            return Ok(Decision::Keep(is_out_of_date.then(prepared)));
         }
         // These values were unknown when the plan was made.
         let mut violations = rules.params(graph, node, &inputs.params);
@@ -323,11 +324,13 @@ impl Task<'_> {
         };
         // The plan already decided the order of the replacement.
         let name = record.name.expose();
+        let before = fate::compared(record, &inputs);
         let impact = match fate::made_it(driver, record) {
-            true => ask::impact(driver, call, &record.state, &record.inputs, &inputs, name, certain).await?,
+            true => ask::impact(driver, call, &record.state, &before, &inputs, name, certain).await?,
             false => Impact::default(),
         };
-        let mut changes = diff::inputs(Some(&record.inputs), &inputs);
+        let impact = fate::promised(record, impact);
+        let mut changes = diff::inputs(Some(&before), &inputs);
         let case = Case {
             record,
             driver,
@@ -384,9 +387,10 @@ impl Task<'_> {
         let certain =
             predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
         let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
+        let before = fate::compared(record, &prepared.inputs);
         let change = purlin_sandbox::Change {
             state: &record.state,
-            before: &record.inputs,
+            before: &before,
             after: &prepared.inputs,
             name: record.name.expose(),
         };

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purlin_graph::Graph;
-use purlin_model::driver::{Failure, Observed};
-use purlin_model::{Finding, Unfinished, Value};
+use purlin_graph::{Graph, Node};
+use purlin_model::driver::{Failure, Inputs, Observed};
+use purlin_model::{Finding, Label, Unfinished, Value};
 use purlin_sandbox::{CallError, clock};
 use purlin_state::{Change, Record, RecordId, Status};
 
@@ -17,7 +17,7 @@ use crate::evaluate::{self, NodeValues};
 use crate::plan::{Action, GRACE};
 use crate::recorded::exists;
 use crate::run_state::RunState;
-use crate::{ask, diff, digest};
+use crate::{ask, diff, digest, fate};
 
 impl Task<'_> {
     /// Records an existing object as a managed resource.
@@ -32,7 +32,13 @@ impl Task<'_> {
             return Err(Cause::NotFound(record.state.id.expose().to_owned()));
         }
         if driver.manifest().implements.name {
-            record.name = driver.name(&self.call(), &record.inputs).await?;
+            match self.name_of_adopted(node, &**driver, &record).await {
+                Ok(name) => record.name = name,
+                // A secret is still to be generated. The object has its id.
+                Err(Cause::Call(failed)) if failed.pointers().next().is_some() && is_unconfirmed(&record) => {
+                }
+                Err(cause) => return Err(cause),
+            }
         }
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
         let is_anothers = |holder: &Record| holder.urn != record.urn && !holder.external;
@@ -41,6 +47,25 @@ impl Task<'_> {
         let durable = self.shared.claim(&record, is_anothers, changes)?;
         let durable = durable.map_err(|holder| held(&**driver, &record, &holder))?;
         Ok(Completed { action: Action::Adopt, durable: Some(durable) })
+    }
+
+    /// The name of an adopted object, with the secrets that may have been generated since it was
+    /// found.
+    async fn name_of_adopted(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        record: &Record,
+    ) -> Result<Label, Cause> {
+        let RunState { node_values, plan, .. } = &**self.shared;
+        let wanted = match plan.graph.as_ref().filter(|_| is_unconfirmed(record)) {
+            Some(graph) => {
+                evaluate::read_inputs(graph, node, node_values, plan).await.map_err(Cause::Inputs)?
+            }
+            None => record.inputs.clone(),
+        };
+        let wanted = ask::known_part(&fate::compared(record, &wanted));
+        Ok(driver.name(&self.call(), &wanted).await?)
     }
 
     /// Records a resource that others manage.
@@ -59,7 +84,8 @@ impl Task<'_> {
                 let Some(found) = look_at(&**driver, &self.call(), look).await? else {
                     return Err(Cause::NotFound(id.to_owned()));
                 };
-                let digest = digest::of(&inputs, driver.known_as(), driver.digest());
+                let reads_params = plan.rules.reads_params(&**driver, node);
+                let digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
                 let name = self.step.urn.guresid().as_str().into();
                 let inputs = ask::found_inputs(&inputs, &found);
                 let record = record_of(graph, node, &self.shared.plan.context, &**driver, inputs, name);
@@ -152,6 +178,10 @@ impl Task<'_> {
     }
 }
 
+fn is_unconfirmed(record: &Record) -> bool {
+    record.status == Status::Partial(Unfinished::Unconfirmed)
+}
+
 /// Whether the documents contain the recorded resource.
 fn holds(graph: &Graph, record: &Record) -> bool {
     record.urn.key().is_some_and(|key| graph.find(key.as_str()).is_some())
@@ -169,27 +199,28 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
         read.digest = [0; 32];
     }
     // A change that was found earlier and is visible only in the outputs remains until an update
-    // repairs it: the record already has these outputs.
-    let still_drifted =
-        matches!(record.status, Status::Partial(Unfinished::Drifted)) && !reports_all(record, found);
-    if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !still_drifted {
+    // repairs it: the record already has these outputs. So does a doubt about inputs that the driver
+    // does not report.
+    let remains = matches!(record.status, Status::Partial(Unfinished::Drifted | Unfinished::Unconfirmed))
+        && !reports_all(&record.inputs, found);
+    if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !remains {
         read.status = Status::Ready;
         read.digest = [0; 32];
     }
     // A change of inputs that the driver does not report is visible only in the outputs.
-    if read.state.outputs != record.state.outputs && !reports_all(record, found) {
+    if read.state.outputs != record.state.outputs && !reports_all(&record.inputs, found) {
         read.status = Status::Partial(Unfinished::Drifted);
         read.digest = [0; 32];
     }
     read
 }
 
-/// Whether the driver reported every recorded input.
-pub(super) fn reports_all(record: &Record, found: &Observed) -> bool {
+/// Whether the driver reported each of these inputs. It never reports secrets.
+pub(crate) fn reports_all(inputs: &Inputs, found: &Observed) -> bool {
     let is_empty = |value: &Value| value.as_map().is_none_or(|map| map.is_empty());
     let reported = found.values.as_ref().and_then(Value::as_map);
-    let values = record.inputs.values.as_map();
-    is_empty(&record.inputs.secrets)
+    let values = inputs.values.as_map();
+    is_empty(&inputs.secrets)
         && reported.is_some_and(|reported| {
             values.is_none_or(|values| values.keys().all(|name| reported.contains_key(name)))
         })

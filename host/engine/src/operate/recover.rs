@@ -84,7 +84,7 @@ impl Task<'_> {
             || other.is_some();
         let mut record =
             refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
-        let is_as_made = reports_all(made, &found) && record.inputs.values == made.inputs.values;
+        let is_as_made = reports_all(&made.inputs, &found) && record.inputs.values == made.inputs.values;
         if self.shared.plan.may_be_stale && !is_as_made {
             // The object may have been moved or replaced since.
             record = with_unknown_host(&record);

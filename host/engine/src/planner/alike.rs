@@ -39,7 +39,7 @@ pub(super) fn order(
             _ => None,
         };
         if let Some(record) = record {
-            let group = (Arc::clone(&record.driver.name), crate::digest::of(&record.inputs, "", ""));
+            let group = (Arc::clone(&record.driver.name), crate::digest::of(&record.inputs, true, "", ""));
             groups.entry(group).or_default().0.push(index);
         }
     }
@@ -57,7 +57,8 @@ pub(super) fn order(
         let wanted = &node.recipe.driver;
         let driver = set.get(&drivers::requirement_name(wanted));
         let driver = driver.map_or_else(|| Arc::clone(&wanted.name), |driver| driver.known_as().into());
-        if let Some((_, come)) = groups.get_mut(&(driver, crate::digest::of(&prepared.inputs, "", ""))) {
+        if let Some((_, come)) = groups.get_mut(&(driver, crate::digest::of(&prepared.inputs, true, "", "")))
+        {
             come.push(index);
         }
     }

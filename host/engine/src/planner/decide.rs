@@ -10,8 +10,10 @@ use purlin_state::{Record, Status};
 use super::{Certainty, Decided, Planner, is_done, predict, prepared};
 use crate::ask::{self, Answer, Ask, Question};
 use crate::diff;
+use crate::driver::Driver;
 use crate::evaluate::NodeValues;
 use crate::fate::{self, Case, Fate};
+use crate::operate::read::reports_all;
 use crate::operate::{named, record_of, with_unknown_host};
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, Warning};
 use crate::recorded::{are_one, exists};
@@ -64,9 +66,9 @@ impl Planner<'_> {
     fn change(&mut self, node: Node<'_>, answer: Answer) {
         let Answer { question, inputs, impact, computed, .. } = answer;
         let Question { key, urn, digest, driver, record, .. } = question;
-        let mut changes = diff::inputs(record.as_deref().map(|record| &record.inputs), &inputs);
         let step = |action| Step::new(key.clone(), urn.clone(), action);
         let Some(record) = record else {
+            let changes = diff::inputs(None, &inputs);
             let rules = &self.options.rules;
             let outputs = match computed {
                 Some(computed) => rules.seal_outputs(key.type_name(), &*driver, computed),
@@ -88,6 +90,14 @@ impl Planner<'_> {
             self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;
         };
+        // As long as others managed it, its secrets did not matter.
+        let has_secrets = record.inputs.secrets.as_map().is_some_and(|secrets| !secrets.is_empty());
+        let record = match record.external && has_secrets {
+            true => Arc::new(unconfirmed(&*driver, Record::clone(&record))),
+            false => record,
+        };
+        let mut changes = diff::inputs(Some(&fate::compared(&record, &inputs)), &inputs);
+        let impact = fate::promised(&record, impact);
         let full =
             driver.manifest().implements.update && self.options.full && !is_done(&record, self.context);
         let case = Case {
@@ -263,12 +273,17 @@ impl Planner<'_> {
     fn adopt(&mut self, node: Node<'_>, answer: Answer, found: Observed, id: &str) {
         let Answer { question, inputs, impact, .. } = answer;
         let Question { key, urn, digest, driver, .. } = question;
-        let before = ask::found_inputs(&inputs, &found);
+        let before = ask::found_inputs(&ask::known_part(&inputs), &found);
         let record = self.found(node, &urn, &*driver, before, found.state.clone());
+        let record = match reports_all(&inputs, &found) {
+            true => record,
+            false => unconfirmed(&*driver, record),
+        };
         if self.is_held_elsewhere(node, &record) {
             return;
         }
-        let mut changes = diff::inputs(Some(&record.inputs), &inputs);
+        let mut changes = diff::inputs(Some(&fate::compared(&record, &inputs)), &inputs);
+        let impact = fate::promised(&record, impact);
         let case = Case {
             record: &record,
             driver: &*driver,
@@ -291,7 +306,8 @@ impl Planner<'_> {
             }
             other => (other, why),
         };
-        let mut reasons = vec![Reason::Adopted { id: id.into() }];
+        let other = (found.state.id.expose() != id).then(|| id.into());
+        let mut reasons = vec![Reason::Adopted { id: found.state.id.clone(), named: other }];
         reasons.extend(why);
         let outputs = match fate {
             Fate::Keep => record.state.outputs.clone(),
@@ -349,7 +365,7 @@ impl Planner<'_> {
         &self,
         node: Node<'_>,
         urn: &Urn,
-        driver: &dyn crate::driver::Driver,
+        driver: &dyn Driver,
         inputs: Inputs,
         state: ResourceState,
     ) -> Record {
@@ -398,9 +414,31 @@ impl Planner<'_> {
     }
 }
 
+/// The error for an object that its driver cannot read without an input that is not known yet.
+pub(super) fn not_known_yet(node: Node<'_>, pointer: &str) -> Diagnostic {
+    let observes = node.lifecycle.observe.is_some();
+    let (code, word) = if observes { ("observe", "observed") } else { ("import", "imported") };
+    let message = format!(
+        "`{}` cannot be {word} yet: its driver needs `{pointer}` to read it, and that is not known yet",
+        node.key
+    );
+    Diagnostic::error(code, message)
+        .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
+        .help("deploy the resource that it reads first: `purlin up --target KEY`")
+}
+
 /// Whether the documents still name the id by which the resource was adopted.
 fn names_its_import(node: Node<'_>, record: &Record) -> bool {
     node.lifecycle.import.as_deref().is_some_and(|id| record.is_called(id))
+}
+
+/// The record of an adopted object whose inputs the driver did not report completely, so that the
+/// next update sets them. A driver without `update` can only leave them as they are.
+fn unconfirmed(driver: &dyn Driver, record: Record) -> Record {
+    match driver.manifest().implements.update {
+        true => Record { status: Status::Partial(Unfinished::Unconfirmed), ..record },
+        false => record,
+    }
 }
 
 fn taken_over(record: &Record) -> Vec<Reason> {

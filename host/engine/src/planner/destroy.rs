@@ -60,8 +60,8 @@ pub async fn destroy(
     prelude.extend(used::keep(&mut recorded, &mut going, (&users, options.orphan_shared), &mut warnings)?);
     let operations::Built { mut steps, operations, .. } =
         operations::build(None, &recorded, scope.as_ref(), Decisions::default(), &[], &going, &mut warnings)?;
-    protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;
     let mut set = DriverSet::default();
+    protection::check(&recorded, &steps, &operations, None, &set, protected.as_ref())?;
     let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;
     if !errors.is_empty() {
         return Err(Error::Documents(errors));

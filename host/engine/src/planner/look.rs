@@ -109,7 +109,9 @@ impl Planner<'_> {
         let type_name = node.key.type_name();
         self.options.rules.connect(&*driver, type_name, &mut inputs);
         let known = is_known(&inputs);
-        let inputs_digest = digest::of(&inputs, driver.known_as(), driver.digest());
+        let reads_params = self.options.rules.reads_params(&*driver, node);
+        self.note_unread(node, reads_params);
+        let inputs_digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
         let digest = known.then_some(inputs_digest);
         if ask == Ask::Change
             && let Some(record) = &record
@@ -124,9 +126,11 @@ impl Planner<'_> {
         {
             self.record_values(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
             let step = Step::new(node.key.clone(), urn, Action::None);
-            // A changed connection is recorded without a driver call.
+            // A changed connection and changed params that the driver does not read are recorded
+            // without a driver call.
             let reached = digest.and_then(|digest| {
-                let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
+                let inputs =
+                    connection::brought_up_to_date(driver.manifest(), record, &inputs, reads_params)?;
                 Some(Box::new(Prepared { inputs, digest, stable: Vec::new() }))
             });
             self.settle(id, step, OperationKind::Keep { prepared: reached });
@@ -153,9 +157,10 @@ impl Planner<'_> {
             let before = record.as_deref().map(|record| &record.inputs);
             self.options.rules.fill(&*driver, node.key.type_name(), &mut inputs, before);
         }
-        // A resource in the same system is compared with its current connection.
+        // A resource in the same system is compared with its current connection, and with the current
+        // params if the driver does not read them.
         let reached = record.as_deref().and_then(|record| {
-            let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
+            let inputs = connection::brought_up_to_date(driver.manifest(), record, &inputs, reads_params)?;
             Some(Arc::new(Record { inputs, ..record.clone() }))
         });
         let record = reached.or(record);
@@ -175,6 +180,14 @@ impl Planner<'_> {
             forced,
             drawn,
         })
+    }
+
+    /// Remarks on the params that nothing reads.
+    fn note_unread(&mut self, node: Node<'_>, driver_reads: bool) {
+        if !driver_reads {
+            let unread = self.options.rules.unread(&self.graph, node);
+            self.remarks.extend(unread.into_iter().map(|remark| (node.key.clone(), remark)));
+        }
     }
 
     /// Leaves a resource alone, for these reasons.
@@ -251,20 +264,21 @@ impl Planner<'_> {
 
     /// Keeps the recorded values of ignored inputs. A path is a mistake if it leads to no input, and
     /// no schema describes it: an optional input need not be given. As long as nothing is recorded,
-    /// the driver may still add an input that no schema excludes.
+    /// the driver may still add an input that no schema excludes. A path is also a mistake if the
+    /// driver does not see what it names.
     fn ignore(&mut self, node: Node<'_>, record: Option<&Record>, inputs: &mut Inputs) {
-        let paths = &node.lifecycle.ignore_changes;
+        let Lifecycle { ignore_changes, replace_on_changes, .. } = node.lifecycle;
         let missing = match record {
-            Some(record) => ignore::keep_recorded(paths, &record.inputs, inputs),
-            None => ignore::keep_recorded(paths, &inputs.clone(), inputs),
+            Some(record) => ignore::keep_recorded(ignore_changes, &record.inputs, inputs),
+            None => ignore::keep_recorded(ignore_changes, &inputs.clone(), inputs),
         };
+        // Offline, there is no driver.
+        let Some(driver) = self.drivers.get(&requirement_name(&node.recipe.driver)) else { return };
+        let rules = &self.options.rules;
         for path in missing {
-            let driver = self.drivers.get(&requirement_name(&node.recipe.driver));
-            let known = driver.and_then(|driver| {
-                let segments = ignore::segments(&path.pointer);
-                let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-                self.options.rules.has_input(&**driver, node.key.type_name(), &segments)
-            });
+            let segments = ignore::segments(&path.pointer);
+            let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+            let known = rules.has_input(&**driver, node.key.type_name(), &segments);
             if known.unwrap_or(record.is_none()) {
                 continue;
             }
@@ -275,6 +289,29 @@ impl Planner<'_> {
                 )
                 .at(&path.location)
                 .help("write a path as plans show it, such as `/values/size`"),
+            );
+        }
+        if rules.reads_params(&**driver, node) {
+            return;
+        }
+        for (setting, path) in ignore_changes
+            .iter()
+            .map(|path| ("ignore_changes", path))
+            .chain(replace_on_changes.iter().map(|path| ("replace_on_changes", path)))
+            .filter(|(_, path)| path.pointer.starts_with("/params/"))
+        {
+            let message = format!(
+                "`{setting}` names `{}`, but the driver of `{}` does not read params",
+                path.text, node.key
+            );
+            self.errors.push(
+                Diagnostic::error("unseen-input", message)
+                    .at(&path.location)
+                    .fact(format!(
+                        "the driver `{}` sees only what placeholders read from them",
+                        driver.known_as()
+                    ))
+                    .help("name the input that it flows into, as plans show it, such as `values.host`"),
             );
         }
     }
@@ -350,9 +387,10 @@ impl Planner<'_> {
             self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;
         };
-        let same = known
-            && record.status == Status::Ready
-            && record.digest == digest::of(&inputs, &record.driver.name, &record.driver.digest);
+        // Without its driver, it is unknown whether that reads the params.
+        let digest =
+            |reads| digest::of(&inputs, reads, &record.driver.name, &record.driver.digest) == record.digest;
+        let same = known && record.status == Status::Ready && (digest(true) || digest(false));
         if same {
             self.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
             self.settle(node.id, step(Action::None), OperationKind::Keep { prepared: None });

@@ -51,6 +51,7 @@ pub async fn validate(
         wanted: Vec::new(),
         resolved: std::collections::HashMap::new(),
         warnings: Vec::new(),
+        remarks: Vec::new(),
         graph: Arc::clone(&graph),
         context,
         recorded: &recorded,
@@ -66,6 +67,7 @@ pub async fn validate(
         planner.level(level).await?;
     }
     faults.append(&mut planner.errors);
+    faults.extend(planner.remarks.into_iter().map(|(_, remark)| remark));
     faults.extend(graph.missing().iter().map(purlin_graph::Missing::warning));
     faults.extend(graph.warnings().iter().map(|(_, warning)| warning.clone()));
     if !options.offline {

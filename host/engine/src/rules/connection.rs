@@ -56,6 +56,24 @@ pub(crate) fn is_same_system(manifest: &Manifest, record: &Record, current: &Val
     identity(recorded) == identity(current)
 }
 
+/// The recorded inputs with those current ones whose change is no change of the resource: the
+/// connection, and the params if the driver does not read them. `None` if they are the recorded ones.
+pub(crate) fn brought_up_to_date(
+    manifest: &Manifest,
+    record: &Record,
+    current: &Inputs,
+    reads_params: bool,
+) -> Option<Inputs> {
+    let reached = reached(manifest, record, &current.connection);
+    match reads_params || record.inputs.params == current.params {
+        true => reached,
+        false => {
+            let reached = reached.unwrap_or_else(|| record.inputs.clone());
+            Some(Inputs { params: current.params.clone(), ..reached })
+        }
+    }
+}
+
 /// The recorded inputs with the current connection. `None` if that leads to another system, or
 /// equals the recorded one.
 pub(crate) fn reached(manifest: &Manifest, record: &Record, current: &Value) -> Option<Inputs> {

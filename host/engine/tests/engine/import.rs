@@ -2,7 +2,7 @@
 
 use crate::support::{FULL, Platform, Thing, documents, locked};
 use purlin_engine::PlanOptions;
-use purlin_model::Value;
+use purlin_model::{Unfinished, Value};
 use purlin_state::Status;
 
 /// Creates a thing, as others would.
@@ -220,4 +220,69 @@ async fn an_id_may_be_written_differently_than_by_its_driver() {
             assert_eq!(platform.up(&larger).await.calls, 0);
         }
     }
+}
+
+/// A definition with a secret input, which no driver reports.
+fn with_secret(setting: &str) -> String {
+    sized("v: 1", "small", setting).replacen("size: small}", "size: small}, secrets: {token: t}", 1)
+}
+
+#[tokio::test]
+async fn the_secrets_of_an_adopted_resource_are_set_by_the_next_update() {
+    let unconfirmed = Status::Partial(Unfinished::Unconfirmed);
+    for by_command in [true, false] {
+        let platform = Platform::with(FULL);
+        create_object(&platform, "i#shared.1", "small");
+        let setting = if by_command { "" } else { "import: 'i#shared.1'" };
+        if by_command {
+            let options = PlanOptions {
+                import: vec![("thing#shared.a".into(), "i#shared.1".into())],
+                import_only: true,
+                scope: crate::support::scope(&["a"], &[]),
+                ..PlanOptions::default()
+            };
+            assert!(platform.up_with(&with_secret(""), options).await.is_success());
+            assert!(things(platform.done()).is_empty());
+            assert_eq!(platform.record("shared.a").await.expect("adopted").status, unconfirmed);
+            // A look at it does not show that the secret is set.
+            platform.refresh().await;
+            assert_eq!(platform.record("shared.a").await.expect("adopted").status, unconfirmed);
+            platform.done();
+        }
+        assert_eq!(things(platform.deploys(&with_secret(setting)).await), ["update 1", "create b"]);
+        assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
+        assert_eq!(platform.up(&with_secret(setting)).await.calls, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_resource_that_was_only_observed_gets_its_secrets_once_it_is_managed() {
+    let platform = Platform::with(FULL);
+    create_object(&platform, "i#shared.1", "small");
+    platform.deploys(&with_secret("observe: 'i#shared.1'")).await;
+    assert_eq!(things(platform.deploys(&with_secret("import: 'i#shared.1'")).await), ["update 1"]);
+    assert_eq!(platform.up(&with_secret("import: 'i#shared.1'")).await.calls, 0);
+}
+
+#[tokio::test]
+async fn a_driver_without_an_update_adopts_what_is_there() {
+    let platform = Platform::with(purlin_model::driver::Implements { update: false, ..FULL });
+    create_object(&platform, "i#shared.1", "small");
+    let all = with_secret("import: 'i#shared.1'");
+    assert_eq!(things(platform.deploys(&all).await), ["create b"]);
+    assert_eq!(platform.up(&all).await.calls, 0);
+}
+
+#[tokio::test]
+async fn a_plan_shows_the_id_that_the_driver_found_for_another_one() {
+    let platform = Platform::with(FULL);
+    create_object(&platform, "i#shared.1", "small");
+    let reason = |plan: &purlin_engine::Plan| {
+        let step = plan.steps.iter().find(|step| step.key.id() == "shared.a").expect("a step");
+        step.reasons[0].to_string()
+    };
+    let plan = platform.plan(&sized("v: 1", "small", "import: 'i#shared.1'")).await.expect("a plan");
+    assert_eq!(reason(&plan), "it exists as `i#shared.1`");
+    let plan = platform.plan(&sized("v: 1", "small", "import: './i#shared.1'")).await.expect("a plan");
+    assert_eq!(reason(&plan), "it exists as `i#shared.1`, which is what its driver found for `./i#shared.1`");
 }

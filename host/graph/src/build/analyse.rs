@@ -367,6 +367,13 @@ impl<'a> Builder<'a> {
     /// itself.
     pub(super) fn check_text(&mut self) {
         let read = std::mem::take(&mut self.params_read);
+        let name = |placeholder: &Placeholder| match &placeholder.reference {
+            Reference::Param(path) => path.0.first().cloned(),
+            _ => None,
+        };
+        self.params_named = read.iter().map(|(giver, placeholder)| (*giver, name(placeholder))).collect();
+        self.params_named.sort_unstable();
+        self.params_named.dedup();
         for (giver, placeholder) in read.into_iter().filter(|(_, placeholder)| !may_be_absent(placeholder)) {
             let Reference::Param(path) = &placeholder.reference else { continue };
             let missing = match self.docs.params(&self.nodes, giver) {

@@ -46,6 +46,7 @@ fn unfinished() -> impl Strategy<Value = Unfinished> {
         Just(Unfinished::Drifted),
         Just(Unfinished::InterruptedUpdate),
         Just(Unfinished::InterruptedCreate),
+        Just(Unfinished::Unconfirmed),
         ".{0,9}".prop_map(|message| Unfinished::Failed { message }),
     ]
 }

@@ -32,6 +32,7 @@ const DRIFTED: u8 = 1;
 const INTERRUPTED_UPDATE: u8 = 2;
 const INTERRUPTED_CREATE: u8 = 3;
 const FAILED: u8 = 4;
+const UNCONFIRMED: u8 = 5;
 
 /// Decodes the reason why a resource is unfinished, the only part that differs between versions.
 pub(super) type GetUnfinished = fn(&mut Reader<'_>) -> Result<Unfinished, CodecError>;
@@ -126,6 +127,7 @@ fn put_unfinished(out: &mut Vec<u8>, unfinished: &Unfinished) {
         Unfinished::Drifted => DRIFTED,
         Unfinished::InterruptedUpdate => INTERRUPTED_UPDATE,
         Unfinished::InterruptedCreate => INTERRUPTED_CREATE,
+        Unfinished::Unconfirmed => UNCONFIRMED,
         Unfinished::Failed { .. } => FAILED,
     });
     if let Unfinished::Failed { message } = unfinished {
@@ -138,6 +140,7 @@ fn get_unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, CodecError> {
         DRIFTED => Unfinished::Drifted,
         INTERRUPTED_UPDATE => Unfinished::InterruptedUpdate,
         INTERRUPTED_CREATE => Unfinished::InterruptedCreate,
+        UNCONFIRMED => Unfinished::Unconfirmed,
         FAILED => Unfinished::Failed { message: reader.text()?.into() },
         _ => return Err("it is unfinished for an unknown reason"),
     })

@@ -1,5 +1,6 @@
 //! Roles, databases and privileges from their creation to their deletion, also after changes by others.
 
+use purlin_systems::Workspace;
 use purlin_systems::postgres::{PASSWORD, Postgres};
 use purlin_systems::tools::root;
 use serde_json::{Value, json};
@@ -200,4 +201,56 @@ fn any_name_is_a_name_and_nothing_else() {
         .run(&["up", "--yes"])
         .expect(2)
         .prints("cannot be granted here; the possible privileges are CONNECT, CREATE, TEMPORARY");
+}
+
+/// A password that is generated when the role is deployed.
+fn with_generated_password(workspace: &Workspace, name: &str, lifecycle: &Value) {
+    let definitions = std::fs::read_to_string(workspace.path("definitions.yaml")).expect("definitions");
+    let password = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "password"},
+        "spec": {"type": "password", "driver": "purlin/random", "criteria": [{}]},
+    });
+    workspace.write("definitions.yaml", &format!("{definitions}\n---\n{password}\n"));
+    let mut wanted = role(name, json!({}));
+    wanted["params"]["password"] = "${resources['password.default#shared.pw'].outputs.password}".into();
+    let deployment = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {
+            "shared": {"pw": {"type": "password"}, "role": wanted}, "lifecycle": lifecycle,
+        },
+    });
+    workspace.write("deployment.json", &deployment.to_string());
+}
+
+/// A driver never reports a password, so an adopted role gets the one of the documents.
+#[test]
+fn an_adopted_role_works_with_the_password_of_the_documents() {
+    let Some(postgres) = Postgres::start() else { return };
+    postgres.ask("CREATE ROLE old LOGIN PASSWORD 'oldoldold'; CREATE ROLE more LOGIN PASSWORD 'oldoldold'");
+    let by_command = workspace("dev", &server(postgres.port), PASSWORD);
+    wanted(&by_command, &json!({"role": role("old", json!({}))}));
+    by_command
+        .purlin(&["import", "--yes", "pg-role#shared.role", "old"])
+        .prints("not all of its inputs could be compared with the documents");
+    postgres.try_as("old", "oldoldold", "postgres", "SELECT 1").expect("an import changes nothing");
+    by_command.purlin(&["up", "--yes", "--refresh"]);
+    postgres.try_as("old", "the app's secret: %&/?", "postgres", "SELECT 1").expect("the new password");
+    by_command.purlin(&["up", "--yes"]).prints("Nothing to change");
+    // The password is generated in the same run.
+    let in_documents = workspace("prod", &server(postgres.port), PASSWORD);
+    with_generated_password(&in_documents, "more", &json!({"pg-role#shared.role": {"import": "more"}}));
+    in_documents.purlin(&["plan"]).prints("1 to adopt");
+    in_documents.purlin(&["up", "--yes"]);
+    let outputs = in_documents.purlin(&["outputs", "--format", "json", "--show-secrets"]).json();
+    let password =
+        outputs["resources"]["pg-role.default#shared.role"]["password"].as_str().expect("one").to_owned();
+    postgres.try_as("more", &password, "postgres", "SELECT 1").expect("the generated password");
+    in_documents.purlin(&["up", "--yes"]).prints("Nothing to change");
+    // Another role than the one that is named is not adopted.
+    postgres.ask("CREATE ROLE other LOGIN");
+    let again = workspace("dev", &server(postgres.port), PASSWORD);
+    wanted(&again, &json!({"role": role("other", json!({}))}));
+    again
+        .run(&["import", "--yes", "pg-role#shared.role", "other"])
+        .expect(1)
+        .prints("the role `old` has the mark of this resource in its comment, and not the role `other`");
 }

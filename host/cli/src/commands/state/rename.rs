@@ -45,7 +45,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let Subject { place, urn: old, environment, snapshot } = subject;
     if Environment::of_urn(&new).is_none_or(|other| other != environment) {
         return Err(Failure::input(format!("`{new}` is in a different environment from `{}`", key(&old)))
-            .hint("a resource cannot change its environment; `purlin import` adopts existing objects"));
+            .hint("`purlin state move` moves a resource to another environment"));
     }
     let mut changed = 0;
     if new != old {

@@ -31,6 +31,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
     let held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
+    if let Some(command) = held.as_ref().and_then(purlin_host::interrupted_move) {
+        return Err(Failure::run(format!("{environment} is closed, because a move was interrupted"))
+            .hint(format!("`{command}` finishes it and opens the environment")));
+    }
     if held.is_some() {
         place.purlin.hold(&environment, None).await.map_err(Failure::without_sources)?;
     }

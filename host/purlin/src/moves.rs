@@ -1,0 +1,166 @@
+//! Moves resources between environments of one state.
+//!
+//! Each environment has a journal of its own, so a move takes four commits. The first two close both
+//! environments to deployments, with the command as the reason, before and together with the records in
+//! the target. The last two open them again, the first of them together with the removal. So at any
+//! instant, either no deployment can begin, or exactly one of the environments has the resources; and
+//! the notes say which commits are done, so that the same command continues.
+
+use std::collections::BTreeMap;
+
+use purlin_model::{Diagnostic, Key, Urn};
+use purlin_state::{Change, Environment, Holder, Snapshot};
+
+use crate::resolve_context::{NAME_RULE, is_context_name};
+use crate::{Error, Purlin, Session};
+
+/// The beginning of every command that moves resources.
+const COMMAND: &str = "purlin state move ";
+
+/// A move of resources to another environment of the same state.
+#[derive(Clone, Copy, Debug)]
+pub struct Move<'a> {
+    /// Where the resources are.
+    pub from: &'a Environment,
+    /// Where they go.
+    pub to: &'a Environment,
+    /// The resources.
+    pub keys: &'a [Key],
+    /// Whether resources that stay lose their dependencies on those that move.
+    pub force: bool,
+}
+
+/// The result of a move.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Whether anything changed. An earlier move may have done everything.
+    pub changed: bool,
+    /// The resources that stay and lost a dependency, sorted.
+    pub loosened: Vec<Urn>,
+}
+
+impl Move<'_> {
+    /// The command line that makes or finishes this move.
+    pub fn command(&self) -> String {
+        let mut keys: Vec<&str> = self.keys.iter().map(Key::as_str).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut command = COMMAND.to_owned();
+        keys.iter().for_each(|key| command.push_str(&format!("'{key}' ")));
+        let Environment { org, app, env } = self.from;
+        command.push_str(&format!("--org {org} --app {app} --env {env}"));
+        let Environment { org, app, env } = self.to;
+        command.push_str(&format!(" --to-org {org} --to-app {app} --to-env {env}"));
+        if self.force {
+            command.push_str(" --force");
+        }
+        command
+    }
+
+    fn names(&self) -> BTreeMap<Urn, Urn> {
+        let urn = |place: &Environment, key| {
+            Urn::of(place.env.as_ref(), place.org.as_ref(), place.app.as_ref(), key)
+        };
+        self.keys.iter().map(|key| (urn(self.from, key), urn(self.to, key))).collect()
+    }
+}
+
+/// The command that finishes an interrupted move, if the environment is closed for that reason.
+pub fn interrupted_move(held: &Holder) -> Option<&str> {
+    held.command.starts_with(COMMAND).then_some(&*held.command)
+}
+
+impl Purlin {
+    /// Moves resources, with their old copies, their secrets and their uses of installations, to
+    /// another environment. No driver is called. If a move is interrupted, neither environment can be
+    /// deployed until the same move is made again, which continues where it was interrupted.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with each reason why a resource cannot move; [`Error::Held`] if either
+    /// environment is closed; [`Error::Moving`] if another move was interrupted; [`Error::State`] if
+    /// either is locked, or cannot be read or written. Nothing was changed in these cases.
+    pub async fn move_resources(&self, wanted: Move<'_>) -> Result<Moved, Error> {
+        let Environment { org, app, env } = wanted.to;
+        if let Some(wrong) = [org, app, env].into_iter().find(|name| !is_context_name(name)) {
+            let message = format!("`{}` cannot be the name of a part of the target", wrong.escape_debug());
+            return Err(Error::Documents(vec![Diagnostic::error("context-name", message).help(NAME_RULE)]));
+        }
+        // Always in the same order, so that two moves cannot wait for each other.
+        let (first, second) = match wanted.from.urn_prefix() <= wanted.to.urn_prefix() {
+            true => (wanted.from, wanted.to),
+            false => (wanted.to, wanted.from),
+        };
+        let (first, second) = (self.begin_held(first).await?, self.begin_held(second).await?);
+        let (from, to) = match first.environment() == wanted.from {
+            true => (&first, &second),
+            false => (&second, &first),
+        };
+        let moved = self.move_between(wanted, from, to).await;
+        let released = (first.release().await, second.release().await);
+        let moved = moved?;
+        released.0?;
+        released.1?;
+        Ok(moved)
+    }
+
+    async fn move_between(
+        &self,
+        wanted: Move<'_>,
+        from: &Session<'_>,
+        to: &Session<'_>,
+    ) -> Result<Moved, Error> {
+        let (command, names) = (wanted.command(), wanted.names());
+        let (here, there) = (from.snapshot().await?, to.snapshot().await?);
+        let has_left = is_closed(from.environment(), &here, &command)?;
+        let has_arrived = is_closed(to.environment(), &there, &command)?;
+        let close = || Change::Hold(Some(Holder { command: command.clone(), ..self.holder() }));
+        let open = || Change::Hold(None);
+        if has_arrived && !has_left {
+            to.lock.writer().commit(vec![open()]).await?;
+            return Ok(Moved { changed: true, ..Moved::default() });
+        }
+        let is_done = |(old, new): (&Urn, &Urn)| !has(&here, old) && has(&there, new);
+        if !has_left && names.iter().all(is_done) {
+            return Ok(Moved::default());
+        }
+        for old in names.keys() {
+            from.spare_one(old, "moved").await?;
+        }
+        let moves = match purlin_engine::move_away(here, there, &names, wanted.force) {
+            Ok(moves) => moves,
+            Err(error) => {
+                if has_left && !has_arrived {
+                    // Nothing was moved yet, and something is in the way now.
+                    from.lock.writer().commit(vec![open()]).await?;
+                }
+                return Err(error.into());
+            }
+        };
+        let (mut arriving, mut leaving) = (moves.there, moves.here);
+        arriving.push(close());
+        leaving.push(open());
+        if !has_left {
+            from.lock.writer().commit(vec![close()]).await?;
+        }
+        to.lock.writer().commit(arriving).await?;
+        from.lock.writer().commit(leaving).await?;
+        to.lock.writer().commit(vec![open()]).await?;
+        Ok(Moved { changed: true, loosened: moves.loosened })
+    }
+}
+
+/// Whether an environment is closed for this move.
+///
+/// # Errors
+/// If it is closed for another reason.
+fn is_closed(environment: &Environment, snapshot: &Snapshot, command: &str) -> Result<bool, Error> {
+    match &snapshot.held {
+        None => Ok(false),
+        Some(held) if held.command == command => Ok(true),
+        Some(held) => Err(Error::held(environment, held)),
+    }
+}
+
+fn has(snapshot: &Snapshot, urn: &Urn) -> bool {
+    snapshot.records.iter().any(|record| record.urn == *urn)
+}
