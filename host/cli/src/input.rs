@@ -291,22 +291,21 @@ pub(crate) fn short(path: &Path, from: &Path) -> PathBuf {
 }
 
 fn standard_input() -> Result<Input, Failure> {
+    Ok(Input::Text { name: "-".into(), text: standard_text()? })
+}
+
+/// The text of standard input, within a limit.
+pub(crate) fn standard_text() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(STDIN_LIMIT + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::caused("cannot read standard input", &error))?;
     if bytes.len() as u64 > STDIN_LIMIT {
-        return Err(
-            Failure::input("standard input is larger than 64 MiB").hint("split the documents into files")
-        );
+        return Err(Failure::input("standard input is larger than 64 MiB").hint("split it into files"));
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Input::Text { name: "-".into(), text }),
-        Err(error) => Err(Failure::input(format!(
-            "standard input is not UTF-8 (byte {})",
-            error.utf8_error().valid_up_to()
-        ))
-        .hint("convert it, for example with `iconv -t UTF-8`")),
-    }
+    String::from_utf8(bytes).map_err(|error| {
+        let message = format!("standard input is not UTF-8 (byte {})", error.utf8_error().valid_up_to());
+        Failure::input(message).hint("convert it, for example with `iconv -t UTF-8`")
+    })
 }
 
 /// Adds the choices that earlier runs got from the command line.

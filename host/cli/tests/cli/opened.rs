@@ -165,6 +165,19 @@ fn what_the_user_names_is_read_within_a_limit() {
     }
 }
 
+/// Standard input is read within a limit, too.
+#[test]
+fn standard_input_without_an_end_is_not_read_to_its_end() {
+    let project = Project::new();
+    for arguments in [&["validate", "-"][..], &["driver", "run", "purlin/random", "read", "-"]] {
+        let mut command = project.command(arguments);
+        let zeros = fs::File::open("/dev/zero").expect("opened");
+        command.stdin(zeros).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ran = ran_with(command.spawn().expect("started")).status(2);
+        assert!(ran.err.contains("standard input is larger than 64 MiB"), "{arguments:?}: {}", ran.err);
+    }
+}
+
 /// A repository may contain a link in the place of a folder that a command writes to.
 #[test]
 fn nothing_is_written_into_a_folder_behind_a_link() {

@@ -3,7 +3,6 @@
 mod answer;
 mod request;
 
-use std::io::Read as _;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -189,13 +188,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
     let text = match args.request.as_deref() {
         None => "{}".to_owned(),
-        Some("-") => {
-            let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .map_err(|error| Failure::caused("cannot read standard input", &error))?;
-            text
-        }
+        Some("-") => input::standard_text()?,
         Some(file) => files::named_text(file.as_ref()).map_err(|error| {
             Failure::input(format!("cannot read the request `{file}`: {}", reason(&error)))
                 .hint("a request is JSON, in a file or on standard input (`-`)")
