@@ -39,7 +39,7 @@ impl World {
         for name in ["ledger", "guests", "blind"] {
             let source = reality::driver(name);
             workspace.push_str(&format!(
-                "    acme/{name}:\n      source: {}\n      grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}\n",
+                "    acme/{name}:\n      source: {}\n      grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}\n      limits: {{grace: 0s}}\n",
                 source.display()
             ));
         }
@@ -90,6 +90,16 @@ impl World {
             section("lifecycle", lifecycle)
         );
         self.project.write("deploy.yaml", reality::complete(&documents));
+    }
+
+    /// Sets how long the drivers' systems may not show a new resource; `0s` at first.
+    pub(crate) fn set_grace(&self, grace: &str) {
+        let text = std::fs::read_to_string(self.path().join("purlin.yaml")).expect("read");
+        let lines = text.lines().map(|line| match line.split_once("limits: {grace: ") {
+            Some((before, _)) => format!("{before}limits: {{grace: {grace}}}\n"),
+            None => format!("{line}\n"),
+        });
+        self.project.write("purlin.yaml", lines.collect::<String>());
     }
 
     pub(crate) fn path(&self) -> &Path {
