@@ -59,7 +59,7 @@ fn missing_resources_are_created_again_or_reported() {
 #[test]
 fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
-    world.set_grace("1h");
+    world.set_limits("{grace: 1h}");
     let file = world.file("a");
     let kept = std::fs::read(&file).expect("read");
     std::fs::remove_file(&file).expect("removed");
@@ -71,7 +71,7 @@ fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
     assert_eq!(world.effects(), (1, 0, 0));
     // After that time, it counts as deleted.
     std::fs::remove_file(&file).expect("removed");
-    world.set_grace("0s");
+    world.set_limits("{grace: 0s}");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.effects(), (2, 0, 0));
 }

@@ -92,11 +92,11 @@ impl World {
         self.project.write("deploy.yaml", reality::complete(&documents));
     }
 
-    /// Sets how long the drivers' systems may not show a new resource; `0s` at first.
-    pub(crate) fn set_grace(&self, grace: &str) {
+    /// Sets the limits of the drivers, `{grace: 0s}` at first: their systems show everything at once.
+    pub(crate) fn set_limits(&self, limits: &str) {
         let text = std::fs::read_to_string(self.path().join("purlin.yaml")).expect("read");
-        let lines = text.lines().map(|line| match line.split_once("limits: {grace: ") {
-            Some((before, _)) => format!("{before}limits: {{grace: {grace}}}\n"),
+        let lines = text.lines().map(|line| match line.split_once("limits: ") {
+            Some((before, _)) => format!("{before}limits: {limits}\n"),
             None => format!("{line}\n"),
         });
         self.project.write("purlin.yaml", lines.collect::<String>());
