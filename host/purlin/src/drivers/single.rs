@@ -42,9 +42,8 @@ impl Registry {
 
     /// The limits of a driver, with the grace that its system needs.
     fn limits(&self, name: &str) -> Limits {
-        let config = self.configured.get(name);
-        let mut limits = config.map(|config| config.limits.clone()).unwrap_or_default();
-        if config.is_none_or(|config| config.source.is_none()) && SHOWN_AT_ONCE.contains(&name) {
+        let mut limits = self.configured.get(name).map(|config| config.limits.clone()).unwrap_or_default();
+        if SHOWN_AT_ONCE.contains(&name) {
             limits.grace.get_or_insert(Duration::ZERO);
         }
         limits
