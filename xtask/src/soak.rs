@@ -137,10 +137,10 @@ impl Soak {
                 }},
                 "key": {"file": "key.txt"},
                 "secret_stores": {"local": {"file": "./secrets"}},
-                "reconcile": {"interval": "30s", "grace": "0s"},
+                "reconcile": {"interval": "30s"},
                 "drivers": {"purlin/http": {
                     "grants": {"http": [format!("GET,POST,PUT,PATCH,DELETE {}/things*", self.service.url())]},
-                    "limits": {"time": "8s"},
+                    "limits": {"time": "8s", "grace": "0s"},
                 }},
             }}),
         )?;

@@ -125,7 +125,8 @@ pub(crate) fn create(api: &Api<'_>) -> Result<State, Failure> {
     Attempt::Making(api.scope.name.clone()).note();
     let (id, returned) = match api.change(create, request, create.body.as_ref())? {
         Sent::Done(answer) => (made(api, &answer)?, document(&answer)),
-        Sent::Doubt { message, over } => (found_again(api, &message, over)?, None),
+        // A list may show late what a request made that ended with an error.
+        Sent::Doubt { message, over } => (found_again(api, &message, over && !api.can_look())?, None),
     };
     operation::checkpoint(&api.resource_url(&id)?);
     finish(api, &id, returned, &State::default())

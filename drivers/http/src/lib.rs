@@ -78,10 +78,11 @@ impl Driver for Http {
         if let Some((operation, url)) = api.goes_on(&answer)? {
             api.follow(operation, &url).map_err(|unmet| Failure::failed(unmet.message()))?;
         }
-        if inputs.lacks(Lacking::Read) || (answer.status != 202 && inputs.values.wait.is_none()) {
-            return Ok(());
+        // No status proves that it is gone: some APIs answer 200, and delete it afterwards.
+        match inputs.lacks(Lacking::Read) {
+            true => Ok(()),
+            false => api.until_gone(&id),
         }
-        api.until_gone(&id)
     }
 }
 

@@ -159,6 +159,7 @@ async fn run(shared: Arc<RunState>) -> Summary {
         Ok(()) => running.work().await,
         Err(error) => running.summary.halted = Some(Cause::from(error)),
     }
+    running.fail_twins();
     let mut summary = running.summary;
     summary.calls = shared.calls();
     summary.took = Duration::from_millis(shared.moments.now().saturating_sub(begun_at));
@@ -349,6 +350,22 @@ impl Running {
             self.skip(blocked, Some((index, &step.key)));
         }
         shared.events.end(index);
+    }
+
+    /// An id belongs to one resource. Within a run, resources may swap their names; at its end, two
+    /// records with one id are a failure.
+    fn fail_twins(&mut self) {
+        if self.summary.halted.is_some() || self.shared.cancel.is_requested() {
+            return;
+        }
+        for (key, cause) in self.shared.twins() {
+            if self.summary.failed.iter().any(|(failed, _)| *failed == key) {
+                continue;
+            }
+            let failed = Phase::Failed { cause: Box::new(cause.clone()), took: Duration::ZERO };
+            self.shared.events.tell(&key, Action::None, failed);
+            self.summary.failed.push((key, cause));
+        }
     }
 
     /// Reports operations as skipped, except those without an action.

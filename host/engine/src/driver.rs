@@ -62,6 +62,8 @@ pub struct About<'a> {
     pub longest: Option<Duration>,
     /// How long one operation waits between its calls, if the driver asks for it.
     pub patience: Duration,
+    /// How long its system may not show a new resource ([`purlin_model::Limits::grace`]).
+    pub grace: Duration,
 }
 
 /// A driver that can be called. The functions are those of the contract in `wit/`. Functions that a
@@ -99,6 +101,11 @@ pub trait Driver: Send + Sync {
     /// [`About::patience`].
     fn patience(&self) -> Duration {
         self.about().patience
+    }
+
+    /// [`About::grace`].
+    fn grace(&self) -> Duration {
+        self.about().grace
     }
 
     /// Validates and normalises inputs and fills in defaults. Without effects.
@@ -165,6 +172,7 @@ impl Driver for purlin_sandbox::Driver {
             grants: Some(self.grants()),
             longest: Some(self.longest()),
             patience: self.patience(),
+            grace: self.grace(),
         }
     }
 

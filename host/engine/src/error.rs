@@ -186,8 +186,8 @@ pub enum Cause {
         /// A JSON Pointer into the outputs.
         path: String,
     },
-    /// The driver returned outputs that do not match the resource type.
-    #[error("the driver `{driver}` returned outputs that do not match the resource type: {}", .faults.join("; "))]
+    /// The driver returned outputs that do not match the schema of the resource type or its own one.
+    #[error("the driver `{driver}` returned outputs that do not match their schema: {}", .faults.join("; "))]
     Outputs {
         /// The driver's name.
         driver: String,
@@ -224,6 +224,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether the failure proves that a call had no effect.
+    pub(crate) fn did_nothing(&self) -> bool {
+        matches!(self, Self::Call(failed) if failed.error.did_nothing())
+    }
+
     /// A stable short name of the kind of failure, for programs.
     pub fn code(&self) -> &'static str {
         match self {

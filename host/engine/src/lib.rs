@@ -45,6 +45,7 @@ mod run_state;
 mod saved;
 mod schedule;
 mod secrets;
+mod visibility;
 mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};
@@ -61,7 +62,7 @@ pub use holding::LostData;
 pub use moves::{Moves, move_away};
 pub use operate::last_attempts;
 pub use outputs::KnownOutputs;
-pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
+pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
     Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, Users, destroy, find,
     find_declared, fits, in_use, plan, read, recover, refresh, select, validate, with_aliases,
@@ -72,4 +73,5 @@ pub use renames::rename;
 pub use rules::{Places, Rules, seal_outputs};
 pub use saved::{Deviation, Differs, Line, Saved, deviations, drawn};
 pub use secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
+pub use visibility::not_shown_for;
 pub use workload::{PatchFault, PatchProblem, WorkloadDocument, WorkloadError, workload_document};

@@ -80,7 +80,7 @@ pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, turn: Turn) ->
         OperationKind::Delete { id, call, goes_with, stays, .. } => {
             task.delete(id, *call || *goes_with, *stays, turn).await
         }
-        OperationKind::Refresh { grace } => task.refresh(*grace).await,
+        OperationKind::Refresh => task.refresh().await,
         OperationKind::Recover { id, look_only } => task.recover(id, *look_only).await,
         OperationKind::Undecided => Err(Cause::Undecided),
     };

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use purlin_graph::{Graph, NodeId};
 use purlin_model::driver::Inputs;
@@ -167,9 +166,6 @@ impl Step {
     }
 }
 
-/// How long a system may take to show a new resource, unless a policy says otherwise.
-pub const GRACE: Duration = Duration::from_secs(30);
-
 /// Inputs that are ready for use.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
@@ -252,10 +248,7 @@ pub(crate) enum OperationKind {
         also: Vec<RecordId>,
     },
     /// Reads the resource and records the result.
-    Refresh {
-        /// How long after its creation the resource may be missing before it counts as gone.
-        grace: Duration,
-    },
+    Refresh,
     /// Finds out the outcome of an interrupted call.
     Recover {
         /// The record that the call was about.

@@ -35,7 +35,7 @@ use purlin_graph::{Graph, Node, NodeId};
 use purlin_model::driver::{Failure, Inputs};
 use purlin_model::{Context, Diagnostic, Key, Reason, Urn};
 use purlin_sandbox::CallError;
-use purlin_state::RecordId;
+use purlin_state::{Record, RecordId};
 
 use crate::answers::Total;
 use crate::ask;
@@ -265,6 +265,7 @@ pub async fn plan(
         let operations::Built { steps, operations, blocked } =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
         warnings.extend(protection::no_longer_paused(&recorded, &steps));
+        warnings.extend(twins(&recorded, &steps));
         if waits::block(&graph, context, &recorded, &transition_cycles, &mut waiting, blocked) {
             // A resource that was to be deleted with one that now waits may stay with it.
             forced.clone_from(&requested);
@@ -341,7 +342,7 @@ fn named_later(old: &Urn, new: &Key) -> Option<Warning> {
 
 /// Whether this same deployment, which was begun before, already provisioned a resource. A forced
 /// update is done only once in a deployment.
-fn is_done(record: &purlin_state::Record, context: &Context) -> bool {
+fn is_done(record: &Record, context: &Context) -> bool {
     record.deployment == context.deployment && record.status == purlin_state::Status::Ready
 }
 
@@ -373,18 +374,12 @@ fn named(
 
 /// The records that some operation deletes with a call, including those that become old copies
 /// first.
-fn to_delete<'a>(
-    recorded: &'a Recorded,
-    operations: &'a [Operation],
-) -> impl Iterator<Item = &'a purlin_state::Record> {
+fn to_delete<'a>(recorded: &'a Recorded, operations: &'a [Operation]) -> impl Iterator<Item = &'a Record> {
     deleted(recorded, operations, |kind| matches!(kind, OperationKind::Delete { call: true, .. }))
 }
 
 /// The records of resources that are deleted together with their hosts.
-fn to_go_with<'a>(
-    recorded: &'a Recorded,
-    operations: &'a [Operation],
-) -> impl Iterator<Item = &'a purlin_state::Record> {
+fn to_go_with<'a>(recorded: &'a Recorded, operations: &'a [Operation]) -> impl Iterator<Item = &'a Record> {
     deleted(recorded, operations, |kind| matches!(kind, OperationKind::Delete { goes_with: true, .. }))
 }
 
@@ -392,7 +387,7 @@ fn deleted<'a>(
     recorded: &'a Recorded,
     operations: &'a [Operation],
     is_included: impl Fn(&OperationKind) -> bool,
-) -> impl Iterator<Item = &'a purlin_state::Record> {
+) -> impl Iterator<Item = &'a Record> {
     let of_those = operations.iter().filter(move |operation| is_included(&operation.kind));
     of_those.filter_map(|operation| match &operation.kind {
         OperationKind::Delete { id, .. } => {
@@ -537,4 +532,23 @@ impl Planner<'_> {
 
 fn prepared(inputs: Inputs, digest: Option<[u8; 32]>, stable: Vec<String>) -> Option<Box<Prepared>> {
     digest.map(|digest| Box::new(Prepared { inputs, digest, stable }))
+}
+
+/// Warns of resources that keep the id of another resource after the plan: its run will fail.
+fn twins(recorded: &Recorded, steps: &[Step]) -> Vec<Warning> {
+    let goes: HashSet<&Urn> = steps
+        .iter()
+        .filter(|step| matches!(step.action, Action::Delete | Action::Replace))
+        .map(|step| &step.urn)
+        .collect();
+    let stay = recorded
+        .twins()
+        .into_iter()
+        .filter(|(later, earlier)| !goes.contains(&later.urn) && !goes.contains(&earlier.urn));
+    let warning = |(later, earlier): (&Arc<Record>, &Arc<Record>)| {
+        let other = earlier.urn.key().map_or_else(|| earlier.urn.to_string(), |key| key.to_string());
+        let message = crate::error::held(&later.driver.name, &later.state.id, other);
+        Some(Warning { key: later.urn.key()?, message })
+    };
+    stay.filter_map(warning).collect()
 }

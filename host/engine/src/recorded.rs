@@ -349,6 +349,23 @@ impl Recorded {
         self.holders(record).filter(|other| other.urn != record.urn)
     }
 
+    /// The pairs of current records of managed resources that stand for one real object, the later
+    /// record first, by URN.
+    pub(crate) fn twins(&self) -> Vec<(&Arc<Record>, &Arc<Record>)> {
+        let is_ours = |record: &&Arc<Record>| record.superseded.is_none() && !record.external;
+        let mut twins = Vec::new();
+        for records in self.things.values().filter(|records| records.len() > 1) {
+            let mut ours: Vec<&Arc<Record>> = records.iter().filter(is_ours).collect();
+            ours.sort_by(|a, b| (a.created, &a.urn).cmp(&(b.created, &b.urn)));
+            for (number, later) in ours.iter().enumerate().skip(1) {
+                let earlier = ours.iter().take(number).find(|earlier| are_one(earlier, later));
+                twins.extend(earlier.map(|earlier| (*later, *earlier)));
+            }
+        }
+        twins.sort_by(|(a, _), (b, _)| a.urn.cmp(&b.urn));
+        twins
+    }
+
     /// Whether another managed record stands for the same real object, which must then not be
     /// deleted.
     pub(crate) fn is_shared(&self, record: &Record) -> bool {
@@ -478,9 +495,10 @@ fn type_of(record: &Record) -> Option<String> {
     record.urn.key().map(|key| key.type_name().to_owned())
 }
 
-/// Whether a record is the outcome of a certain creation call, judging by the call and its time.
+/// Whether a record is the outcome of a certain creation call, judging by the call and its time. A
+/// resource is recorded with the time at which its creation ended.
 pub(crate) fn is_outcome(recorded: &Record, made: &Record) -> bool {
-    recorded.created == made.created
+    recorded.created >= made.created
         && recorded.deployment == made.deployment
         && recorded.driver == made.driver
 }

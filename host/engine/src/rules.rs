@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_graph::{Graph, Node};
-use purlin_model::driver::{Inputs, InvalidInput};
+use purlin_model::driver::{Inputs, InvalidInput, TypeSchema};
 use purlin_model::{Diagnostic, DocumentPart, Location, Map, Path, ResourceType, Spot, Value};
 use purlin_schema::{Fault, Schema, Subject, Violation, say};
 
@@ -278,20 +278,28 @@ impl Rules {
         schema.fill(&["values"], &mut inputs.values, &wanted);
     }
 
-    /// The violations of the resource type's output schema, one fragment each. Additional outputs
-    /// are allowed, since no document can read them.
-    pub(crate) fn outputs(&self, type_name: &str, outputs: &Value) -> Vec<String> {
-        let Some(schema) = self.types.get(type_name).and_then(|one| one.outputs.as_ref()) else {
-            return Vec::new();
-        };
-        match schema.validate(outputs) {
-            Ok(violations) => {
-                let broken =
-                    violations.iter().filter(|violation| !matches!(violation.fault, Fault::Unknown { .. }));
-                broken.map(|violation| say(Subject::Outputs(type_name), violation).message).collect()
-            }
-            Err(error) => vec![format!("the outputs cannot be checked: {error}")],
+    /// The violations of the output schemas of the resource type and of the driver, one fragment
+    /// each. A resource type allows additional outputs, since no document can read them.
+    pub(crate) fn outputs(&self, driver: &dyn Driver, type_name: &str, outputs: &Value) -> Vec<String> {
+        let mut broken = Vec::new();
+        if let Some(schema) = self.types.get(type_name).and_then(|one| one.outputs.as_ref()) {
+            let is_broken = |violation: &Violation| !matches!(violation.fault, Fault::Unknown { .. });
+            broken.extend(broken_promises(type_name, schema, outputs, is_broken));
         }
+        // The outputs of a driver that returns its inputs are not declared.
+        let is_about_outputs = |schema: &&TypeSchema| {
+            schema.outputs != serde_json::Value::Bool(true)
+                && schema.outputs.get("x-purlin-outputs").is_none_or(|outputs| outputs != "inputs")
+        };
+        let own = driver.manifest().schema(type_name).filter(is_about_outputs);
+        match own.map(|schema| self.made(driver, "outputs", &schema.type_name, &schema.outputs)) {
+            None => {}
+            Some(Ok(schema)) => {
+                broken.extend(broken_promises(driver.known_as(), &schema, outputs, |_| true));
+            }
+            Some(Err(reason)) => broken.push(format!("their schema cannot be used: {reason}")),
+        }
+        broken
     }
 
     /// Marks the outputs as secret that the resource type or the driver declares secret.
@@ -410,6 +418,22 @@ impl purlin_graph::SecretParams for Rules {
             Some(schema) => schema.seal_at(path.0.iter().map(|segment| &**segment), value),
             None => value,
         }
+    }
+}
+
+/// What outputs lack that a resource type or a driver promises.
+fn broken_promises(
+    who: &str,
+    schema: &Schema,
+    outputs: &Value,
+    counts: impl Fn(&Violation) -> bool,
+) -> Vec<String> {
+    match schema.validate(outputs) {
+        Ok(violations) => {
+            let broken = violations.iter().filter(|violation| counts(violation));
+            broken.map(|violation| say(Subject::Outputs(who), violation).message).collect()
+        }
+        Err(error) => vec![format!("the outputs cannot be checked: {error}")],
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use purlin_model::{Key, Path, Reason, Urn};
 use purlin_sandbox::CancelToken;
-use purlin_state::{Change, Durable, Operation, Record, RecordId, Writer};
+use purlin_state::{Change, Durable, Intent, Operation, Record, RecordId, Writer};
 use tokio::sync::Semaphore;
 
 use crate::error::{Cause, Error};
@@ -202,6 +202,12 @@ impl RunState {
         }
     }
 
+    /// The pending creation of a record, as this run recorded it.
+    pub(crate) fn open_create(&self, id: &RecordId) -> Option<Arc<Intent>> {
+        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
+        recorded.pending(id).filter(|intent| matches!(intent.operation, Operation::Create(_))).cloned()
+    }
+
     /// Whether the object of a record is already recorded, under this or another name.
     pub(crate) fn is_held(&self, record: &Record) -> bool {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).holders(record).next().is_some()
@@ -212,6 +218,20 @@ impl RunState {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
         let others = recorded.holders(record).filter(|other| other.id() != record.id() && !other.external);
         std::iter::once(Arc::new(record.clone())).chain(others.cloned()).collect()
+    }
+
+    /// The resources that a run of documents leaves with the id of another resource: each with its
+    /// failure, which names the other one.
+    pub(crate) fn twins(&self) -> Vec<(Key, Cause)> {
+        if self.plan.graph.is_none() {
+            return Vec::new();
+        }
+        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
+        let failure = |(later, earlier): (&Arc<Record>, &Arc<Record>)| {
+            let (driver, id) = (later.driver.name.to_string(), later.state.id.clone());
+            Some((later.urn.key()?, Cause::Held { driver, id, other: earlier.urn.clone() }))
+        };
+        recorded.twins().into_iter().filter_map(failure).collect()
     }
 
     /// Whether another record claims the same object.
@@ -298,7 +318,10 @@ fn seal(change: &mut Change) {
 
 /// The changes that other operations of the same run need to see.
 fn known(changes: &[Change]) -> Vec<Change> {
-    let is_known =
-        |change: &&Change| matches!(change, Change::Put(_) | Change::Remove(_) | Change::Settle(_));
+    let is_known = |change: &&Change| match change {
+        Change::Put(_) | Change::Remove(_) | Change::Settle(_) | Change::Checkpoint { .. } => true,
+        Change::Intend(intent) => matches!(intent.operation, Operation::Create(_)),
+        _ => false,
+    };
     changes.iter().filter(is_known).cloned().collect()
 }

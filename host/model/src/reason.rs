@@ -302,13 +302,22 @@ pub enum Finding {
     /// It no longer exists.
     Gone,
     /// It was created a moment ago, and its system does not show it yet.
-    NotVisible,
+    NotVisible {
+        /// The seconds after which it counts as gone if it is still not found.
+        seconds: u64,
+    },
     /// The interrupted call created it.
     Created,
     /// The interrupted call did not create it.
     NotCreated,
     /// It cannot be determined whether the interrupted call created it.
     MayExist,
+    /// The interrupted call was made a moment ago. It may have created the resource, and its system
+    /// does not show it yet.
+    MayAppear {
+        /// The seconds after which it was not created if it is still not found.
+        seconds: u64,
+    },
     /// The interrupted call will be repeated, which creates it unless it exists.
     CreateRepeated,
     /// The interrupted call may have updated it, so that the plan compares it with the documents.
@@ -404,10 +413,11 @@ impl Finding {
         match self {
             Self::Changed => "changed",
             Self::Gone => "gone",
-            Self::NotVisible => "not-visible",
+            Self::NotVisible { .. } => "not-visible",
             Self::Created => "created",
             Self::NotCreated => "not-created",
             Self::MayExist => "may-exist",
+            Self::MayAppear { .. } => "may-appear",
             Self::CreateRepeated => "create-repeated",
             Self::MayBeUpdated => "may-be-updated",
             Self::NotDeleted => "not-deleted",

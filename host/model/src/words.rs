@@ -202,10 +202,18 @@ impl fmt::Display for Finding {
         f.write_str(match self {
             Self::Changed => "it was changed",
             Self::Gone => "it no longer exists",
-            Self::NotVisible => "its system does not show it yet",
+            Self::NotVisible { seconds } => {
+                return write!(f, "its system does not show it yet; it counts as gone in {seconds} s");
+            }
             Self::Created => "it was created",
             Self::NotCreated => "it was not created",
             Self::MayExist => "it may have been created",
+            Self::MayAppear { seconds } => {
+                return write!(
+                    f,
+                    "it may have been created, and its system may not show it yet; that is decided in {seconds} s"
+                );
+            }
             Self::CreateRepeated => "its creation is repeated",
             Self::MayBeUpdated => "it may have been updated",
             Self::NotDeleted => "it was not deleted",
@@ -420,7 +428,6 @@ mod tests {
         for finding in [
             Changed,
             Gone,
-            NotVisible,
             Created,
             NotCreated,
             MayExist,

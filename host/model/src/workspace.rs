@@ -70,9 +70,6 @@ pub struct Reconcile {
     pub interval: Option<Duration>,
     /// The reaction to drift; repair by default.
     pub drift: Option<Drift>,
-    /// How long after its creation a resource may be missing from its system; 30 seconds by
-    /// default. Eventually consistent systems show a new resource late.
-    pub grace: Option<Duration>,
     /// Whether resources that left the documents are deleted without a confirmation.
     pub delete: bool,
     /// Whether resources are replaced without a confirmation, if that requires deleting the old
@@ -102,8 +99,6 @@ pub struct ReconcileRule {
     pub interval: Option<Duration>,
     /// The reaction to drift.
     pub drift: Option<Drift>,
-    /// How long after its creation one may be missing.
-    pub grace: Option<Duration>,
     /// Where it was written.
     pub location: Location,
 }
@@ -232,10 +227,21 @@ pub struct Limits {
     pub concurrency: Option<usize>,
     /// The time that one operation waits between its calls, if the driver asks for it.
     pub wait: Option<Duration>,
+    /// How long its system may not show what was created: see [`Limits::grace`].
+    pub grace: Option<Duration>,
     /// Wall-clock time of all calls together, while one program runs.
     pub total: Option<Duration>,
     /// Bytes of the bodies of all answers to the requests of one call.
     pub response: Option<u64>,
     /// Requests, connections and lookups of one call, together.
     pub requests: Option<u32>,
+}
+
+impl Limits {
+    /// How long after its creation a resource may be missing from its system, 30 seconds by
+    /// default. Eventually consistent systems show a new resource late, so a resource that is not
+    /// found counts as missing only once this time has passed.
+    pub fn grace(&self) -> Duration {
+        self.grace.unwrap_or(Duration::from_secs(30))
+    }
 }

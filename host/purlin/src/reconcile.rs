@@ -8,10 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _};
-use purlin_engine::{Action, Base, CancelToken, Event, Plan, PlanOptions, Summary};
+use purlin_engine::{Action, Base, CancelToken, Event, Phase, Plan, PlanOptions, Summary};
 use purlin_graph::Graph;
-use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Urn};
-use purlin_sandbox::clock;
+use purlin_model::{Context, Drift, Finding, Key, Obstacle, Reason, Reconcile, Urn};
 use purlin_state::{Change, Deployment, ObstacleRecord, Status};
 
 use self::due::Schedule;
@@ -249,19 +248,7 @@ impl Keeper {
         if due.is_empty() {
             return Ok(true);
         }
-        // Records have the times of the store's clock, the schedule those of this host.
-        let recorded_now = session.clock()();
-        let fresh: Vec<(Urn, u64)> = base
-            .all_current()
-            .filter(|record| due.contains(&record.urn))
-            .filter_map(|record| {
-                let grace = due::grace(policy, &record.urn);
-                let over = record.created.saturating_add(clock::millis(grace));
-                let left = over.checked_sub(recorded_now).filter(|left| *left > 0)?;
-                Some((record.urn.clone(), now.saturating_add(left)))
-            })
-            .collect();
-        let wanted = |urn: &Urn| due.contains(urn).then(|| due::grace(policy, urn));
+        let wanted = |urn: &Urn| due.contains(urn);
         let paused = match &self.paused {
             Some(paused) => Arc::clone(paused),
             None => documents.paused()?,
@@ -271,7 +258,17 @@ impl Keeper {
         let base = base.with_inputs(current);
         let plan = session.plan_reads(&documents.context, base.paused(paused), &wanted).await?;
         pass.read = plan.steps.len();
-        let summary = follow(session.apply(plan, cancel.clone()).await?, on_event).await;
+        let mut not_shown: Vec<(Urn, u64)> = Vec::new();
+        let mut listen = |event: &Event| {
+            if let Event::Resource { key, phase: Phase::Observed { finding, .. }, .. } = event
+                && let Finding::NotVisible { seconds } = finding
+            {
+                let over = now.saturating_add(seconds.saturating_mul(1_000));
+                not_shown.push((Urn::new(&documents.context, key), over));
+            }
+            on_event(event);
+        };
+        let summary = follow(session.apply(plan, cancel.clone()).await?, &mut listen).await;
         if summary.cancelled {
             return Ok(false);
         }
@@ -283,11 +280,11 @@ impl Keeper {
             self.schedule.was_read(urn, now, due::interval(policy, urn));
         }
         // A new resource that is missing may just not be visible yet.
-        for (urn, over) in &fresh {
+        for (urn, over) in &not_shown {
             self.schedule.read_by(urn, *over);
         }
         self.count(&summary, &documents.context, now);
-        Ok(summary.failed.is_empty() && summary.halted.is_none() && fresh.is_empty())
+        Ok(summary.failed.is_empty() && summary.halted.is_none() && not_shown.is_empty())
     }
 
     /// Makes a plan without steps that need consent.

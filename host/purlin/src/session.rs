@@ -1,7 +1,6 @@
 //! A session: the lock of an environment, and access to its records.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use purlin_engine::{
     ApplyOptions, Base, CancelToken, CurrentInputs, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch,
@@ -183,13 +182,12 @@ impl Session<'_> {
         Ok(purlin_engine::refresh(context, base, &**self.purlin.registry()?, scope).await?)
     }
 
-    /// The same from a given starting point, for the resources for which `wanted` returns a grace
-    /// period.
+    /// The same from a given starting point, for the `wanted` resources.
     pub(crate) async fn plan_reads(
         &self,
         context: &Context,
         base: Base,
-        wanted: &(dyn Fn(&Urn) -> Option<Duration> + Sync),
+        wanted: &(dyn Fn(&Urn) -> bool + Sync),
     ) -> Result<Plan, Error> {
         Ok(purlin_engine::read(context, base, &**self.purlin.registry()?, wanted).await?)
     }

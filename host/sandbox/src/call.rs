@@ -185,6 +185,11 @@ impl Runner {
         self.limits.wait
     }
 
+    /// How long the system may not show what was created.
+    pub(crate) fn grace(&self) -> Duration {
+        self.limits.grace
+    }
+
     /// Wall-clock time of a call.
     fn time(&self, context: &CallContext<'_>) -> Duration {
         context.time.map_or(self.limits.time, |time| time.min(self.limits.time))

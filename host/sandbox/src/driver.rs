@@ -105,6 +105,11 @@ impl Driver {
         self.0.runner.patience()
     }
 
+    /// How long its system may not show a new resource ([`purlin_model::Limits::grace`]).
+    pub fn grace(&self) -> Duration {
+        self.0.runner.grace()
+    }
+
     fn reader<'a>(&'a self, given: &'a CallData<'_>) -> Reader<'a> {
         let runner = &self.0.runner;
         Reader::new(&runner.name, runner.limits.output, &given.matcher, given.context.observer.as_deref())

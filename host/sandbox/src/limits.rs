@@ -47,6 +47,8 @@ pub(crate) struct Limits {
     pub(crate) concurrency: usize,
     /// Between the calls of one operation.
     pub(crate) wait: Duration,
+    /// Until the system shows what was created.
+    pub(crate) grace: Duration,
     /// For all calls together; none if there is no limit.
     pub(crate) total: Option<Duration>,
     pub(crate) response: u64,
@@ -62,6 +64,7 @@ impl Limits {
             log: limits.log.unwrap_or(1 << 20),
             concurrency: limits.concurrency.unwrap_or(64).max(1),
             wait: limits.wait.unwrap_or(Duration::from_secs(60)),
+            grace: limits.grace(),
             total: limits.total,
             response: limits.response.unwrap_or(64 << 20),
             requests: limits.requests.unwrap_or(1_000),

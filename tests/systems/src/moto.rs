@@ -112,7 +112,7 @@ impl Moto {
             let source = crate::workspace::component(driver);
             let _ = write!(
                 text,
-                "    purlin/{driver}:\n      source: {}\n      grants: {{http: [\"http://127.0.0.1:{port}/*\"], secrets: [keys]}}\n      limits: {{time: 60s}}\n",
+                "    purlin/{driver}:\n      source: {}\n      grants: {{http: [\"http://127.0.0.1:{port}/*\"], secrets: [keys]}}\n      limits: {{time: 60s, grace: 0s}}\n",
                 source.display()
             );
         }

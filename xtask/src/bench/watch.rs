@@ -98,7 +98,7 @@ spec:
 
 fn settings(folder: &Path, interval: &str) -> anyhow::Result<()> {
     let text = format!(
-        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  reconcile: {{interval: {interval}, grace: 0s}}\n  drivers:\n    purlin/file:\n      grants: {{dirs: [{{host: ./files, guest: /files, mode: rw}}]}}\n"
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  reconcile: {{interval: {interval}}}\n  drivers:\n    purlin/file:\n      grants: {{dirs: [{{host: ./files, guest: /files, mode: rw}}]}}\n"
     );
     write(folder, "purlin.yaml", [text])
 }

@@ -419,7 +419,7 @@ impl Messages {
         };
         let Some(mut line) = line(key, phase) else { return };
         match phase {
-            Phase::Observed { finding: Finding::NotVisible, .. } => self.unseen += 1,
+            Phase::Observed { finding: Finding::NotVisible { .. }, .. } => self.unseen += 1,
             Phase::Succeeded { .. } => drop(self.failures.remove(key)),
             Phase::Failed { cause, .. } => {
                 let cause = cause.to_string();

@@ -7,7 +7,7 @@ kind: Workspace
 spec:
   defaults: {app: shop}
   environments: {dev: {}, prod: {type: production}}
-  reconcile: {grace: 0s}
+  reconcile: {}
   drivers:
     purlin/file:
       grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}
@@ -76,7 +76,7 @@ fn changed_documents_reach_all_of_them() {
 
 #[test]
 fn a_file_that_was_emptied_or_moved_deletes_nothing() {
-    let allowed = PURLIN.replace("reconcile: {grace: 0s}", "reconcile: {grace: 0s, allow: [delete]}");
+    let allowed = PURLIN.replace("reconcile: {}", "reconcile: {allow: [delete]}");
     for lose in [&|project: &Project| project.write("app.yaml", "# Nothing.\n"), &|project: &Project| {
         std::fs::remove_file(project.path().join("app.yaml")).expect("removed")
     }] as [&dyn Fn(&Project); 2]

@@ -230,8 +230,7 @@ fn a_refresh_settles_calls_where_possible() {
 fn a_holder_that_is_dead_holds_nothing() {
     let world = World::new("a: {type: odd, params: {do: sleep}}\nb: {type: thing, params: {value: v}}", "");
     // It sleeps for a minute, which the usual time limit would end earlier.
-    let limits = "guests.wasm\n      limits: {time: 10m}\n";
-    world.project().edit("purlin.yaml", "guests.wasm\n", limits);
+    world.set_limits("{time: 10m}");
     let mut first = world.project().start(&["up", "--yes", "--format", "json"]);
     let mut lines = BufReader::new(first.stdout.take().expect("stdout")).lines();
     assert!(lines.any(|line| line.expect("a line").contains("odd.default")));
@@ -243,7 +242,7 @@ fn a_holder_that_is_dead_holds_nothing() {
     first.kill().expect("killed");
     first.wait().expect("ended");
     // The next run repeats the call, and then uses the inputs of the new documents.
-    world.project().edit("purlin.yaml", limits, "guests.wasm\n");
+    world.set_limits("{grace: 0s}");
     world.write("a: {type: odd, params: {do: echo}}\nb: {type: thing, params: {value: v}}", "");
     world.up();
     assert_eq!(world.effects().0, 1);
@@ -281,6 +280,8 @@ fn an_interrupted_rollback_continues_to_its_target() {
     assert_eq!(latest(&killed)["outcome"], "succeeded");
 
     // The same holds after a failure, however often it fails.
+    // A system that cannot be reached shows nothing, and its resources are new.
+    world.set_limits("{}");
     let things = world.path().join("data/things");
     let aside = world.path().join("aside");
     std::fs::rename(&things, &aside).expect("moved");

@@ -43,14 +43,14 @@ fn drift_is_repaired_or_reported_as_configured() {
 #[test]
 fn missing_resources_are_created_again_or_reported() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{drift: report, grace: 0s}");
+    settings(&world, "{drift: report}");
     std::fs::remove_file(world.file("a")).expect("removed");
     let ran = world.run(&["reconcile", "--yes"]).status(1);
     assert!(ran.err.contains("thing.default#shared.a: it no longer exists"), "{}", ran.err);
     assert_eq!(world.effects(), (1, 0, 0));
     let status = world.run(&["status", "--format", "json"]).status(0).json();
     assert_eq!(status["summary"], serde_json::json!({"missing": 1, "ready": 1}));
-    settings(&world, "{drift: repair, grace: 0s}");
+    settings(&world, "{drift: repair}");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.effects(), (2, 0, 0));
 }
@@ -59,7 +59,7 @@ fn missing_resources_are_created_again_or_reported() {
 #[test]
 fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{grace: 1h}");
+    world.set_limits("{grace: 1h}");
     let file = world.file("a");
     let kept = std::fs::read(&file).expect("read");
     std::fs::remove_file(&file).expect("removed");
@@ -71,7 +71,7 @@ fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
     assert_eq!(world.effects(), (1, 0, 0));
     // After that time, it counts as deleted.
     std::fs::remove_file(&file).expect("removed");
-    settings(&world, "{rules: [{resources: 'thing#shared.a', grace: 0s}], grace: 1h}");
+    world.set_limits("{grace: 0s}");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.effects(), (2, 0, 0));
 }
@@ -81,7 +81,7 @@ fn a_resource_that_is_not_visible_yet_is_not_said_to_match() {
     let project = crate::project::Project::with(&[
         (
             "purlin.yaml",
-            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  reconcile: {grace: 1h}\n  drivers:\n    purlin/file:\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    purlin/file:\n      limits: {grace: 1h}\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
         ),
         (
             "platform.yaml",
@@ -270,7 +270,7 @@ fn meddle(world: &World, file: &str) {
 #[cfg(unix)]
 fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{interval: 1s, grace: 0s}");
+    settings(&world, "{interval: 1s}");
     let watching = Watching::start(&world);
     watching.until_done("create", "a");
     let file = file_of(&world, "a");
@@ -302,7 +302,7 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
 #[cfg(unix)]
 fn no_change_of_a_document_is_lost() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{interval: 1s, grace: 0s}");
+    settings(&world, "{interval: 1s}");
     let watching = Watching::start(&world);
     watching.until_done("create", "a");
     let file = file_of(&world, "a");
@@ -394,7 +394,7 @@ fn a_watch_ends_where_its_state_is_gone() {
 #[cfg(unix)]
 fn a_failure_is_tried_again_and_a_request_reads_at_once() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{grace: 0s}");
+    settings(&world, "{}");
     // The driver finds a file in the place of its folder.
     let things = world.path().join("data/things");
     std::fs::write(&things, "").expect("written");

@@ -39,7 +39,7 @@ impl World {
         for name in ["ledger", "guests", "blind"] {
             let source = reality::driver(name);
             workspace.push_str(&format!(
-                "    acme/{name}:\n      source: {}\n      grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}\n",
+                "    acme/{name}:\n      source: {}\n      grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}\n      limits: {{grace: 0s}}\n",
                 source.display()
             ));
         }
@@ -90,6 +90,16 @@ impl World {
             section("lifecycle", lifecycle)
         );
         self.project.write("deploy.yaml", reality::complete(&documents));
+    }
+
+    /// Sets the limits of the drivers, `{grace: 0s}` at first: their systems show everything at once.
+    pub(crate) fn set_limits(&self, limits: &str) {
+        let text = std::fs::read_to_string(self.path().join("purlin.yaml")).expect("read");
+        let lines = text.lines().map(|line| match line.split_once("limits: ") {
+            Some((before, _)) => format!("{before}limits: {limits}\n"),
+            None => format!("{line}\n"),
+        });
+        self.project.write("purlin.yaml", lines.collect::<String>());
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -51,6 +51,7 @@ spec:
     acme/ledger:
       source: {}
       grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}
+      limits: {{grace: 0s}}
 ",
             reality::driver("ledger").display()
         );

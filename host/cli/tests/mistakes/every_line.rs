@@ -32,7 +32,7 @@ const SIGNS: &str = ":-$\"'{}[]#.,/*@";
 
 /// A deployed folder.
 struct Scene {
-    purlin: Purlin,
+    purlin: Arc<Purlin>,
     folder: tempfile::TempDir,
     files: BTreeMap<String, String>,
     runtime: tokio::runtime::Runtime,
@@ -51,16 +51,16 @@ impl Scene {
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
             std::fs::write(path, text).expect("written");
         }
-        let purlin = Purlin::builder()
+        let builder = Purlin::builder()
             .store(Arc::new(MemoryStore::new()) as _)
             .state_folder(folder.path().join(".purlin"))
             .cache_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
-            .compiler(Arc::new(InProcess))
-            .build();
+            .compiler(Arc::new(InProcess));
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let purlin = Arc::new(builder.build());
         let mut scene = Self { purlin, folder, files, runtime, recorded: Vec::new() };
         let documents = scene.documents("first").unwrap_or_else(|error| panic!("{}", words(&error)));
-        let up = scene.purlin.up(&documents, UpOptions::default());
+        let up = scene.purlin.up(documents, UpOptions::default());
         scene.runtime.block_on(async {
             use futures::StreamExt as _;
             let mut up = std::pin::pin!(up);

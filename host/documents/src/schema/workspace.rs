@@ -141,14 +141,11 @@ fn state() -> Value {
 
 fn reconcile() -> Value {
     let time = |description: &str| json!({"description": description, "type": "string", "pattern": TIME});
-    let grace =
-        |description: &str| json!({"description": description, "type": "string", "pattern": TIME_OR_ZERO});
     let drift = |description: &str| json!({"description": description, "enum": ["repair", "report"]});
     let rule = json!({
         "resources": text("Key of a resource, or a pattern with `*`."),
         "interval": time("How often each resource is read."),
         "drift": drift("What Purlin does if a resource drifts."),
-        "grace": grace("How long a new resource may be missing from its system."),
     });
     closed(
         "Settings of `purlin reconcile`.",
@@ -156,7 +153,6 @@ fn reconcile() -> Value {
         json!({
             "interval": time("How often each resource is read. Default: `10m`."),
             "drift": drift("What Purlin does if a resource drifts. Default: `repair`."),
-            "grace": grace("How long a new resource may be missing from its system before it counts as deleted. Default: `30s`."),
             "allow": {
                 "description": "Actions that need no confirmation.",
                 "type": "array",
@@ -245,6 +241,11 @@ fn driver() -> Value {
         "log": size("Size of the log of one call."),
         "concurrency": {"description": "Number of calls at the same time.", "type": "integer", "minimum": 1},
         "wait": {"description": "Total time of the waits between the calls of one operation.", "type": "string", "pattern": TIME},
+        "grace": {
+            "description": "How long its system may not show a new resource before the resource counts as missing. Default: `30s`.",
+            "type": "string",
+            "pattern": TIME_OR_ZERO,
+        },
         "total": {"description": "Total time of all calls.", "type": "string", "pattern": TIME},
         "response": size("Total size of the responses that one call receives."),
         "requests": {

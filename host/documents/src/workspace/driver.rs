@@ -40,6 +40,7 @@ fn limits(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Limits> {
         log: size(reader, &mut fields, "log"),
         concurrency: fields.get(reader, "concurrency").and_then(|node| count(reader, node, "`concurrency`")),
         wait: quantity(reader, &mut fields, "wait", "a duration", "1m", quantity::duration),
+        grace: quantity(reader, &mut fields, "grace", "a duration", "30s", quantity::duration_or_zero),
         total: quantity(reader, &mut fields, "total", "a duration", "10m", quantity::duration),
         response: size(reader, &mut fields, "response"),
         requests: fields

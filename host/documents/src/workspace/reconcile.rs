@@ -4,7 +4,6 @@
 //! reconcile:
 //!   interval: 10m
 //!   drift: repair                     # or report
-//!   grace: 30s
 //!   allow: [delete, replace]          # and data-loss
 //!   rules:
 //!     - {resources: "postgres*", interval: 1h, drift: report}
@@ -25,7 +24,6 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> Reconcile {
     let Some(mut fields) = reader.fields(node, "`reconcile`") else { return reconcile };
     reconcile.interval = quantity(reader, &mut fields, "interval", "a duration", "10m", quantity::duration);
     reconcile.drift = drift(reader, &mut fields);
-    reconcile.grace = quantity(reader, &mut fields, "grace", "a duration", "30s", quantity::duration_or_zero);
     if let Some(node) = fields.get(reader, "allow") {
         for (word, span) in reader.strings(node, "`reconcile.allow`").unwrap_or_default() {
             match word {
@@ -50,10 +48,9 @@ fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<ReconcileRule> {
     let resources = fields.need(reader, "resources", "postgres*");
     let interval = quantity(reader, &mut fields, "interval", "a duration", "1h", quantity::duration);
     let drift = drift(reader, &mut fields);
-    let grace = quantity(reader, &mut fields, "grace", "a duration", "30s", quantity::duration_or_zero);
     fields.done(reader);
     let resources = reader.text(resources?, "`resources`")?.into();
-    Some(ReconcileRule { resources, interval, drift, grace, location: reader.at(&node.span) })
+    Some(ReconcileRule { resources, interval, drift, location: reader.at(&node.span) })
 }
 
 fn drift(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Drift> {

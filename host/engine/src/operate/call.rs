@@ -16,6 +16,7 @@ use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::event::Phase;
 use crate::run_state::RunState;
+use crate::visibility;
 
 /// The maximum number of attempts for a driver that asks to be retried.
 const ATTEMPTS: u32 = 5;
@@ -71,14 +72,36 @@ impl Task<'_> {
         Ok(id)
     }
 
-    /// Records the deadline of a call that is repeated, if its driver has more time than it had for the first one.
-    pub(super) async fn extend(self, intent: &Intent, driver: &dyn Driver) -> Result<(), Cause> {
-        let deadline = deadline(intent.since, driver);
-        if deadline.is_some() && deadline > intent.deadline {
-            let longer = Intent { deadline, ..intent.clone() };
-            self.written(vec![Change::Intend(Box::new(longer))]).await?;
+    /// Records that further attempts at a pending call begin now.
+    pub(super) async fn attempt_again(self, intent: &Intent, driver: &dyn Driver) -> Result<(), Cause> {
+        let since = self.shared.moments.now();
+        // An attempt that was cut off may still be under way, for as long as it had.
+        let earlier =
+            intent.deadline.map(|deadline| since.saturating_add(deadline.saturating_sub(intent.since)));
+        let deadline = deadline(since, driver).map(|deadline| deadline.max(earlier.unwrap_or_default()));
+        let again = Intent { since, deadline, ..intent.clone() };
+        Ok(self.written(vec![Change::Intend(Box::new(again))]).await?)
+    }
+
+    /// Records the end of the attempts at a creation with an unknown outcome, unless the host cut the
+    /// last one off.
+    pub(super) async fn attempts_ended(self, id: &RecordId, error: &CallError) {
+        if let Some(intent) = self.shared.open_create(id).filter(|_| !is_cut_off(error)) {
+            // Without this, the next run assumes that they just ended.
+            self.note_end(&intent).await.ok();
         }
-        Ok(())
+    }
+
+    /// Records that no attempt at a pending call is under way any more.
+    pub(super) async fn note_end(self, intent: &Intent) -> Result<(), purlin_state::Error> {
+        let ended = Some(visibility::ended(intent, self.shared.moments.now()));
+        match intent.deadline == ended {
+            true => Ok(()),
+            false => {
+                let ended = Intent { deadline: ended, ..intent.clone() };
+                self.written(vec![Change::Intend(Box::new(ended))]).await
+            }
+        }
     }
 
     /// Saves ids that `create` reports before it finishes.
@@ -100,6 +123,7 @@ impl Task<'_> {
             }
         } else {
             self.shared.leave_unknown(&self.step.key);
+            self.attempts_ended(&id, &error).await;
         }
         error.into()
     }
@@ -129,6 +153,11 @@ fn longest_attempt(intent: &Intent) -> Option<Duration> {
     let all = Duration::from_millis(intent.deadline?.saturating_sub(intent.since));
     // With more patience than usual, the result is too long, which is safe.
     Some(all.saturating_sub(PATIENCE) / ATTEMPTS)
+}
+
+/// Whether the host ended the call, so that its last request may still be under way.
+fn is_cut_off(error: &CallError) -> bool {
+    matches!(error, CallError::Cancelled | CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. })
 }
 
 /// Calls until the driver no longer asks to be retried. After an uncertain outcome, calls again, so
@@ -191,10 +220,7 @@ where
         effort.facts.served();
         let result = attempt().await;
         effort.tried(attempts, begun.elapsed());
-        if matches!(
-            result,
-            Err(CallError::Cancelled | CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. })
-        ) {
+        if result.as_ref().is_err_and(is_cut_off) {
             shared.cut_off();
         }
         let after = match &result {

@@ -57,7 +57,7 @@ impl Task<'_> {
         let node = self.node();
         let record = match &self.operation.kind {
             OperationKind::Delete { id, .. } | OperationKind::Recover { id, .. } => self.recorded(id),
-            OperationKind::Refresh { .. } => self.current(),
+            OperationKind::Refresh => self.current(),
             _ => None,
         };
         let driver = match (&record, &node) {

@@ -128,6 +128,9 @@ impl Task<'_> {
                 if let (Some(record), InsteadOf::Forgotten) = (record, instead_of) {
                     changes.extend(self.shared.left_behind(&record.id()));
                 }
+                // The grace begins when the creation ends, since the object may be that new.
+                let now = self.shared.moments.next();
+                let made = Record { created: now, updated: now, ..made };
                 let known = NodeValues::settled(&made.inputs, &made.state);
                 // Other records with the same id are allowed here: resources may be swapping names.
                 changes.push(Change::Put(Box::new(made)));
@@ -452,6 +455,25 @@ pub(super) fn held(driver: &dyn Driver, record: &Record, holder: &Record) -> Cau
     Cause::Held { driver: driver.known_as().to_owned(), id, other }
 }
 
+/// Why a state that a driver returned does not count as complete: its outputs break a promise of the
+/// resource type or of the driver.
+pub(super) fn broken_promise(
+    driver: &dyn Driver,
+    rules: &Rules,
+    type_name: &str,
+    state: &ResourceState,
+) -> Option<Cause> {
+    let faults = rules.outputs(driver, type_name, &state.outputs);
+    (!faults.is_empty()).then(|| Cause::Outputs { driver: driver.known_as().to_owned(), faults })
+}
+
+/// The record of a resource that exists, but not as promised. Nothing is lost, and a later run
+/// changes or deletes it.
+pub(super) fn partial(record: Record, cause: &Cause) -> Record {
+    let status = Status::Partial(Unfinished::Failed { message: cause.to_string() });
+    Record { status, ..record }
+}
+
 /// The record of a call's result, and the reason if the result still counts as a failure. An error
 /// means that there is nothing to record.
 fn finish(
@@ -464,23 +486,22 @@ fn finish(
 ) -> Result<(Record, Option<Cause>), CallError> {
     match result {
         Ok(state) => {
-            let broken = rules.outputs(type_name, &state.outputs);
-            let driver = || driver.known_as().to_owned();
+            let driver_name = || driver.known_as().to_owned();
+            let broken = || broken_promise(driver, rules, type_name, &state);
             let cause = match predict::broken(certain, &state.outputs) {
-                Some(path) => Some(Cause::Inconsistent { driver: driver(), path }),
-                None if !broken.is_empty() => Some(Cause::Outputs { driver: driver(), faults: broken }),
-                None => record.urn.key().and_then(|key| {
-                    let error = workload::check(&key, &record.inputs.params, &state.outputs).err()?;
-                    Some(Cause::Workload { error, definition: None })
+                Some(path) => Some(Cause::Inconsistent { driver: driver_name(), path }),
+                None => broken().or_else(|| {
+                    record.urn.key().and_then(|key| {
+                        let error = workload::check(&key, &record.inputs.params, &state.outputs).err()?;
+                        Some(Cause::Workload { error, definition: None })
+                    })
                 }),
             };
-            match cause {
-                None => Ok((Record { state, ..record }, None)),
-                Some(cause) => {
-                    let status = Status::Partial(Unfinished::Failed { message: cause.to_string() });
-                    Ok((Record { state, status, ..record }, Some(cause)))
-                }
-            }
+            let record = Record { state, ..record };
+            Ok(match cause {
+                None => (record, None),
+                Some(cause) => (partial(record, &cause), Some(cause)),
+            })
         }
         Err(error) => {
             let CallError::Failure(Failure::Partial { state, message }) = &error else { return Err(error) };

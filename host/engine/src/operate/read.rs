@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_graph::{Graph, Node};
-use purlin_model::driver::{Failure, Inputs, Observed};
+use purlin_model::driver::{Failure, Inputs, Observed, ResourceState};
 use purlin_model::{Finding, Label, Unfinished, Value};
-use purlin_sandbox::{CallError, clock};
+use purlin_sandbox::CallError;
 use purlin_state::{Change, Record, RecordId, Status};
 
-use super::provision::held;
+use super::provision::{broken_promise, held, partial};
 use super::{Completed, Outcome, Task, named, nothing, record_of, with_unknown_host};
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, NodeValues};
-use crate::plan::{Action, GRACE};
+use crate::plan::Action;
 use crate::recorded::exists;
 use crate::run_state::RunState;
+use crate::visibility::{not_shown_for, seconds};
 use crate::{ask, diff, digest, fate};
 
 impl Task<'_> {
@@ -40,13 +41,17 @@ impl Task<'_> {
                 Err(cause) => return Err(cause),
             }
         }
+        let broken = self.broken_promise(&**driver, &record.state);
+        if let Some(cause) = &broken {
+            record = partial(record, cause);
+        }
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
         let is_anothers = |holder: &Record| holder.urn != record.urn && !holder.external;
         // The plan checked this too, but this run may have created the object with that id.
         let changes = vec![Change::Put(Box::new(record.clone())), settle];
         let durable = self.shared.claim(&record, is_anothers, changes)?;
         let durable = durable.map_err(|holder| held(&**driver, &record, &holder))?;
-        Ok(Completed { action: Action::Adopt, durable: Some(durable) })
+        self.recorded_unless(broken, Completed { action: Action::Adopt, durable: Some(durable) }).await
     }
 
     /// The name of an adopted object, with the secrets that may have been generated since it was
@@ -98,6 +103,9 @@ impl Task<'_> {
                 })
             }
         };
+        if let Some(cause) = self.broken_promise(&**self.driver(&node)?, &record.state) {
+            return Err(cause);
+        }
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
         // An observed object may be a managed resource under another name, as long as that resource
         // stays.
@@ -113,15 +121,13 @@ impl Task<'_> {
         Ok(Completed { action: Action::Read, durable: Some(durable) })
     }
 
-    /// Reads a resource and records the result. A system may take `grace` to show a new resource.
-    pub(super) async fn refresh(self, grace: Duration) -> Outcome {
+    /// Reads a resource and records the result.
+    pub(super) async fn refresh(self) -> Outcome {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
         let Some(found) = self.look_at_record(&**driver, &record).await? else {
-            // By a clock that was set back, the resource is new. Without grace, that does not matter.
-            let age = self.shared.moments.now().saturating_sub(record.created);
-            if age < clock::millis(grace) {
-                self.observed(Finding::NotVisible, Vec::new());
+            if let Some(left) = self.not_shown_for(&**driver, &record) {
+                self.observed(Finding::NotVisible { seconds: seconds(left) }, Vec::new());
                 return Ok(Completed { action: Action::Read, durable: None });
             }
             self.observed(Finding::Gone, Vec::new());
@@ -133,6 +139,10 @@ impl Task<'_> {
             // If others changed the resource after it was recorded, they may also have moved it.
             read = with_unknown_host(&read);
         }
+        let broken = self.broken_promise(&**driver, &found.state);
+        if let Some(cause) = &broken {
+            read = partial(read, cause);
+        }
         let changes = diff::observed(&record, &read.inputs.values, &read.state.outputs);
         let is_drifted = !changes.is_empty() || matches!(read.status, Status::Partial(Unfinished::Drifted));
         // A resource that others manage has no desired state to drift from.
@@ -142,19 +152,19 @@ impl Task<'_> {
         if !changes.is_empty() {
             self.observed(Finding::Changed, changes);
         }
-        if read == *record {
-            return Ok(Completed { action: Action::Read, durable: None });
-        }
-        let durable = self.shared.submit(vec![Change::Put(Box::new(read))])?;
-        Ok(Completed { action: Action::Read, durable: Some(durable) })
+        let durable = match read == *record {
+            true => None,
+            false => Some(self.shared.submit(vec![Change::Put(Box::new(read))])?),
+        };
+        self.recorded_unless(broken, Completed { action: Action::Read, durable }).await
     }
 
     /// Records that a resource is gone if its driver could not find it for an update and a read
     /// finds nothing either. Otherwise every later run would try the same update. `refresh` decides
     /// instead while the system may not show a new resource yet, and if the resource has guests.
     pub(super) async fn note_missing(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
-        let shown_by = record.created.saturating_add(clock::millis(GRACE));
-        let is_decided_here = self.shared.moments.now() >= shown_by && !self.shared.has_guests(&record.id());
+        let is_decided_here =
+            self.not_shown_for(driver, record).is_none() && !self.shared.has_guests(&record.id());
         let is_read = driver.manifest().implements.read && is_decided_here;
         // A failure to read matters less than the failure of the update.
         if !is_read || !matches!(self.look_at_record(driver, record).await, Ok(None)) {
@@ -163,6 +173,26 @@ impl Task<'_> {
         self.observed(Finding::Gone, Vec::new());
         self.written(self.gone_with_guests(record, false)).await?;
         Ok(())
+    }
+
+    /// As [`broken_promise`], for a state that was read.
+    pub(super) fn broken_promise(self, driver: &dyn Driver, state: &ResourceState) -> Option<Cause> {
+        broken_promise(driver, &self.shared.plan.rules, self.step.key.type_name(), state)
+    }
+
+    /// The outcome of a call whose result is recorded even if it is a failure.
+    pub(super) async fn recorded_unless(self, failure: Option<Cause>, completed: Completed) -> Outcome {
+        let Some(failure) = failure else { return Ok(completed) };
+        if let Some(durable) = completed.durable {
+            durable.await?;
+        }
+        Err(failure)
+    }
+
+    /// How much longer the system may not show a new resource, which is then not gone although it is
+    /// not found.
+    pub(super) fn not_shown_for(self, driver: &dyn Driver, record: &Record) -> Option<Duration> {
+        not_shown_for(record.created, self.shared.moments.now(), driver.grace())
     }
 
     /// The record with the current time and deployment.

@@ -1,5 +1,7 @@
 //! Finds out the outcome of an interrupted call (SPEC §10), without guessing.
 
+use std::time::Duration;
+
 use purlin_model::driver::{Failure, Inputs, Observed};
 use purlin_model::{Finding, Label, Unfinished, Urn};
 use purlin_sandbox::CallError;
@@ -7,6 +9,7 @@ use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
 use super::inputs::Attempt;
+use super::provision::partial;
 use super::read::{refreshed, reports_all};
 use super::{Completed, Outcome, Task, nothing, with_unknown_host};
 use crate::driver::{Call, Driver};
@@ -14,6 +17,7 @@ use crate::error::Cause;
 use crate::fate;
 use crate::plan::Action;
 use crate::recorded::{exists, is_outcome};
+use crate::visibility::{self, not_shown_for, seconds};
 
 impl Task<'_> {
     /// Ends the pending call of a record, if its outcome can be determined.
@@ -32,9 +36,13 @@ impl Task<'_> {
         Ok(Completed { action: Action::Read, durable: Some(self.shared.submit(changes)?) })
     }
 
-    /// Looks for the resource by the id that the driver reported, or else by its name, or else by
-    /// repeating the call with the same idempotency key. If nothing answers the question, the call
+    /// Looks for the resource by the id that the driver reported, or else by its name. If the driver
+    /// promises that this is safe, the call is repeated with the same idempotency key, which is the
+    /// key of this effect until its outcome is known. If nothing answers the question, the call
     /// stays undecided.
+    ///
+    /// Without that promise, a resource that is not found was not created only if every attempt is
+    /// older than the grace of the driver. Until then, its system may not show it yet.
     ///
     /// An object that is already recorded, such as the one to be replaced, proves nothing: the new
     /// object may or may not exist beside it under the same name.
@@ -46,19 +54,27 @@ impl Task<'_> {
         if there.as_ref().is_some_and(|there| is_outcome(there, made)) {
             return self.settled(Vec::new(), intent.id(), Finding::Created);
         }
-        let (mut found, mut other) = (None, None);
+        let (mut found, mut other, mut is_absent, mut not_shown) = (None, None, false, None);
         if implements.read {
             let id = intent.checkpoint.as_ref().map(Label::expose);
             // A driver that marks its objects distinguishes the new one from others of the same
             // name by the key.
             let call = Call { idempotency_key: intent.idempotency_key.clone(), ..self.call() };
             (found, other) = self.look(&**driver, &call, made, id, None).await?;
-            let Some(seen) = &found else {
-                return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
+            let is_held =
+                |seen: &Observed| self.shared.is_held(&Record { state: seen.state.clone(), ..made.clone() });
+            is_absent = found.is_none();
+            found = found.filter(|seen| !is_held(seen));
+        }
+        if is_absent {
+            let now = self.shared.moments.now();
+            not_shown = not_shown_for(visibility::ended(intent, now), now, driver.grace());
+        }
+        if is_absent && !implements.repeat_create {
+            return match not_shown {
+                None => self.settled(Vec::new(), intent.id(), Finding::NotCreated),
+                Some(left) => self.undecided_for(intent, left).await,
             };
-            if self.shared.is_held(&Record { state: seen.state.clone(), ..made.clone() }) {
-                found = None;
-            }
         }
         if implements.repeat_create && look_only && found.is_none() {
             return self.settled(Vec::new(), intent.id(), Finding::CreateRepeated);
@@ -67,9 +83,16 @@ impl Task<'_> {
         // the created object may have been replaced since.
         let is_repeated = found.is_none() || !self.shared.plan.may_be_stale;
         if implements.repeat_create && !look_only && is_repeated {
-            match self.create_again(&**driver, intent, with(made, other.clone()), there.as_deref()).await {
+            match self
+                .create_again(&**driver, intent, with(made, other.clone()), there.as_deref(), found.is_some())
+                .await
+            {
                 // The object was seen, regardless of the result of the repeated call.
                 Err(_) if found.is_some() => {}
+                // Neither the first attempts nor this one created it.
+                Err(cause) if is_absent && not_shown.is_none() && cause.did_nothing() => {
+                    return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
+                }
                 Err(cause) => {
                     self.shared.leave_unknown(&self.step.key);
                     return Err(cause);
@@ -94,16 +117,29 @@ impl Task<'_> {
             // desired state.
             record.status = Status::Partial(Unfinished::InterruptedCreate);
         }
+        let broken = self.broken_promise(&**driver, &record.state);
+        if let Some(cause) = &broken {
+            record = partial(record, cause);
+        }
         let mut changes = instead_of(there.as_deref(), self, &record);
         changes.push(Change::Settle(intent.id()));
         match self.shared.claim(&record, |_| true, changes)? {
             Ok(durable) => {
                 self.observed(Finding::Created, Vec::new());
-                Ok(Completed { action: Action::Read, durable: Some(durable) })
+                self.recorded_unless(broken, Completed { action: Action::Read, durable: Some(durable) }).await
             }
             // Meanwhile another resource turned out to be this object.
             Err(_) => Ok(self.undecided()),
         }
+    }
+
+    /// Leaves the call undecided until the grace of the driver has passed. The end of the attempts is
+    /// recorded: later runs count from there.
+    async fn undecided_for(self, intent: &Intent, left: Duration) -> Outcome {
+        self.note_end(intent).await?;
+        self.shared.leave_unknown(&self.step.key);
+        self.observed(Finding::MayAppear { seconds: seconds(left) }, Vec::new());
+        Ok(nothing())
     }
 
     fn undecided(self) -> Completed {
@@ -120,8 +156,9 @@ impl Task<'_> {
         intent: &Intent,
         made: Record,
         there: Option<&Record>,
+        is_seen: bool,
     ) -> Outcome {
-        self.extend(intent, driver).await?;
+        self.attempt_again(intent, driver).await?;
         let mut call = self.call();
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
@@ -135,8 +172,16 @@ impl Task<'_> {
                 result => break result,
             }
         };
+        let mut broken = None;
         let record = match result {
-            Ok(state) => Record { state, ..with(&made, attempt.succeeded()) },
+            Ok(state) => {
+                broken = self.broken_promise(driver, &state);
+                let record = Record { state, ..with(&made, attempt.succeeded()) };
+                match &broken {
+                    Some(cause) => partial(record, cause),
+                    None => record,
+                }
+            }
             Err(CallError::Failure(Failure::Partial { state, message })) => {
                 let status = Status::Partial(Unfinished::Failed { message });
                 Record { state: *state, status, ..with(&made, attempt.succeeded()) }
@@ -146,8 +191,14 @@ impl Task<'_> {
                 return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
             }
             // This attempt may have done nothing, but that says nothing about the first attempt.
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                self.attempts_ended(&intent.id(), &error).await;
+                return Err(error.into());
+            }
         };
+        // If it was not found before, this call may have created it, and it is new.
+        let now = self.shared.moments.next();
+        let record = if is_seen { record } else { Record { created: now, updated: now, ..record } };
         // It is unknown whether the first or this call created the object, so the object may live
         // in either of two hosts.
         let may_be_in_two = made.deleted_with.as_ref().is_some_and(|host| self.is_younger(host, &made));
@@ -156,7 +207,7 @@ impl Task<'_> {
         changes.push(Change::Settle(intent.id()));
         let durable = self.shared.submit(changes)?;
         self.observed(Finding::Created, Vec::new());
-        Ok(Completed { action: Action::Read, durable: Some(durable) })
+        self.recorded_unless(broken, Completed { action: Action::Read, durable: Some(durable) }).await
     }
 
     /// The outcome matters little: the resource is read, or updated again.
@@ -170,6 +221,7 @@ impl Task<'_> {
         match self.look_after_update(changed, &record).await {
             Ok(Looked::Not) => {}
             Ok(Looked::Found(found)) => known = refreshed(&known, &found),
+            Ok(Looked::NotShown) => {}
             Ok(Looked::Gone) => {
                 return self.settled(self.gone_with_guests(&record, false), id, Finding::Gone);
             }
@@ -187,7 +239,11 @@ impl Task<'_> {
         if !driver.manifest().implements.read {
             return Ok(Looked::Not);
         }
-        Ok(self.look_at_record(&**driver, record).await?.map_or(Looked::Gone, Looked::Found))
+        Ok(match self.look_at_record(&**driver, record).await? {
+            Some(found) => Looked::Found(found),
+            None if self.not_shown_for(&**driver, record).is_some() => Looked::NotShown,
+            None => Looked::Gone,
+        })
     }
 
     /// Completes a deletion. Deleting an object that is already gone succeeds.
@@ -200,7 +256,11 @@ impl Task<'_> {
             if self.look_at_record(&**driver, &record).await?.is_some() {
                 return self.settled(Vec::new(), id.clone(), Finding::NotDeleted);
             }
-        } else if !look_only {
+        }
+        // If it is so new that its system may not show it yet, that it is not found proves nothing.
+        let is_certain =
+            driver.manifest().implements.read && self.not_shown_for(&**driver, &record).is_none();
+        if !is_certain && !look_only {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);
             self.shared.count_call();
@@ -218,6 +278,8 @@ impl Task<'_> {
 enum Looked {
     /// The driver cannot read.
     Not,
+    /// It is not found, but so new that its system may not show it yet.
+    NotShown,
     Gone,
     Found(Observed),
 }

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use purlin_model::{Context, Reason, Unfinished, Urn};
 use purlin_state::{Operation as Intended, Record};
@@ -29,11 +28,10 @@ pub async fn refresh(
 ) -> Result<Plan, Error> {
     let scope = scope.resolve(context, None, &base.recorded, Role::Target).map_err(Error::Names)?;
     let is_in_scope = |urn: &Urn| scope.as_ref().is_none_or(|scope| scope.contains(urn));
-    read(context, base, drivers, &|urn| is_in_scope(urn).then_some(Duration::ZERO)).await
+    read(context, base, drivers, &is_in_scope).await
 }
 
-/// Makes a plan that reads the resources for which `wanted` returns a grace period: a resource that
-/// its system does not show counts as gone only once that time has passed since its creation.
+/// Makes a plan that reads the `wanted` resources and records the results.
 ///
 /// # Errors
 /// [`Error::Documents`] if a driver is missing.
@@ -41,30 +39,23 @@ pub async fn read(
     context: &Context,
     base: Base,
     drivers: &dyn Drivers,
-    wanted: &(dyn Fn(&Urn) -> Option<Duration> + Sync),
+    wanted: &(dyn Fn(&Urn) -> bool + Sync),
 ) -> Result<Plan, Error> {
     // The outcome of an interrupted call must be found out first.
     let open = |record: &Record| base.recorded.pending(&record.id()).is_some();
     let due = |record: &&Arc<Record>| exists(record) && !base.is_paused(&record.urn) && !open(record);
-    let mut records: Vec<(Arc<Record>, Duration)> = base
-        .recorded
-        .all_current()
-        .filter(due)
-        .filter_map(|record| Some((Arc::clone(record), wanted(&record.urn)?)))
-        .collect();
-    records.sort_by(|(a, _), (b, _)| a.urn.cmp(&b.urn));
+    let is_wanted = |record: &&Arc<Record>| due(record) && wanted(&record.urn);
+    let mut records: Vec<Arc<Record>> = base.recorded.all_current().filter(is_wanted).cloned().collect();
+    records.sort_by(|a, b| a.urn.cmp(&b.urn));
     let mut set = DriverSet::default();
-    let errors =
-        drivers::of_records(records.iter().map(|(record, _)| &**record), "read", drivers, &mut set).await;
+    let errors = drivers::of_records(records.iter().map(|record| &**record), "read", drivers, &mut set).await;
     if !errors.is_empty() {
         return Err(Error::Documents(errors));
     }
-    records.retain(|(record, _)| {
+    records.retain(|record| {
         set.get(&recorded_name(record)).is_some_and(|driver| driver.manifest().implements.read)
     });
-    let refresh = |(record, grace): (Arc<Record>, _)| {
-        (record.urn.clone(), Reason::Refreshed, OperationKind::Refresh { grace })
-    };
+    let refresh = |record: Arc<Record>| (record.urn.clone(), Reason::Refreshed, OperationKind::Refresh);
     let calls = records.into_iter().map(refresh);
     Ok(upkeep(context, base, set, calls.collect()))
 }

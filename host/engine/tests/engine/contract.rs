@@ -1,10 +1,12 @@
 //! The failures and keywords of contract 0.2.0: what drivers can report, and what the host does
 //! according to their schemas.
 
-use crate::support::{PLAIN, Platform, documents, locked, steps};
-use purlin_engine::{CurrentInputs, DestroyOptions, PlanOptions};
+use crate::pending::lose;
+use crate::support::{Lost, PLAIN, Platform, documents, locked, steps};
+use purlin_engine::{CancelToken, Cause, CurrentInputs, DestroyOptions, PlanOptions, Summary};
 use purlin_model::Value;
 use purlin_model::driver::Implements;
+use purlin_state::{Change, RecordId, Status};
 use std::sync::Arc;
 
 const READS: Implements = Implements { read: true, ..PLAIN };
@@ -18,14 +20,14 @@ fn reached(connection: &str, params: &str) -> String {
     one(params).replace("  criteria", &format!("  inputs: {{connection: {{{connection}}}}}\n  criteria"))
 }
 
-async fn destroy(platform: &Platform, documents: &str) -> purlin_engine::Summary {
+async fn destroy(platform: &Platform, documents: &str) -> Summary {
     let (graph, options) = (platform.graph(documents), PlanOptions::default());
     let current =
         CurrentInputs::new(graph, &platform.context(), Arc::clone(&options.rules), options.stores, 1);
     let base = platform.base().await.expect("whole").with_inputs(Some(current));
     let context = platform.context();
     let plan = purlin_engine::destroy(&context, base, &platform.shelf, DestroyOptions::default());
-    platform.run(plan.await.expect("a plan"), purlin_engine::CancelToken::default()).await.1
+    platform.run(plan.await.expect("a plan"), CancelToken::default()).await.1
 }
 
 /// The `key` in the recorded connection of `a`.
@@ -86,7 +88,7 @@ async fn a_driver_can_require_deletion_before_creation() {
 async fn a_read_by_name_gets_the_ids_of_others_with_the_name() {
     let platform = Platform::with(READS);
     platform.deploys(&one("fixed: 1")).await;
-    let lost = crate::support::Lost::After;
+    let lost = Lost::After;
     locked(&platform.driver.lost).insert("create thing.default#shared.a".into(), lost);
     assert!(!platform.up(&one("fixed: 2")).await.is_success());
     locked(&platform.driver.known).clear();
@@ -215,9 +217,13 @@ async fn without_a_schema_the_recorded_connection_counts() {
 
 /// A platform with a driver that returns the output `token` only from `create`.
 fn returning_once() -> Platform {
-    let outputs = serde_json::json!({"properties": {
+    promising(serde_json::json!({"properties": {
         "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},
-    }});
+    }}))
+}
+
+/// A platform with a driver that promises these outputs.
+fn promising(outputs: serde_json::Value) -> Platform {
     let mut platform = Platform::with(READS);
     let driver = crate::support::Scripted::with_outputs("test/scripted", READS, outputs);
     platform.shelf.drivers = vec![Arc::clone(&driver)];
@@ -252,4 +258,61 @@ async fn a_lost_output_suggests_a_replacement() {
     let message = format!("{error:#?}");
     assert!(message.contains("`token` was not recorded when the resource was created"), "{message}");
     assert!(message.contains("`--replace 'thing.default#shared.a'` creates the resource again"), "{message}");
+}
+
+/// The driver promises that `v` is `1`. What breaks the promise exists, and is recorded as partial.
+#[tokio::test]
+async fn outputs_are_held_against_the_schema_of_their_driver() {
+    let promise = || promising(serde_json::json!({"properties": {"v": {"const": 1}}}));
+    let is_broken = |summary: &Summary| {
+        let failed = summary.failed.iter().find(|(key, _)| key.id() == "shared.a");
+        let Some((_, cause @ Cause::Outputs { driver, faults })) = failed else { panic!("{summary:#?}") };
+        assert_eq!((driver.as_str(), cause.code()), ("test/scripted", "outputs"));
+        assert!(faults[0].contains("`v`") && faults[0].contains("`test/scripted`"), "{faults:?}");
+    };
+    let is_partial = async |platform: &Platform| {
+        let record = platform.record("shared.a").await.expect("nothing is lost");
+        assert!(matches!(record.status, Status::Partial(_)) && !record.state.id.is_empty(), "{record:#?}");
+    };
+    let broken = one("v: 2");
+    // create
+    let platform = promise();
+    is_broken(&platform.up(&broken).await);
+    is_partial(&platform).await;
+    assert!(platform.destroy().await.is_success());
+    assert!(platform.alive().is_empty());
+    // update
+    platform.deploys(&one("v: 1")).await;
+    is_broken(&platform.up(&broken).await);
+    is_partial(&platform).await;
+    // read
+    let platform = promise();
+    platform.deploys(&one("v: 1")).await;
+    locked(&platform.driver.weather).insert("v".into(), "storm".into());
+    is_broken(&platform.refresh().await.1);
+    is_partial(&platform).await;
+    locked(&platform.driver.weather).clear();
+    assert!(platform.up(&one("v: 1")).await.is_success(), "a later run repairs it");
+    // The outcome of an interrupted creation
+    let platform = promise();
+    lose(&platform, "create a", Lost::After);
+    platform.up(&broken).await;
+    platform.recover().await;
+    is_partial(&platform).await;
+}
+
+#[tokio::test]
+async fn an_import_is_held_against_the_schema_of_its_driver() {
+    let platform = promising(serde_json::json!({"properties": {"v": {"const": 1}}}));
+    platform.deploys(&one("v: 1")).await;
+    let urn = platform.record("shared.a").await.expect("recorded").urn;
+    platform.write(vec![Change::Remove(RecordId::current(urn))]).await;
+    locked(&platform.driver.weather).insert("v".into(), "storm".into());
+    let import = vec![("thing#shared.a".into(), "thing.default#shared.a".into())];
+    let options = PlanOptions { import, ..PlanOptions::default() };
+    let plan = platform.plan_with(&one("v: 1"), options).await.expect("a plan");
+    let summary = platform.run(plan, CancelToken::default()).await.1;
+    assert!(matches!(summary.failed[..], [(_, Cause::Outputs { .. })]), "{summary:#?}");
+    let record = platform.record("shared.a").await.expect("nothing is lost");
+    assert!(matches!(record.status, Status::Partial(_)), "{record:#?}");
 }

@@ -24,6 +24,7 @@ mod replace;
 mod replaced;
 mod secret_refs;
 mod secrets;
+mod shown_late;
 mod staleness;
 mod support;
 mod targets;

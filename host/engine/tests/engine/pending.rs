@@ -10,12 +10,12 @@ use purlin_state::{Operation, Status};
 
 const REPEATS: Implements = Implements { repeat_create: true, ..PLAIN };
 
-fn lose(platform: &Platform, call: &str, when: Lost) {
+pub(crate) fn lose(platform: &Platform, call: &str, when: Lost) {
     let (what, name) = call.split_once(' ').expect("`what name`");
     locked(&platform.driver.lost).insert(format!("{what} thing.default#shared.{name}"), when);
 }
 
-async fn pending(platform: &Platform) -> Vec<String> {
+pub(crate) async fn pending(platform: &Platform) -> Vec<String> {
     let snapshot = platform.snapshot().await;
     let name = |operation: &Operation| match operation {
         Operation::Create(record) => format!("create {}", record.urn),
@@ -172,14 +172,14 @@ async fn the_second_attempt_proves_nothing_about_the_first() {
 async fn a_repeated_call_extends_its_deadline() {
     let platform = Platform::with(REPEATS);
     let all = documents(&[("a", "v: 1")], &[]);
-    lose(&platform, "create a", Lost::Before);
+    lose(&platform, "create a", Lost::AtLimit);
     platform.up(&all).await;
     let wait = async || purlin_engine::last_attempts(&platform.snapshot().await.pending);
     let first = wait().await;
     assert!(first >= Duration::from_secs(30) && first < Duration::from_secs(60), "{first:?}");
     for (limit, expected) in [(90, 90), (10, 90)] {
         *locked(&platform.driver.longest) = Duration::from_secs(limit);
-        lose(&platform, "create a", Lost::Before);
+        lose(&platform, "create a", Lost::AtLimit);
         platform.recover().await;
         assert_eq!(pending(&platform).await, ["create a"]);
         assert!(wait().await >= Duration::from_secs(expected), "{:?}", wait().await);

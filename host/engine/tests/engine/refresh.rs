@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::support::{FULL, PLAIN, Platform, documents, locked};
-use purlin_engine::{CancelToken, Event, GRACE, Phase, Scope};
+use purlin_engine::{CancelToken, Event, Phase, Scope};
 use purlin_model::Unfinished;
 use purlin_state::Status;
 
@@ -17,7 +17,10 @@ fn sized(resources: &[(&str, &str)]) -> String {
     )
 }
 
-fn observed(events: &[Event]) -> Vec<String> {
+/// A grace that the clock of a test outlasts only if the test lets time pass.
+pub(crate) const GRACE: Duration = Duration::from_secs(30);
+
+pub(crate) fn observed(events: &[Event]) -> Vec<String> {
     let one = |event: &Event| match event {
         Event::Resource { key, phase: Phase::Observed { finding, changes }, .. } => {
             let paths: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
@@ -101,6 +104,7 @@ async fn a_missing_resource_is_created_again_and_its_readers_follow() {
 #[tokio::test]
 async fn an_update_notices_a_missing_resource_and_the_next_run_creates_it() {
     let platform = Platform::with(FULL);
+    *locked(&platform.driver.grace) = GRACE;
     let all = |v: u8| documents(&[("a", &format!("v: {v}")), ("b", "x: <a.id>")], &[]);
     platform.deploys(&all(1)).await;
     locked(&platform.driver.world).remove("thing.default#shared.a");

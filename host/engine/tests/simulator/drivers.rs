@@ -20,6 +20,8 @@ use crate::world::{Thing, values};
 
 /// The time limit of a call; the sandbox then ends it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+/// The grace of every driver. A system shows a new object sooner.
+pub(crate) const GRACE: Duration = Duration::from_secs(30);
 
 /// A simulated driver.
 pub(crate) struct SimDriver {
@@ -43,6 +45,7 @@ impl Shelf {
             finds_oldest: false,
             strict: false,
             promises: false,
+            lag: 0,
         };
         let all = kinds.iter().chain([&echo]).enumerate();
         Self(
@@ -105,6 +108,9 @@ impl SimDriver {
     }
 
     fn count<'a>(&self, what: &str, call: &'a Call, id: &str) -> Under<'a> {
+        if self.sim.draw(4) == 0 {
+            self.sim.late_requests_arrive();
+        }
         let (number, fault) = self.sim.call();
         let with = fault.map_or_else(String::new, |fault| format!(" ({fault:?})"));
         self.sim.say(format!("{number}: {what} {} {id}{with}", call.subject.key));
@@ -250,6 +256,7 @@ impl Driver for SimDriver {
             grants: None,
             longest: Some(LIMIT),
             patience: LIMIT,
+            grace: GRACE,
         }
     }
 
@@ -286,10 +293,17 @@ impl Driver for SimDriver {
             home: None,
             had: std::collections::BTreeSet::new(),
             released: false,
+            shown: 0,
         };
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
-        let request = Request::new(move || {
+        let request = Request::lasting(move || {
+            let shown = sim.ticks() + u64::from(kind.lag) * 1_000;
+            let thing = Thing { shown, ..thing };
             let mut world = sim.world();
+            // A system that honours keys creates nothing for a request that it answered before.
+            if repeats && !world.is_open(&thing.made_with) {
+                return None;
+            }
             if !world.has_room(&thing.values, &thing.urn) {
                 return None;
             }
@@ -335,7 +349,10 @@ impl Driver for SimDriver {
                 .map(str::to_owned)
                 .or_else(|| world.by_name(self.number, look.name, self.kind.finds_oldest));
             // The ids of one driver are meaningless to another one.
-            let is_own = |id: &String| world.things.get(id).is_some_and(|thing| thing.driver == self.number);
+            let now = self.sim.ticks();
+            let is_own = |id: &String| {
+                world.things.get(id).is_some_and(|thing| thing.driver == self.number && thing.shown <= now)
+            };
             let id = id.filter(is_own);
             id.iter().for_each(|id| world.is_at_home(id, call.subject.urn.as_str()));
             id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))

@@ -16,7 +16,7 @@ use purlin_model::{Context, EnvironmentId, Reason};
 use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
 
 use crate::documents::{self, Documents, Resource, key};
-use crate::drivers::Shelf;
+use crate::drivers::{GRACE, Shelf};
 use crate::scenario::{Behind, Command, DriverKind, Part, Step};
 use crate::sim::Shared;
 use crate::store::SimStore;
@@ -104,8 +104,9 @@ impl SimEnvironment {
         }
     }
 
-    /// Lets time pass.
+    /// Lets time pass. Requests in transit arrive meanwhile.
     pub(crate) fn wait(&self, time: Duration) {
+        self.sim.late_requests_arrive();
         self.store.pass(time);
     }
 
@@ -197,6 +198,10 @@ impl SimEnvironment {
         for edit in &step.edits {
             self.documents.edit(edit);
         }
+        // Some commands follow at once, others once the grace has passed.
+        if step.timing.is_multiple_of(3) {
+            self.wait(Duration::from_secs(step.timing % 45));
+        }
         let token = self.sim.begin(step, self.host.is_some());
         self.store.open(step.disk_full, step.lost.map_or(0, |(_, kept)| kept));
         let sim = Arc::clone(&self.sim);
@@ -211,6 +216,8 @@ impl SimEnvironment {
             }
         }
         if let Some(back) = step.restore {
+            // A person takes longer than a system to show what the copy does not know.
+            self.wait(GRACE);
             self.restore(back)?;
         }
         let before = self.snapshot()?;
@@ -297,6 +304,8 @@ impl SimEnvironment {
     async fn command(&mut self, step: &Step, token: &CancelToken) -> Result<Ended, BrokenPromise> {
         let mut ended = Ended::default();
         if step.command == Command::Resolve {
+            // A person waits until nothing is in transit.
+            self.sim.late_requests_arrive();
             self.resolve()?;
             return Ok(ended);
         }

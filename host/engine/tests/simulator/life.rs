@@ -83,6 +83,8 @@ impl Life {
     pub(crate) fn together(&mut self, steps: &[(usize, &Step)]) -> Result<Vec<Ended>, BrokenPromise> {
         for (number, step) in steps {
             if let Some(damage) = step.damage.as_ref().filter(|_| self.disk.is_in_folder()) {
+                // A repair takes longer than a request, and the calls in flight may be lost with it.
+                self.places.iter().for_each(|place| place.sim.late_requests_arrive());
                 self.damage(*number, damage)?;
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_engine::GRACE;
+use crate::drivers::GRACE;
 use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
 

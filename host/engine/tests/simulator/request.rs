@@ -11,6 +11,8 @@ type Effect<T> = Box<dyn FnOnce() -> T + Send>;
 pub(crate) struct Request<T> {
     /// When the call began, by the clock of its host.
     begun: Instant,
+    /// Whether it may arrive after its process was killed.
+    lasts: bool,
     state: Mutex<State<T>>,
 }
 
@@ -26,6 +28,8 @@ enum State<T> {
 /// A request as the network sees it.
 pub(crate) trait Sent: Send + Sync {
     fn begun(&self) -> Instant;
+    /// Whether it may arrive after its process was killed.
+    fn lasts(&self) -> bool;
     /// Sends it: from now on, the system alone determines when it arrives.
     fn send(&self);
     /// The system carries it out if it was sent and did not arrive before.
@@ -37,7 +41,13 @@ pub(crate) trait Sent: Send + Sync {
 impl<T: Send> Request<T> {
     pub(crate) fn new(effect: impl FnOnce() -> T + Send + 'static) -> Arc<Self> {
         let state = Mutex::new(State::Here(Box::new(effect)));
-        Arc::new(Self { begun: Instant::now(), state })
+        Arc::new(Self { begun: Instant::now(), lasts: false, state })
+    }
+
+    /// A request that may arrive after its process was killed.
+    pub(crate) fn lasting(effect: impl FnOnce() -> T + Send + 'static) -> Arc<Self> {
+        let state = Mutex::new(State::Here(Box::new(effect)));
+        Arc::new(Self { begun: Instant::now(), lasts: true, state })
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -63,6 +73,10 @@ impl<T: Send> Request<T> {
 impl<T: Send> Sent for Request<T> {
     fn begun(&self) -> Instant {
         self.begun
+    }
+
+    fn lasts(&self) -> bool {
+        self.lasts
     }
 
     fn send(&self) {

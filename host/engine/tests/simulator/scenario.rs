@@ -34,6 +34,8 @@ pub(crate) struct DriverKind {
     pub(crate) strict: bool,
     /// It names outputs that an update leaves unchanged.
     pub(crate) promises: bool,
+    /// The seconds until its system shows a new object to `read`; less than the grace.
+    pub(crate) lag: u8,
 }
 
 /// When `create` reports the id of the new object.

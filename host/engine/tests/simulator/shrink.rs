@@ -151,6 +151,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| s.drivers[index].finds_oldest = false);
         with(&|s| s.drivers[index].strict = false);
         with(&|s| s.drivers[index].promises = false);
+        with(&|s| s.drivers[index].lag = 0);
     }
     found
 }

@@ -2,6 +2,7 @@
 //! and faults.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -38,6 +39,10 @@ pub(crate) struct Sim {
     lease: Mutex<Option<(Arc<Mutex<Lease>>, u64)>>,
     /// Requests of calls in flight.
     requests: Mutex<Vec<Arc<dyn Sent>>>,
+    /// Requests of killed processes that are still in transit.
+    late: Mutex<Vec<Arc<dyn Sent>>>,
+    /// The clock of the store.
+    time: Mutex<Arc<AtomicU64>>,
 }
 
 /// Removes a request from those in flight when it is dropped.
@@ -104,6 +109,8 @@ impl Sim {
             clock: Mutex::default(),
             lease: Mutex::default(),
             requests: Mutex::default(),
+            late: Mutex::default(),
+            time: Mutex::default(),
         }
     }
 
@@ -158,7 +165,11 @@ impl Sim {
         let now = process.points;
         if process.crash == Some(now) {
             process.is_gone = true;
+            let mut late = locked(&self.requests).clone();
+            late.retain(|request| request.lasts() && process.rng.below(2) == 0);
             drop(process);
+            late.iter().for_each(|request| request.send());
+            locked(&self.late).extend(late);
             self.say("  -- the process is killed".into());
             self.gone.notify_one();
             return false;
@@ -222,6 +233,22 @@ impl Sim {
             self.say("  -- the host goes on".into());
         }
         self.resumed.notify_waiters();
+    }
+
+    /// Requests of killed processes arrive.
+    pub(crate) fn late_requests_arrive(&self) {
+        let late = std::mem::take(&mut *locked(&self.late));
+        late.iter().for_each(|request| request.arrive());
+    }
+
+    /// Uses the clock of a store.
+    pub(crate) fn has_time(&self, time: &Arc<AtomicU64>) {
+        *locked(&self.time) = Arc::clone(time);
+    }
+
+    /// The time by the clock of the store, in milliseconds, without letting it pass.
+    pub(crate) fn ticks(&self) -> u64 {
+        locked(&self.time).load(Ordering::Relaxed)
     }
 
     /// The time of the store.

@@ -46,7 +46,7 @@ struct Common {
     /// records over and over took a quarter of the time.
     read: Mutex<Option<Snapshot>>,
     /// The time: a number that grows each time it is read.
-    time: AtomicU64,
+    time: Arc<AtomicU64>,
     /// Whether the store has a clock for it. Otherwise only the hosts have clocks, which may be wrong.
     has_clock: bool,
 }
@@ -115,7 +115,7 @@ impl SimStore {
             doubt: Mutex::default(),
             read: Mutex::default(),
             // In a folder, a late time would change the size of the files.
-            time: AtomicU64::new(if disk.is_in_folder() { 1 } else { BEGINNING }),
+            time: Arc::new(AtomicU64::new(if disk.is_in_folder() { 1 } else { BEGINNING })),
             has_clock,
         };
         let this = Self::of(sim, Arc::new(common));
@@ -124,6 +124,7 @@ impl SimStore {
     }
 
     fn of(sim: Shared, common: Arc<Common>) -> Self {
+        sim.has_time(&common.time);
         let (own, lost, queue) = Default::default();
         Self(Arc::new(Inner { sim, common, own, lost, queue }))
     }

@@ -25,6 +25,8 @@ pub(crate) struct Thing {
     pub(crate) had: BTreeSet<(String, String)>,
     /// No environment manages it any longer, as the documents requested.
     pub(crate) released: bool,
+    /// From when its system shows it, by the clock of the store of its environment.
+    pub(crate) shown: u64,
 }
 
 impl Thing {
@@ -170,6 +172,11 @@ impl World {
         }
     }
 
+    /// Whether the outcome of the creation with a key is not recorded yet.
+    pub(crate) fn is_open(&self, made_with: &str) -> bool {
+        self.open.values().any(|key| key == made_with)
+    }
+
     /// Whether an object may be unrecorded.
     pub(crate) fn may_be_released(&self, id: &str) -> bool {
         self.known.get(id).is_some_and(|(retain, urn)| *retain || self.retained.contains(urn))
@@ -242,8 +249,8 @@ impl World {
         }
         let (urn, name, made_with) = (format!("{prefix}nobody"), "made by hand", format!("by hand {id}"));
         let had = BTreeSet::new();
-        let (home, released) = (None, true);
-        let thing = Thing { urn, name: name.into(), values, made_with, driver, home, had, released };
+        let (home, released, shown) = (None, true, 0);
+        let thing = Thing { urn, name: name.into(), values, made_with, driver, home, had, released, shown };
         self.things.entry(id.to_owned()).or_insert(thing.noted());
     }
 

@@ -1,13 +1,19 @@
 //! A single driver, for direct calls.
 
 use std::path::Path;
+use std::time::Duration;
 
-use purlin_model::DriverSource;
+use purlin_model::{DriverSource, Limits};
 use purlin_sandbox::{Driver, DriverSetup, Source};
 
 use super::missing::Missing;
 use super::{Registry, canonical};
 use crate::{Error, Purlin};
+
+/// The built-in drivers whose systems show a new resource to every read at once. They have no grace
+/// unless the operator sets one.
+const SHOWN_AT_ONCE: [&str; 5] =
+    ["purlin/dns", "purlin/file", "purlin/kubernetes", "purlin/postgres", "purlin/redis"];
 
 impl Registry {
     /// The name under which the workspace configures this file as a driver.
@@ -28,10 +34,19 @@ impl Registry {
         DriverSetup {
             name: name.into(),
             grants: config.map(|c| c.grants.clone()).unwrap_or_default(),
-            limits: config.map(|c| c.limits.clone()).unwrap_or_default(),
+            limits: self.limits(name),
             folder: self.folder.clone(),
             env: self.variables.clone(),
         }
+    }
+
+    /// The limits of a driver, with the grace that its system needs.
+    fn limits(&self, name: &str) -> Limits {
+        let mut limits = self.configured.get(name).map(|config| config.limits.clone()).unwrap_or_default();
+        if SHOWN_AT_ONCE.contains(&name) {
+            limits.grace.get_or_insert(Duration::ZERO);
+        }
+        limits
     }
 
     async fn single(&self, name: &str) -> Result<Driver, Error> {

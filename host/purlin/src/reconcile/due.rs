@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use purlin_engine::{GRACE, fits};
+use purlin_engine::fits;
 use purlin_model::{Drift, Reconcile, Urn};
 use purlin_sandbox::clock::millis;
 
@@ -27,11 +27,6 @@ pub(super) fn interval(policy: &Reconcile, urn: &Urn) -> Duration {
 /// What happens to a resource that others changed, as configured in the workspace.
 pub(super) fn drift(policy: &Reconcile, urn: &Urn) -> Drift {
     of_rules(policy, urn, |rule| rule.drift).or(policy.drift).unwrap_or(Drift::Repair)
-}
-
-/// How long after its creation a resource may be missing, as configured in the workspace.
-pub(super) fn grace(policy: &Reconcile, urn: &Urn) -> Duration {
-    of_rules(policy, urn, |rule| rule.grace).or(policy.grace).unwrap_or(GRACE)
 }
 
 fn of_rules<T>(
@@ -287,7 +282,6 @@ mod tests {
             resources: resources.into(),
             interval: Some(Duration::from_secs(seconds)),
             drift,
-            grace: None,
             location: Location::default(),
         };
         let policy = Reconcile {

@@ -103,6 +103,38 @@ fn late_objects_are_found() {
     late.appears_once();
 }
 
+/// The list shows a new object late, as a read of a replica does.
+#[test]
+fn an_object_that_is_not_listed_yet_is_not_created_again() {
+    let service = Service::start();
+    let mut values = found(&service.url(), "unlisted");
+    // The token would be lost with the answer.
+    values["secret_outputs"] = json!({});
+    let scene = Scene::new(&service.url(), &values, &none());
+    let limits = "grace: 1h, time: 10m";
+    scene.settings(&format!("http: [\"{}/*\"]", service.url()), limits);
+    let hide = || service.fault("GET", Misbehaviour::Refuse(200, Vec::new(), "{\"items\": []}".to_owned()));
+    for status in [None, Some(500)] {
+        // Before the creation, after the lost answer, and in the next run.
+        (0..3).for_each(|_| hide());
+        service.fault(
+            "POST",
+            match status {
+                None => Misbehaviour::LoseAnswer,
+                Some(status) => Misbehaviour::DoAndAnswer(status, String::new()),
+            },
+        );
+        scene.fails().prints("it cannot be found yet");
+        scene.fails().prints("its system may not show it yet");
+        assert_eq!(things(&service, "unlisted").len(), 1, "{status:?}");
+        scene.up();
+        scene.up().prints("Nothing to change");
+        assert_eq!(things(&service, "unlisted").len(), 1, "{status:?}");
+        scene.workspace.purlin(&["destroy", "--yes"]);
+        assert!(things(&service, "unlisted").is_empty(), "{status:?}");
+    }
+}
+
 #[test]
 fn objects_that_cannot_be_found_are_left_to_a_person() {
     let service = Service::start();

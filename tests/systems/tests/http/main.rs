@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 const THING: &str = "thing.default#shared.thing";
 
 /// The time limit of a call: more than any machine needs.
-const TIME: &str = "time: 10m";
+/// The service shows everything at once.
+const TIME: &str = "grace: 0s, time: 10m";
 
 /// A workspace with one resource, `thing.default#shared.thing`.
 struct Scene {
@@ -134,7 +135,7 @@ fn things(service: &Service, name: &str) -> Vec<Value> {
 #[track_caller]
 fn with_little_time<T>(try_it: impl Fn(&str) -> Option<T>) -> T {
     for seconds in [1, 2, 4, 8, 16, 32, 64, 128] {
-        if let Some(done) = try_it(&format!("time: {seconds}s")) {
+        if let Some(done) = try_it(&format!("grace: 0s, time: {seconds}s")) {
             return done;
         }
     }

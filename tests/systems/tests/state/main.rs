@@ -62,11 +62,10 @@ fn machine_with(
                 "key": {"file": "key.txt"},
                 "defaults": {"org": "acme", "app": "shop", "env": "dev"},
                 "secret_stores": {"local": {"file": "./secrets"}},
-                "reconcile": {"grace": "0s"},
                 "drivers": {"acme/ledger": {
                     "source": component("ledger"),
                     "grants": {"dirs": [{"host": things, "guest": "/data", "mode": "rw"}]},
-                    "limits": {"time": time},
+                    "limits": {"time": time, "grace": "0s"},
                 }},
             }})
             .to_string(),

@@ -29,6 +29,10 @@ pub(crate) enum Lost {
     Before,
     /// After everything was done.
     After,
+    /// At the time limit, before anything was done.
+    AtLimit,
+    /// The system rejects it, and does nothing.
+    Rejected,
 }
 
 /// Echoes its inputs, and misbehaves as its params say:
@@ -76,6 +80,10 @@ pub(crate) struct Scripted {
     busy: Mutex<BTreeMap<String, u32>>,
     /// The time limit of an attempt.
     pub(crate) longest: Mutex<Duration>,
+    /// How long the system may not show a new object.
+    pub(crate) grace: Mutex<Duration>,
+    /// Whether `read` finds nothing, because the system does not show it yet.
+    pub(crate) hides: Mutex<bool>,
     /// Whether `create` reports its id before it finishes.
     pub(crate) checkpoints: Mutex<bool>,
     /// The arguments of updates: the params before, the outputs, and the params after.
@@ -154,6 +162,8 @@ impl Scripted {
             lost: Mutex::default(),
             busy: Mutex::default(),
             longest: Mutex::new(Duration::from_secs(30)),
+            grace: Mutex::default(),
+            hides: Mutex::default(),
             known: Mutex::default(),
             checkpoints: Mutex::new(false),
             changes: Mutex::default(),
@@ -261,12 +271,18 @@ impl Scripted {
         }
         let lost = |lost: &mut BTreeMap<String, Lost>| {
             let call = format!("{what} {key}");
-            (lost.get(&call) == Some(&Lost::Before)).then(|| lost.remove(&call))
+            matches!(lost.get(&call), Some(Lost::Before | Lost::AtLimit | Lost::Rejected))
+                .then(|| lost.remove(&call))
+                .flatten()
         };
-        if lost(&mut locked(&self.lost)).is_some() {
-            return Err(self.crashed());
+        match lost(&mut locked(&self.lost)) {
+            None => Ok(()),
+            Some(Lost::AtLimit) => {
+                Err(CallError::TimeLimit { driver: self.name.clone(), limit: *locked(&self.longest) })
+            }
+            Some(Lost::Rejected) => Err(CallError::Failure(Failure::Failed("it was rejected".into()))),
+            Some(_) => Err(self.crashed()),
         }
-        Ok(())
     }
 
     fn crashed(&self) -> CallError {
@@ -310,6 +326,7 @@ impl Driver for Scripted {
             grants: None,
             longest: Some(*locked(&self.longest)),
             patience: Duration::from_secs(60),
+            grace: *locked(&self.grace),
         }
     }
 
@@ -388,6 +405,9 @@ impl Driver for Scripted {
         let what = look.id.map_or_else(|| format!("by name #{}", look.name), ToOwned::to_owned);
         self.act("read", call, look.inputs, &what).await?;
         locked(&self.known).push(look.known.iter().map(|id| id.expose().to_owned()).collect());
+        if *locked(&self.hides) {
+            return Ok(None);
+        }
         let world = locked(&self.world);
         let found = match look.id {
             // Users may write an id with `./` before it.

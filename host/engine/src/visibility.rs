@@ -1,0 +1,42 @@
+//! When it counts that a system does not show something. Many systems show a new resource late, so
+//! a `none` from a read is evidence only once the driver's grace has passed
+//! ([`purlin_model::Limits::grace`]). Everything that concludes from a `none` asks this module.
+
+use std::time::Duration;
+
+use purlin_state::Intent;
+
+/// How much longer a system may not show what was created at a time. `None` once the grace has
+/// passed. Times are in milliseconds since 1970.
+///
+/// A clock that was set back makes resources seem to be from the future. Such a resource is as new
+/// as it is old by the same difference, so that a wrong time never extends the grace.
+pub fn not_shown_for(created: u64, now: u64, grace: Duration) -> Option<Duration> {
+    let left = grace.checked_sub(Duration::from_millis(now.abs_diff(created)))?;
+    Some(left).filter(|left| !left.is_zero())
+}
+
+/// The latest time at which an attempt at a pending call ended, as far as is known at `now`, by a
+/// process that holds the environment: no attempt is under way any more.
+pub(crate) fn ended(intent: &Intent, now: u64) -> u64 {
+    intent.deadline.map_or(now, |deadline| deadline.min(now))
+}
+
+/// Whole seconds, rounded up, for people.
+pub(crate) fn seconds(left: Duration) -> u64 {
+    left.as_secs() + u64::from(left.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_time_is_a_grace_for_longer_than_the_grace() {
+        let grace = Duration::from_secs(30);
+        let left = |created| not_shown_for(created, 100_000, grace).map(|left| left.as_secs());
+        assert_eq!([100_000, 90_000, 70_001].map(left), [Some(30), Some(20), Some(0)]);
+        assert_eq!([70_000, 0, 110_000, 130_000, u64::MAX].map(left), [None, None, Some(20), None, None]);
+        assert_eq!(not_shown_for(100_000, 100_000, Duration::ZERO), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! Systems that show a new resource late: what is not found counts as missing only once the grace of
+//! its driver has passed, whoever asks.
+
+use std::collections::BTreeSet;
+
+use purlin_engine::{CancelToken, Cause, Event};
+use purlin_model::driver::Implements;
+use purlin_state::{Change, Status};
+
+use crate::pending::{lose, pending};
+use crate::refresh::{GRACE, observed};
+use crate::support::{FULL, Lost, Platform, documents, locked};
+
+/// A platform whose system shows nothing until the test lets it.
+fn lagging(implements: Implements) -> Platform {
+    let platform = Platform::with(implements);
+    *locked(&platform.driver.grace) = GRACE;
+    *locked(&platform.driver.hides) = true;
+    platform
+}
+
+fn shows(platform: &Platform) {
+    *locked(&platform.driver.hides) = false;
+}
+
+/// The findings about shared resources.
+fn findings(events: &[Event]) -> Vec<String> {
+    observed(events).into_iter().filter(|finding| finding.starts_with("shared.")).collect()
+}
+
+fn keys(platform: &Platform) -> usize {
+    locked(&platform.driver.keys).iter().collect::<BTreeSet<_>>().len()
+}
+
+#[tokio::test]
+async fn a_creation_that_is_not_shown_yet_is_undecided_and_found_later() {
+    let platform = lagging(FULL);
+    let all = documents(&[("a", "v: 1"), ("b", "v: 1")], &[]);
+    lose(&platform, "create a", Lost::After);
+    assert!(!platform.up(&all).await.is_success());
+    for _ in 0..2 {
+        let summary = platform.up(&all).await;
+        assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.a"));
+        assert_eq!(pending(&platform).await, ["create a"]);
+    }
+    assert_eq!(platform.record("shared.b").await.expect("made").status, Status::Ready);
+    shows(&platform);
+    assert!(platform.up(&all).await.is_success());
+    assert_eq!(platform.alive(), ["a", "b"]);
+    assert!(platform.destroy().await.is_success());
+    assert!(platform.alive().is_empty());
+}
+
+#[tokio::test]
+async fn a_creation_that_is_not_shown_within_the_grace_was_not_made() {
+    let platform = lagging(FULL);
+    let all = documents(&[("a", "v: 1")], &[]);
+    lose(&platform, "create a", Lost::Before);
+    platform.up(&all).await;
+    let base = platform.base().await.expect("a whole state");
+    let plan =
+        purlin_engine::recover(&platform.context(), base, &platform.shelf, false).await.expect("a plan");
+    let (events, summary) = platform.run(plan, CancelToken::default()).await;
+    assert_eq!(findings(&events), ["shared.a may-appear "]);
+    assert_eq!(summary.unknown.len(), 1, "{summary:#?}");
+    platform.wait(GRACE);
+    assert!(platform.up(&all).await.is_success());
+    assert_eq!(platform.alive(), ["a"]);
+    assert_eq!(keys(&platform), 3, "one for the environment, and a new one for the new effect");
+}
+
+/// The key tells the system that it is the same effect, so nobody has to wait.
+#[tokio::test]
+async fn a_repeatable_creation_that_is_not_shown_is_repeated_with_its_key() {
+    for when in [Lost::Before, Lost::After] {
+        let platform = lagging(Implements { repeat_create: true, ..FULL });
+        let all = documents(&[("a", "v: 1")], &[]);
+        lose(&platform, "create a", when);
+        platform.up(&all).await;
+        assert!(platform.up(&all).await.is_success());
+        assert_eq!(platform.alive(), ["a"], "{when:?}");
+        assert_eq!(keys(&platform), 2, "one of them for the environment");
+        // The repeated call may have made it, so it is as new as that call.
+        platform.refresh().await;
+        assert_eq!(platform.record("shared.a").await.expect("kept").status, Status::Ready);
+    }
+}
+
+/// The creation was not made, and cannot be repeated: after the grace, that is certain.
+#[tokio::test]
+async fn a_repetition_that_fails_ends_with_the_grace() {
+    let platform = lagging(Implements { repeat_create: true, ..FULL });
+    lose(&platform, "create a", Lost::Before);
+    platform.up(&documents(&[("a", "v: 1")], &[])).await;
+    lose(&platform, "create a", Lost::Rejected);
+    platform.recover().await;
+    assert_eq!(pending(&platform).await, ["create a"]);
+    platform.wait(GRACE);
+    lose(&platform, "create a", Lost::Rejected);
+    platform.recover().await;
+    assert!(pending(&platform).await.is_empty());
+}
+
+/// A clock that was set back does not keep a call undecided for years.
+#[tokio::test]
+async fn an_attempt_from_the_future_ended_a_moment_ago() {
+    let platform = lagging(FULL);
+    let all = documents(&[("a", "v: 1")], &[]);
+    lose(&platform, "create a", Lost::Before);
+    platform.up(&all).await;
+    let mut intent = platform.snapshot().await.pending.remove(0);
+    (intent.since, intent.deadline) = (u64::MAX / 2, Some(u64::MAX));
+    platform.write(vec![Change::Intend(Box::new(intent))]).await;
+    platform.up(&all).await;
+    assert_eq!(pending(&platform).await, ["create a"]);
+    platform.wait(GRACE);
+    assert!(platform.up(&all).await.is_success());
+    assert_eq!(platform.alive(), ["a"]);
+}
+
+#[tokio::test]
+async fn a_new_resource_that_is_not_shown_is_kept_and_not_made_again() {
+    let platform = lagging(FULL);
+    let all = documents(&[("a", "v: 1")], &[]);
+    platform.deploys(&all).await;
+    let (events, _) = platform.refresh().await;
+    assert_eq!(findings(&events), ["shared.a not-visible "]);
+    platform.done();
+    assert!(platform.deploys(&all).await.is_empty());
+    platform.wait(GRACE);
+    let (events, _) = platform.refresh().await;
+    assert_eq!(findings(&events), ["shared.a gone "]);
+}
+
+#[tokio::test]
+async fn a_resource_from_the_future_is_not_new() {
+    let platform = lagging(FULL);
+    platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+    let mut record = platform.record("shared.a").await.expect("recorded");
+    record.created += 3_600_000;
+    platform.write(vec![Change::Put(Box::new(record))]).await;
+    let (events, _) = platform.refresh().await;
+    assert_eq!(findings(&events), ["shared.a gone "]);
+}
+
+#[tokio::test]
+async fn a_new_resource_is_not_gone_after_a_lost_update() {
+    let platform = lagging(FULL);
+    platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+    lose(&platform, "update a", Lost::Before);
+    platform.up(&documents(&[("a", "v: 2")], &[])).await;
+    platform.recover().await;
+    assert!(pending(&platform).await.is_empty());
+    assert!(platform.record("shared.a").await.is_some_and(|record| record.status != Status::Absent));
+}
+
+/// Nothing says whether the deletion was carried out, or the system does not show the resource yet.
+#[tokio::test]
+async fn a_lost_deletion_of_a_new_resource_is_repeated() {
+    for when in [Lost::Before, Lost::After] {
+        let platform = lagging(FULL);
+        platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+        lose(&platform, "delete a", when);
+        platform.destroy().await;
+        assert_eq!(pending(&platform).await, ["delete a"]);
+        platform.recover().await;
+        assert!(pending(&platform).await.is_empty(), "{when:?}");
+        assert!(platform.alive().is_empty(), "{when:?}");
+    }
+}
