@@ -8,6 +8,7 @@ use purlin_state::{Revision, Snapshot};
 
 use crate::disk::Disk;
 use crate::documents::{Documents, made_by_hand};
+use crate::drivers::GRACE;
 pub(crate) use crate::environment::{BrokenPromise, Ended};
 use crate::environment::{SimEnvironment, environment};
 use crate::scenario::{Scenario, Step};
@@ -83,8 +84,8 @@ impl Life {
     pub(crate) fn together(&mut self, steps: &[(usize, &Step)]) -> Result<Vec<Ended>, BrokenPromise> {
         for (number, step) in steps {
             if let Some(damage) = step.damage.as_ref().filter(|_| self.disk.is_in_folder()) {
-                // A repair takes longer than a request, and the calls in flight may be lost with it.
-                self.places.iter().for_each(|place| place.sim.late_requests_arrive());
+                // A repair takes longer than a request, and than a system needs to show something.
+                self.places.iter().for_each(|place| place.wait(GRACE));
                 self.damage(*number, damage)?;
             }
         }
