@@ -216,7 +216,7 @@ fn name(kind: &OperationKind) -> String {
         OperationKind::Delete { id, call, goes_with, stays, .. } => {
             format!("delete {id} call={call} goes={goes_with} stays={stays}")
         }
-        OperationKind::Refresh { .. } => "refresh".into(),
+        OperationKind::Refresh => "refresh".into(),
         OperationKind::Recover { .. } => "recover".into(),
         OperationKind::Undecided => "undecided".into(),
     }

@@ -10,7 +10,7 @@
 //! do, once; [`Service::key`] rotates its token, and [`Service::renames`] turns it into another
 //! version of itself.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -91,6 +91,10 @@ struct Data {
     key: Option<String>,
     /// The `after` of the last page of a list.
     last_after: LastAfter,
+    /// Whether new things are not shown, as by a replica that lags behind.
+    lags: bool,
+    /// The things that are not shown yet, by id.
+    not_shown: HashSet<String>,
     /// Fields with other names in answers.
     renamed: HashMap<String, String>,
 }
@@ -195,6 +199,14 @@ impl Service {
     /// Ends lists like this from now on.
     pub fn ends_lists(&self, last: LastAfter) {
         self.data().last_after = last;
+    }
+
+    /// Shows what is created from now on neither in lists nor by its id, as a replica that lags behind,
+    /// or shows everything again.
+    pub fn lags(&self, lags: bool) {
+        let mut data = self.data();
+        data.lags = lags;
+        data.not_shown.clear();
     }
 
     /// Accepts only this bearer token. An earlier one gets 401.
@@ -329,6 +341,9 @@ impl Data {
             thing["status"] = json!("creating");
             self.later(&id);
         }
+        if self.lags {
+            self.not_shown.insert(id.clone());
+        }
         self.things.entry(collection.to_owned()).or_default().insert(id.clone(), thing.clone());
         // Returned once, and never again.
         thing["token"] = json!(format!("token-of-{id}"));
@@ -382,9 +397,11 @@ impl Data {
             .things
             .get(collection)
             .into_iter()
-            .flat_map(BTreeMap::values)
-            .filter(|thing| wanted.is_none_or(|name| thing["name"] == name))
-            .cloned()
+            .flatten()
+            .filter(|(id, thing)| {
+                !self.not_shown.contains(*id) && wanted.is_none_or(|name| thing["name"] == name)
+            })
+            .map(|(_, thing)| thing.clone())
             .collect();
         let items: Vec<Value> = all.iter().skip(after).take(PAGE).cloned().collect();
         let mut page = json!({"items": items});
@@ -414,6 +431,7 @@ impl Data {
             }
         }
         match (method, things.get_mut(id)) {
+            ("GET", Some(_)) if self.not_shown.contains(id) => missing(),
             ("GET", Some(thing)) => plain(200, thing.clone()),
             ("PUT", there) => {
                 let status = if there.is_some() { 200 } else { 201 };

@@ -208,6 +208,50 @@ fn survives(built: &Built) {
     }
 }
 
+/// The service shows a new project late, in lists and by its id. Whatever happens to the answer to its
+/// creation, and however often Purlin looks in the meantime, there is one project.
+fn is_shown_late(built: &Built) {
+    const REFRESH: &[&str] = &["up", "--yes", "--refresh", "app.yaml"];
+    let faults = [
+        None,
+        Some(Misbehaviour::LoseAnswer),
+        Some(Misbehaviour::CutOff),
+        Some(Misbehaviour::Huge(5 << 20)),
+        Some(Misbehaviour::DoAndAnswer(201, "this is no JSON".to_owned())),
+        Some(Misbehaviour::DoAndAnswer(502, String::new())),
+        Some(Misbehaviour::Refuse(503, vec![("retry-after", "0".to_owned())], "{}".to_owned())),
+        Some(Misbehaviour::DoLater { hang_up: true }),
+    ];
+    for fault in faults {
+        for attempts in [1, 8] {
+            let service = service();
+            let workspace = built.scene(service.port());
+            service.lags(true);
+            for _ in 0..attempts {
+                fault.iter().for_each(|fault| service.fault("POST", fault.clone()));
+            }
+            eprintln!("{fault:?}, {attempts} times");
+            workspace.run(UP);
+            service.behave();
+            workspace.run(REFRESH);
+            if matches!(fault, Some(Misbehaviour::DoLater { .. })) {
+                service.do_late();
+            }
+            workspace.run(UP);
+            let created = service.all("projects").len();
+            assert!(created <= 1, "{created} projects");
+            service.lags(false);
+            workspace.purlin(REFRESH);
+            is_recorded(&service, &workspace);
+            workspace.purlin(DESTROY);
+            assert_eq!(service.all("projects"), [].into());
+            if fault.is_none() {
+                break;
+            }
+        }
+    }
+}
+
 /// A project that was not created is looked for in all pages, however the API ends its lists, and then
 /// created.
 fn reads_lists(built: &Built) {
@@ -312,6 +356,7 @@ fn begins(language: &Language) {
     asks_for_grants(&built);
     lives(&built);
     survives(&built);
+    is_shown_late(&built);
     reads_lists(&built);
     is_cut_off(&built);
     is_killed(&built);

@@ -252,14 +252,12 @@ impl Task<'_> {
             return self.settled(Vec::new(), id.clone(), Finding::Gone);
         };
         let driver = self.driver_of(&record)?;
-        if driver.manifest().implements.read {
-            if self.look_at_record(&**driver, &record).await?.is_some() {
-                return self.settled(Vec::new(), id.clone(), Finding::NotDeleted);
-            }
+        let can_look = driver.manifest().implements.read;
+        if can_look && self.look_at_record(&**driver, &record).await?.is_some() {
+            return self.settled(Vec::new(), id.clone(), Finding::NotDeleted);
         }
         // If it is so new that its system may not show it yet, that it is not found proves nothing.
-        let is_certain =
-            driver.manifest().implements.read && self.not_shown_for(&**driver, &record).is_none();
+        let is_certain = can_look && self.not_shown_for(&**driver, &record).is_none();
         if !is_certain && !look_only {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);

@@ -139,12 +139,11 @@ fn of_environment(place: &Location, going: &[&Step]) -> Diagnostic {
         count => format!("{count} resources"),
     };
     let is_deleted = |step: &&Step| step.action == Action::Delete;
-    let (what, does) =
-        match (going.iter().any(|step| is_deleted(step)), going.iter().all(|step| is_deleted(step))) {
-            (_, true) => ("deleted", "deletes them"),
-            (true, false) => ("deleted or replaced", "deletes and replaces them"),
-            (false, false) => ("replaced", "replaces them"),
-        };
+    let (what, does) = match (going.iter().any(is_deleted), going.iter().all(is_deleted)) {
+        (_, true) => ("deleted", "deletes them"),
+        (true, false) => ("deleted or replaced", "deletes and replaces them"),
+        (false, false) => ("replaced", "replaces them"),
+    };
     let message = format!("the environment is protected, and {count} would be {what}");
     let mut refusal = Diagnostic::error("protected", message).at(place).spanning("protect".len());
     for step in going.iter().take(NAMED) {
