@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use purlin_engine::SecretStores;
 use purlin_model::{KeySource, Location, Workspace};
-use purlin_sandbox::Compiler;
-use purlin_sandbox::clock;
+use purlin_sandbox::{Compiler, SandboxConfig, clock};
 use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
 use tokio::sync::OnceCell;
 
@@ -366,15 +365,21 @@ impl Purlin {
         if let Some(registry) = self.registry.get() {
             return Ok(registry);
         }
+        let mut sandbox =
+            SandboxConfig { cache: Some(self.cache_folder.clone()), ..SandboxConfig::default() };
+        if let Some(time) = self.describe_time {
+            sandbox.describe_time = time;
+        }
+        if let Some(compiler) = &self.compiler {
+            sandbox.compiler = Arc::clone(compiler);
+        }
         let registry = Registry::new(
             &self.workspace,
             self.drivers.clone(),
-            &self.cache_folder,
+            sandbox,
             self.variables.clone(),
             self.kept(),
-            self.compiler.clone(),
             self.probe.clone(),
-            self.describe_time,
         )?;
         Ok(self.registry.get_or_init(|| Arc::new(registry)))
     }

@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use indexmap::IndexMap;
@@ -23,7 +22,7 @@ use purlin_expression::nearest;
 use purlin_model::driver::Manifest;
 use purlin_model::{Diagnostic, DriverConfig, DriverRequirement, DriverSource, Lock, Workspace};
 use purlin_sandbox::{
-    Compiler, DriverSetup, Precompiled, Sandbox, SandboxConfig, SandboxError, Source, read_component,
+    DriverSetup, Precompiled, Sandbox, SandboxConfig, SandboxError, Source, read_component,
 };
 use purlin_state::Probe;
 use tokio::sync::Mutex;
@@ -97,22 +96,13 @@ impl Registry {
     pub(crate) fn new(
         workspace: &Workspace,
         given: Given,
-        cache: &Path,
+        sandbox: SandboxConfig,
         variables: BTreeMap<String, String>,
         kept: Vec<ProtectedFile>,
-        compiler: Option<Arc<dyn Compiler>>,
         probe: Option<Probe>,
-        describe_time: Option<Duration>,
     ) -> Result<Self, SandboxError> {
-        let mut config = SandboxConfig { cache: Some(cache.to_owned()), ..SandboxConfig::default() };
-        if let Some(time) = describe_time {
-            config.describe_time = time;
-        }
-        if let Some(compiler) = compiler {
-            config.compiler = compiler;
-        }
         Ok(Self {
-            sandbox: Sandbox::new(config)?,
+            sandbox: Sandbox::new(sandbox)?,
             built_in: built_in::all(given),
             configured: workspace
                 .drivers
