@@ -13,7 +13,7 @@ static purlin_state state_of(const note *note, text title, text content) {
   return state;
 }
 
-static bool note_check(const purlin_request *request, purlin_checked *checked, purlin_failure *failure) {
+static bool driver_check(const purlin_request *request, purlin_checked *checked, purlin_failure *failure) {
   purlin_faults faults = note_faults(&request->inputs);
   if (faults.length > 0) return purlin_invalid(failure, faults);
   if (json_is_null(json_item(checked->values, "title")) && !purlin_is_unknown(&request->inputs, "/values/title")) {
@@ -22,13 +22,13 @@ static bool note_check(const purlin_request *request, purlin_checked *checked, p
   return true;
 }
 
-static bool note_name(const purlin_request *request, text *name, purlin_failure *failure) {
+static bool driver_name(const purlin_request *request, text *name, purlin_failure *failure) {
   (void)failure;
   *name = note_from(&request->inputs).title;
   return true;
 }
 
-static bool note_create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+static bool driver_create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
   note note = note_from(&request->inputs);
   text content = note_content(&note), there;
   if (request->replaces != NULL && text_same(*request->replaces, request->name)) {
@@ -48,7 +48,7 @@ static bool note_create(const purlin_request *request, purlin_state *state, purl
   return true;
 }
 
-static bool note_read(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
+static bool driver_read(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
   note note = note_from(&request->inputs);
   text title = request->id != NULL ? *request->id : request->name, content;
   if (!note_is_title(title)) return true;
@@ -68,7 +68,7 @@ static bool note_read(const purlin_request *request, purlin_observed *observed, 
   return true;
 }
 
-static bool note_update_impact(const purlin_request *change, purlin_impact *impact, purlin_failure *failure) {
+static bool driver_update_impact(const purlin_request *change, purlin_impact *impact, purlin_failure *failure) {
   (void)failure;
   if (purlin_changes(change, "/values/title")) {
     purlin_add_text(&impact->replaces, text_of("/values/title"));
@@ -80,7 +80,7 @@ static bool note_update_impact(const purlin_request *change, purlin_impact *impa
   return true;
 }
 
-static bool note_update(const purlin_request *change, purlin_state *state, purlin_failure *failure) {
+static bool driver_update(const purlin_request *change, purlin_state *state, purlin_failure *failure) {
   note note = note_from(&change->inputs);
   text title = change->state->id, content = note_content(&note);
   if (!text_same(note.title, title)) {
@@ -91,7 +91,7 @@ static bool note_update(const purlin_request *change, purlin_state *state, purli
   return true;
 }
 
-static bool note_delete(const purlin_request *request, purlin_failure *failure) {
+static bool driver_delete(const purlin_request *request, purlin_failure *failure) {
   return note_remove(request->state->id, failure);
 }
 
@@ -109,11 +109,11 @@ const purlin_driver the_driver = {
     .requested_capabilities = requested_capabilities,
     .requested_capability_count = 1,
     .repeat_create = true,
-    .check = note_check,
-    .name_of = note_name,
-    .create = note_create,
-    .read = note_read,
-    .update_impact = note_update_impact,
-    .update = note_update,
-    .delete = note_delete,
+    .check = driver_check,
+    .name_of = driver_name,
+    .create = driver_create,
+    .read = driver_read,
+    .update_impact = driver_update_impact,
+    .update = driver_update,
+    .delete = driver_delete,
 };

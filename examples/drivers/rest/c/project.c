@@ -19,7 +19,7 @@ static bool project_name_of(const purlin_request *request, text *name, purlin_fa
   return true;
 }
 
-static bool project_create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+static bool driver_create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
   project created;
   if (!api_create(request, &created, failure)) return false;
   // From here on, an interrupted call is resolved by this id.
@@ -32,7 +32,7 @@ static bool project_create(const purlin_request *request, purlin_state *state, p
   return true;
 }
 
-static bool project_read(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
+static bool driver_read(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
   project found;
   bool done = request->id != NULL ? api_get(request, *request->id, &found, failure)
                                   : api_find(request, &found, failure);
@@ -45,14 +45,14 @@ static bool project_read(const purlin_request *request, purlin_observed *observe
   return true;
 }
 
-static bool project_update(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+static bool driver_update(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
   project updated;
   if (!api_update(request, request->state->id, &updated, failure)) return false;
   *state = state_of(&updated);
   return true;
 }
 
-static bool project_delete(const purlin_request *request, purlin_failure *failure) {
+static bool driver_delete(const purlin_request *request, purlin_failure *failure) {
   return api_delete(request, request->state->id, failure);
 }
 
@@ -72,8 +72,8 @@ const purlin_driver the_driver = {
     // token. Remove this line if your API may forget keys before an interrupted deployment continues.
     .repeat_create = true,
     .name_of = project_name_of,
-    .create = project_create,
-    .read = project_read,
-    .update = project_update,
-    .delete = project_delete,
+    .create = driver_create,
+    .read = driver_read,
+    .update = driver_update,
+    .delete = driver_delete,
 };
