@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_model::{Label, Obstacle, ResourceStatus, Urn};
 
-use crate::{Deployment, Environment, Holder, Intent, Outcome, Record, RecordId};
+use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
 /// The names of the entries that belong to no resource, in messages.
 pub(crate) const HOLD_NOTE: &str = "the note that closes the environment";
@@ -128,12 +128,13 @@ impl EnvironmentSummary {
     /// Whether everything in it was deleted, so that only its history is left: a preview whose work
     /// is done, for example. Nobody holds it.
     pub fn is_destroyed(&self) -> bool {
-        let ended = |last: &Deployment| last.documents.is_none() && last.outcome == Outcome::Succeeded;
+        // Also if the host died before it could record the end.
+        let deleted = |last: &Deployment| last.documents.is_none();
         self.records == 0
             && self.unready.is_empty()
             && self.held.is_none()
             && self.holder.is_none()
-            && self.last.as_ref().is_some_and(ended)
+            && self.last.as_ref().is_some_and(deleted)
     }
 }
 
