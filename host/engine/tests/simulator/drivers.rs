@@ -46,6 +46,7 @@ impl Shelf {
             strict: false,
             promises: false,
             lag: 0,
+            late: false,
         };
         let all = kinds.iter().chain([&echo]).enumerate();
         Self(
@@ -296,7 +297,7 @@ impl Driver for SimDriver {
             shown: 0,
         };
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
-        let request = Request::lasting(move || {
+        let request = Request::new(self.kind.late, move || {
             let shown = sim.ticks() + u64::from(kind.lag) * 1_000;
             let thing = Thing { shown, ..thing };
             let mut world = sim.world();
@@ -400,7 +401,7 @@ impl Driver for SimDriver {
         let (sim, fault, changed) = (Arc::clone(&self.sim), under.fault, id.clone());
         let (urn, before) = (call.subject.urn.as_str().to_owned(), values(change.before));
         let mut after = values(change.after);
-        let request = Request::new(move || {
+        let request = Request::new(false, move || {
             let mut world = sim.world();
             if !world.has_room(&after, &urn) {
                 return None;
@@ -430,7 +431,7 @@ impl Driver for SimDriver {
         let under = self.count("delete", call, state.id.expose());
         let (sim, id) = (Arc::clone(&self.sim), state.id.expose().to_owned());
         let urn = call.subject.urn.as_str().to_owned();
-        let request = Request::new(move || {
+        let request = Request::new(false, move || {
             let mut world = sim.world();
             world.is_at_home(&id, &urn);
             world.delete(&id)

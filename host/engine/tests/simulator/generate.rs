@@ -50,6 +50,7 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
         let mut rng = Rng::mixed(seed, 5);
         for driver in &mut scenario.drivers {
             driver.lag = *rng.pick(&[0, 0, 5, 20]);
+            driver.late = rng.chance(50);
         }
     }
     scenario
@@ -183,6 +184,7 @@ fn kind(rng: &mut Rng) -> DriverKind {
         strict: rng.chance(30),
         promises: rng.chance(60),
         lag: 0,
+        late: false,
     }
 }
 

@@ -39,15 +39,10 @@ pub(crate) trait Sent: Send + Sync {
 }
 
 impl<T: Send> Request<T> {
-    pub(crate) fn new(effect: impl FnOnce() -> T + Send + 'static) -> Arc<Self> {
+    /// With `lasts`, it may arrive after its process was killed.
+    pub(crate) fn new(lasts: bool, effect: impl FnOnce() -> T + Send + 'static) -> Arc<Self> {
         let state = Mutex::new(State::Here(Box::new(effect)));
-        Arc::new(Self { begun: Instant::now(), lasts: false, state })
-    }
-
-    /// A request that may arrive after its process was killed.
-    pub(crate) fn lasting(effect: impl FnOnce() -> T + Send + 'static) -> Arc<Self> {
-        let state = Mutex::new(State::Here(Box::new(effect)));
-        Arc::new(Self { begun: Instant::now(), lasts: true, state })
+        Arc::new(Self { begun: Instant::now(), lasts, state })
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {

@@ -36,6 +36,8 @@ pub(crate) struct DriverKind {
     pub(crate) promises: bool,
     /// The seconds until its system shows a new object to `read`; less than the grace.
     pub(crate) lag: u8,
+    /// A request to create may arrive after the process that sent it was killed.
+    pub(crate) late: bool,
 }
 
 /// When `create` reports the id of the new object.

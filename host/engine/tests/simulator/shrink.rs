@@ -152,6 +152,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| s.drivers[index].strict = false);
         with(&|s| s.drivers[index].promises = false);
         with(&|s| s.drivers[index].lag = 0);
+        with(&|s| s.drivers[index].late = false);
     }
     found
 }
