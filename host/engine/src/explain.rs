@@ -54,7 +54,7 @@ impl Cause {
             Self::Held { driver, id, other } => {
                 let other = other.key().map_or_else(|| other.to_string(), |key| key.to_string());
                 vec![Diagnostic::error(self.code(), held(driver, id, &other)).help(format!(
-                    "nothing was recorded; if `{other}` was renamed, record that with `purlin state rename`"
+                    "let only one of both declare it; if `{other}` was renamed, record that with `purlin state rename`"
                 ))]
             }
             cause => vec![Diagnostic::error(cause.code(), cause.to_string())],

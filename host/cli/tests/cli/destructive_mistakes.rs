@@ -141,7 +141,8 @@ fn an_object_that_another_type_declares_identically_is_kept() {
         "  shared:",
         "  shared:\n    c: {type: config, params: {file: a, content: aaa}}",
     );
-    project.run(&["up", "--yes"]).status(0);
+    let copied = project.run(&["up", "--yes"]).status(1).err;
+    assert!(copied.contains("error[id-taken]") && copied.contains("`settings.default#shared.a`"), "{copied}");
     project.edit("deployment.yaml", "    c: {type: config, params: {file: a, content: aaa}}\n", "");
     project.run(&["up", "--yes"]).status(0);
     assert_eq!(files(&project), ["a", "b"]);

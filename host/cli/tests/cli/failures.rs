@@ -484,6 +484,8 @@ fn a_server_that_is_down_keeps_only_its_own_resource_undecided() {
     let (creation, service) = things(address, false);
     let base_url = format!("http://{address}");
     let project = granted(&base_url);
+    // The service shows everything at once.
+    project.edit("purlin.yaml", "grants:", "limits: {grace: 0s}\n      grants:");
     project.write(
         "bucket.yaml",
         format!(
