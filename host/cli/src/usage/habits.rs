@@ -345,7 +345,10 @@ const COMMANDS: &[(&[&str], &str)] = &[
         &["config", "configure"],
         "purlin.yaml contains the configuration; `purlin schema Workspace` describes it",
     ),
-    (&["state mv", "state move"], "`purlin state rename OLD NEW` renames a resource"),
+    (
+        &["state mv"],
+        "`purlin state rename OLD NEW` renames a resource; `purlin state move KEY` moves it to another environment",
+    ),
     (
         &["state rm", "state remove", "state delete"],
         "`purlin state forget KEY` removes a resource from the state",
