@@ -72,6 +72,14 @@ fn told(plan: &Plan) -> Value {
             }
         }
     }
+    if let Some(warnings) = plan["warnings"].as_array_mut() {
+        for warning in warnings {
+            let message = warning["message"].as_str().unwrap_or_default();
+            let (before, after) = message.split_once(" (").unwrap_or((message, ""));
+            let after = after.split_once(')').map_or(after, |(_, after)| after);
+            warning["message"] = format!("{before}{after}").into();
+        }
+    }
     plan
 }
 
