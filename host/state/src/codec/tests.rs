@@ -41,7 +41,8 @@ fn label() -> impl Strategy<Value = Label> {
     (".{0,9}", any::<bool>()).prop_map(|(text, secret)| Label::new(text, secret))
 }
 
-fn unfinished() -> impl Strategy<Value = Unfinished> {
+/// In boxes, because a test's stack is small, and what a strategy makes lies on it.
+fn unfinished() -> BoxedStrategy<Unfinished> {
     prop_oneof![
         Just(Unfinished::Drifted),
         Just(Unfinished::InterruptedUpdate),
@@ -49,6 +50,7 @@ fn unfinished() -> impl Strategy<Value = Unfinished> {
         Just(Unfinished::Unconfirmed),
         ".{0,9}".prop_map(|message| Unfinished::Failed { message }),
     ]
+    .boxed()
 }
 
 prop_compose! {
@@ -203,8 +205,8 @@ fn change() -> impl Strategy<Value = Change> {
         (urn(), proptest::option::of(any::<u32>())).prop_map(|(urn, superseded)| RecordId { urn, superseded })
     };
     let operation = prop_oneof![
-        record().prop_map(|record| Operation::Create(record.into())),
-        record().prop_map(|record| Operation::Update(record.into())),
+        record().boxed().prop_map(|record| Operation::Create(record.into())),
+        record().boxed().prop_map(|record| Operation::Update(record.into())),
         id().prop_map(Operation::Delete),
     ];
     let times = (any::<u64>(), proptest::option::of(any::<u64>()));
