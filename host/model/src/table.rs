@@ -86,9 +86,12 @@ pub struct Row {
 pub struct Table {
     rows: Vec<Row>,
     /// The places of the rows of a name, and of a `$id`: a bundle may have a hundred thousand.
-    by_name: HashMap<(ValueKind, Arc<str>), Vec<usize>>,
-    by_id: HashMap<(ValueKind, Arc<str>), Vec<usize>>,
+    by_name: Index,
+    by_id: Index,
 }
+
+/// The places of rows, by their kind and a name.
+type Index = HashMap<ValueKind, HashMap<Arc<str>, Vec<usize>>>;
 
 impl FromIterator<Row> for Table {
     fn from_iter<R: IntoIterator<Item = Row>>(rows: R) -> Self {
@@ -192,9 +195,10 @@ impl Table {
 
     fn push(&mut self, row: Row) {
         let at = self.rows.len();
-        self.by_name.entry((row.kind, Arc::clone(&row.offered.name))).or_default().push(at);
+        let names = self.by_name.entry(row.kind).or_default();
+        names.entry(Arc::clone(&row.offered.name)).or_default().push(at);
         if let Some(id) = &row.offered.id {
-            self.by_id.entry((row.kind, Arc::clone(id))).or_default().push(at);
+            self.by_id.entry(row.kind).or_default().entry(Arc::clone(id)).or_default().push(at);
         }
         self.rows.push(row);
     }
@@ -243,12 +247,8 @@ impl Table {
 }
 
 /// The places of the rows of a kind with this name or `$id`.
-fn places<'t>(
-    index: &'t HashMap<(ValueKind, Arc<str>), Vec<usize>>,
-    kind: ValueKind,
-    key: &str,
-) -> impl Iterator<Item = usize> + use<'t> {
-    index.get(&(kind, Arc::from(key))).into_iter().flatten().copied()
+fn places<'t>(index: &'t Index, kind: ValueKind, key: &str) -> impl Iterator<Item = usize> + use<'t> {
+    index.get(&kind).and_then(|names| names.get(key)).into_iter().flatten().copied()
 }
 
 /// What is certain about the values of a template.

@@ -86,7 +86,7 @@ pub use impact::{Affected, Impact, Proposal};
 pub use installations::unmapped;
 pub use last::LastDeployed;
 pub use moves::{Move, Moved, interrupted_move};
-pub use outputs::{Outputs, outputs};
+pub use outputs::{Outputs, OutputsReport, outputs};
 pub use reconcile::{Keeper, Pass};
 pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;

@@ -7,8 +7,8 @@ use purlin_engine::{WorkloadError, workload_document};
 use purlin_model::driver::ManifestFile;
 use purlin_model::{FORMAT, Key, Value};
 use purlin_state::Record;
-use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
 
 use crate::promoted::Recorded;
 
@@ -24,27 +24,42 @@ pub struct Outputs {
     pub manifests: Vec<(Key, ManifestFile)>,
 }
 
-/// The published, versioned form: that of `purlin outputs --format json`. Secrets appear as
-/// `[secret]`.
+/// The published, versioned form of outputs: that of `purlin outputs --format json`.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct OutputsReport {
+    /// The version of the form.
+    pub format: u8,
+    /// The document of each workload.
+    pub workloads: serde_json::Map<String, Json>,
+    /// The outputs of each resource, by key.
+    pub resources: serde_json::Map<String, Json>,
+    /// Why workloads have no document.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+}
+
+impl Outputs {
+    /// The published form, with each value as `shown` writes it: masked ([`Value::redact`]), or with its
+    /// secrets ([`Value::reveal`]).
+    pub fn report(&self, shown: impl Fn(&Value) -> Json) -> OutputsReport {
+        let mut report = OutputsReport { format: FORMAT, ..OutputsReport::default() };
+        for (name, document) in &self.workloads {
+            match document {
+                Ok(document) => drop(report.workloads.insert(name.clone(), shown(document))),
+                Err(error) => report.errors.push(error.to_string()),
+            }
+        }
+        report.resources =
+            self.resources.iter().map(|(key, outputs)| (key.to_string(), shown(outputs))).collect();
+        report
+    }
+}
+
+/// The published form. Secrets appear as `[secret]`.
 impl Serialize for Outputs {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let of = |(name, document): (&String, &Result<Value, _>)| {
-            Some((name.clone(), document.as_ref().ok()?.redact()))
-        };
-        let workloads: BTreeMap<_, _> = self.workloads.iter().filter_map(of).collect();
-        let resources: BTreeMap<_, _> =
-            self.resources.iter().map(|(key, outputs)| (key.to_string(), outputs.redact())).collect();
-        let errors = self.workloads.values().filter_map(|document| document.as_ref().err());
-        let errors: Vec<String> = errors.map(ToString::to_string).collect();
-        let mut fields = serializer.serialize_struct("Outputs", 3 + usize::from(!errors.is_empty()))?;
-        fields.serialize_field("format", &FORMAT)?;
-        fields.serialize_field("workloads", &workloads)?;
-        fields.serialize_field("resources", &resources)?;
-        match errors.is_empty() {
-            true => fields.skip_field("errors")?,
-            false => fields.serialize_field("errors", &errors)?,
-        }
-        fields.end()
+        self.report(Value::redact).serialize(serializer)
     }
 }
 

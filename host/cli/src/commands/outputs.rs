@@ -2,8 +2,7 @@
 
 use purlin_host::internal::engine::{self, Misnamed};
 use purlin_host::internal::model::{Key, Value};
-use serde::Serialize;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
@@ -11,7 +10,6 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::naming;
 use crate::render;
-use crate::report::FORMAT;
 use crate::text;
 
 /// Show the results of a deployment: the workloads' documents and the outputs of every resource.
@@ -43,15 +41,6 @@ pub(crate) struct Args {
     pub(super) format: FormatArg,
 }
 
-#[derive(Serialize)]
-struct OutputsReport {
-    format: u8,
-    workloads: Map<String, Json>,
-    resources: Map<String, Json>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<String>,
-}
-
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
     let fail = Failure::without_sources;
@@ -78,19 +67,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         place.purlin.close().await.map_err(fail)?;
         return Ok(Status::Done);
     }
-    let mut report =
-        OutputsReport { format: FORMAT, workloads: Map::new(), resources: Map::new(), errors: Vec::new() };
-    for (name, document) in &outputs.workloads {
-        match document {
-            Ok(document) => {
-                report.workloads.insert(name.clone(), render::value::json(document, args.show_secrets));
-            }
-            Err(error) => report.errors.push(error.to_string()),
-        }
-    }
-    for (key, outputs) in &outputs.resources {
-        report.resources.insert(key.to_string(), render::value::json(outputs, args.show_secrets));
-    }
+    let report = outputs.report(|value| render::value::json(value, args.show_secrets));
     let wrong = !report.errors.is_empty();
     match args.format.format {
         Format::Json => app.ui.json(&report),

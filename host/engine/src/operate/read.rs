@@ -218,8 +218,9 @@ fn holds(graph: &Graph, record: &Record) -> bool {
 }
 
 /// A record with the state that was found. If that differs from the desired state, the next plan
-/// checks it again. If the driver reported all inputs, they are complete, even for a resource that
-/// was only partly created.
+/// checks it again. A resource that is incomplete or in doubt stays so until an update, unless the
+/// driver reported all of its inputs: what it does not report, such as a secret, may not be as
+/// recorded, also if the documents ask again for what they asked for before.
 pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     let mut read = ask::as_found(record, found);
     if record.external {
@@ -228,21 +229,15 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     if read.inputs != record.inputs {
         read.digest = [0; 32];
     }
-    // A change that was found earlier and is visible only in the outputs remains until an update
-    // repairs it: the record already has these outputs. So does a doubt about inputs that the driver
-    // does not report.
-    let remains = matches!(record.status, Status::Partial(Unfinished::Drifted | Unfinished::Unconfirmed))
-        && !reports_all(&record.inputs, found);
-    if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !remains {
-        read.status = Status::Ready;
-        read.digest = [0; 32];
-    }
+    let is_known = reports_all(&record.inputs, found);
     // A change of inputs that the driver does not report is visible only in the outputs.
-    if read.state.outputs != record.state.outputs && !reports_all(&record.inputs, found) {
-        read.status = Status::Partial(Unfinished::Drifted);
-        read.digest = [0; 32];
-    }
-    read
+    let has_other_outputs = read.state.outputs != record.state.outputs && !is_known;
+    let status = match read.status {
+        Status::Partial(_) if is_known => Status::Ready,
+        Status::Ready if has_other_outputs => Status::Partial(Unfinished::Drifted),
+        _ => return read,
+    };
+    Record { status, digest: [0; 32], ..read }
 }
 
 /// Whether the driver reported each of these inputs. It never reports secrets.

@@ -264,6 +264,23 @@ async fn a_resource_that_was_only_observed_gets_its_secrets_once_it_is_managed()
     assert_eq!(platform.up(&with_secret("import: 'i#shared.1'")).await.calls, 0);
 }
 
+/// The driver does not report secrets: whether the update that failed half way set the new one stays in doubt,
+/// also if the documents then ask again for the old one.
+#[tokio::test]
+async fn a_secret_that_a_failed_update_may_have_set_is_set_again() {
+    let platform = Platform::with(FULL);
+    let before = with_secret("");
+    assert!(platform.up(&before).await.is_success());
+    let changed = before.replace("token: t", "token: u").replacen("v: 1", "v: 1, stuck: half way", 1);
+    assert_ne!(before, changed);
+    assert!(!platform.up(&changed).await.is_success());
+    platform.refresh().await;
+    platform.done();
+    assert_eq!(things(platform.deploys(&before).await), ["update a"]);
+    assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
+    assert_eq!(platform.up(&before).await.calls, 0);
+}
+
 #[tokio::test]
 async fn a_driver_without_an_update_adopts_what_is_there() {
     let platform = Platform::with(purlin_model::driver::Implements { update: false, ..FULL });
