@@ -88,6 +88,16 @@ pub fn move_away(
     let mut here: Vec<Change> = going.iter().map(|record| Change::Remove(record.id())).collect();
     let mut there = Vec::new();
     for record in &going {
+        let used = record.share.as_ref().and_then(|share| share.uses.as_ref());
+        let into =
+            names.get(&record.urn).zip(used).filter(|(new, uses)| new.place() == uses.installation.place());
+        if let Some((_, uses)) = into {
+            refuse(
+                &record.urn,
+                format!("it represents `{}` of the target", shown(&uses.installation)),
+                "leave it out: in the target, the documents can require the installation itself",
+            );
+        }
         let record = moved(record, &targets);
         if let Some(other) = to.holders_elsewhere(&record).find(|other| !other.external) {
             refuse(

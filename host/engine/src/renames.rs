@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_model::Urn;
+use purlin_model::{Share, Urn, Use, Value};
 use purlin_state::{Change, Intent, ObstacleRecord, Operation, Record, RecordId, Snapshot};
 
 use crate::error::Error;
@@ -80,8 +80,29 @@ pub(crate) fn renames(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Ch
     changes
 }
 
+/// The changes in an environment whose resources use installations of another one that moved.
+///
+/// # Errors
+/// [`Error::Integrity`] if the records contradict each other.
+pub fn repoint(snapshot: Snapshot, names: &BTreeMap<Urn, Urn>) -> Result<Vec<Change>, Error> {
+    Ok(renames(&Recorded::new(snapshot)?, names))
+}
+
 pub(crate) fn moved(record: &Record, names: &BTreeMap<Urn, Urn>) -> Record {
     let to = |urn: &Urn| names.get(urn).unwrap_or(urn).clone();
+    let used = record.share.as_ref().and_then(|share| share.uses.as_ref());
+    if let Some((share, uses)) =
+        record.share.as_ref().zip(used.filter(|uses| names.contains_key(&uses.installation)))
+    {
+        let installation = to(&uses.installation);
+        let mut record = record.clone();
+        if let Value::Map(params) = &mut record.inputs.params {
+            params.insert(Use::PARAM.into(), Value::from(installation.as_str()));
+        }
+        let uses = Some(Use { installation, ..uses.clone() });
+        record.share = Some(Arc::new(Share { uses, ..Share::clone(share) }));
+        return moved(&record, names);
+    }
     Record {
         urn: to(&record.urn),
         dependencies: each_once(record.dependencies.iter().map(to)),

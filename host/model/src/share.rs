@@ -89,6 +89,11 @@ pub struct Use {
     pub given: Arc<str>,
 }
 
+impl Use {
+    /// The param that names the installation, in the resource that represents it.
+    pub const PARAM: &str = "uses";
+}
+
 impl Share {
     /// The record of an installation of a bundle with these offers.
     pub fn new(

@@ -1,12 +1,14 @@
 //! Moves resources between environments of one state.
 //!
-//! Each environment has a journal of its own, so a move takes four commits. The first two close both
-//! environments to deployments, with the command as the reason, before and together with the records in
-//! the target. The last two open them again, the first of them together with the removal. So at any
+//! Each environment has a journal of its own, so a move takes at least four commits. The first two close
+//! both environments to deployments, with the command as the reason, before and together with the records
+//! in the target. Then each environment that uses a moved installation follows, in one commit each: both
+//! copies of the installation exist meanwhile, so its deployments find the one that they name. The last
+//! two commits open the environments again, the first of them together with the removal. So at any
 //! instant, either no deployment can begin, or exactly one of the environments has the resources; and
 //! the notes say which commits are done, so that the same command continues.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_model::{Diagnostic, Key, Urn};
 use purlin_state::{Change, Environment, Holder, Snapshot};
@@ -37,6 +39,8 @@ pub struct Moved {
     pub changed: bool,
     /// The resources that stay and lost a dependency, sorted.
     pub loosened: Vec<Urn>,
+    /// The resources of other environments that use what moved, sorted.
+    pub users: Vec<Urn>,
 }
 
 impl Move<'_> {
@@ -72,13 +76,14 @@ pub fn interrupted_move(held: &Holder) -> Option<&str> {
 
 impl Purlin {
     /// Moves resources, with their old copies, their secrets and their uses of installations, to
-    /// another environment. No driver is called. If a move is interrupted, neither environment can be
+    /// another environment. Those of other environments that use them follow. No driver is called. If a move is interrupted, neither environment can be
     /// deployed until the same move is made again, which continues where it was interrupted.
     ///
     /// # Errors
     /// [`Error::Documents`] with each reason why a resource cannot move; [`Error::Held`] if either
     /// environment is closed; [`Error::Moving`] if another move was interrupted; [`Error::State`] if
-    /// either is locked, or cannot be read or written. Nothing was changed in these cases.
+    /// either, or the environment of a user, is locked, or cannot be read or written. Nothing was
+    /// changed in these cases.
     pub async fn move_resources(&self, wanted: Move<'_>) -> Result<Moved, Error> {
         let Environment { org, app, env } = wanted.to;
         if let Some(wrong) = [org, app, env].into_iter().find(|name| !is_context_name(name)) {
@@ -123,9 +128,7 @@ impl Purlin {
         if !has_left && names.iter().all(is_done) {
             return Ok(Moved::default());
         }
-        for old in names.keys() {
-            from.spare_one(old, "moved").await?;
-        }
+        let users = self.begin_users(wanted, &names).await?;
         let moves = match purlin_engine::move_away(here, there, &names, wanted.force) {
             Ok(moves) => moves,
             Err(error) => {
@@ -143,10 +146,70 @@ impl Purlin {
             from.lock.writer().commit(vec![close()]).await?;
         }
         to.lock.writer().commit(arriving).await?;
+        for (session, changes) in users.sessions {
+            session.lock.writer().commit(changes).await?;
+            session.release().await?;
+        }
         from.lock.writer().commit(leaving).await?;
         to.lock.writer().commit(vec![open()]).await?;
-        Ok(Moved { changed: true, loosened: moves.loosened })
+        Ok(Moved { changed: true, loosened: moves.loosened, users: users.urns })
     }
+
+    /// Locks the environments whose resources use an installation that moves. Both ends of the move are
+    /// locked already, so no other use can begin.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] if a user is in the target, which cannot use its own installation;
+    /// [`Error::Held`] if an environment is closed; [`Error::State`] if it is locked.
+    async fn begin_users(&self, wanted: Move<'_>, names: &BTreeMap<Urn, Urn>) -> Result<Users<'_>, Error> {
+        let moving = self.installations().await?.into_iter();
+        let moving =
+            moving.filter(|one| one.environment == *wanted.from && names.contains_key(&one.listed.urn));
+        let urns: BTreeSet<(Urn, Urn)> = moving
+            .flat_map(|one| one.users.into_iter().map(move |user| (user.urn, one.listed.urn.clone())))
+            .collect();
+        let mut environments = BTreeSet::new();
+        let mut faults = Vec::new();
+        for (user, used) in &urns {
+            let Some(environment) = Environment::of_urn(user) else { continue };
+            if environment == *wanted.to {
+                let (used, user) = (shown(used), shown(user));
+                let message = format!("`{used}` cannot move: `{user}` of the target represents it there");
+                let help = format!(
+                    "move to another environment, or let `{user}` use another installation first, with `--with`"
+                );
+                faults.push(Diagnostic::error("not-movable", message).help(help));
+            }
+            environments.insert(environment);
+        }
+        if !faults.is_empty() {
+            return Err(Error::Documents(faults));
+        }
+        let mut sessions = Vec::new();
+        for environment in environments {
+            let session = self.begin_held(&environment).await?;
+            let snapshot = session.snapshot().await?;
+            if let Some(held) = &snapshot.held {
+                return Err(Error::held(&environment, held));
+            }
+            sessions.push((session, purlin_engine::repoint(snapshot, names)?));
+        }
+        let mut urns: Vec<Urn> = urns.into_iter().map(|(user, _)| user).collect();
+        urns.dedup();
+        Ok(Users { urns, sessions })
+    }
+}
+
+/// Those who use what moves.
+struct Users<'a> {
+    /// Their URNs, sorted.
+    urns: Vec<Urn>,
+    /// Their environments, each with the changes that let them follow.
+    sessions: Vec<(Session<'a>, Vec<Change>)>,
+}
+
+fn shown(urn: &Urn) -> String {
+    urn.key().map_or_else(|| urn.to_string(), |key| key.to_string())
 }
 
 /// Whether an environment is closed for this move.

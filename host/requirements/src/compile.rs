@@ -155,7 +155,7 @@ impl Compiler<'_> {
         let location = self.one.location.clone();
         let driver = DriverRequirement { name: REGISTERS.into(), range: None, location: location.clone() };
         let uses = Value::from(used.urn.as_str());
-        let params: Map = [(Arc::from("uses"), uses)].into_iter().collect();
+        let params: Map = [(Arc::from(Use::PARAM), uses)].into_iter().collect();
         InstallationRequest {
             id,
             aliases: Vec::new(),

@@ -163,6 +163,8 @@ pub(crate) struct Moved {
     pub(crate) changed: bool,
     /// The resources that stay and lost a dependency.
     pub(crate) dependents: Vec<String>,
+    /// The resources of other environments that use what moved.
+    pub(crate) users: Vec<String>,
 }
 
 /// The URN and the key of a resource.

@@ -67,6 +67,58 @@ fn one(id: &str, users: usize, handed_over: bool) -> (String, usize, bool) {
 }
 
 #[test]
+fn who_uses_an_installation_follows_it_to_another_environment() {
+    let project = with_workspace(project());
+    blog(&project, "one", "dev", &[]).status(0);
+    blog(&project, "two", "dev", &[]).status(0);
+    blog(&project, "three", "dev", &[]).status(0);
+    let shown = |name: &str| {
+        let read =
+            ["outputs", "--bundle", "acme/blog", "--name", name, "--namespace", "dev", "--show-secrets"];
+        project.run(&read).status(0).out
+    };
+    let before = shown("two");
+    let sent = ["state", "move", "one/db", "--app", "one", "--env", "dev", "-f", "purlin.yaml", "--force"];
+    let run = |more: &[&str]| project.run(&[&sent, more].concat());
+    // Where it would be used in its own environment, it stays.
+    let refused = run(&["--yes", "--to-app", "two"]).status(2);
+    assert!(refused.err.contains("error[not-movable]"), "{}", refused.err);
+    assert!(
+        refused.err.contains("`installation.default#two/db` of the target represents it"),
+        "{}",
+        refused.err
+    );
+    assert_eq!(shown("two"), before);
+
+    let moved = run(&["--yes", "--to-app", "base", "--format", "json"]).status(0).json();
+    assert_eq!(
+        moved["users"],
+        serde_json::json!([
+            "urn:purlin:dev/default::three::shared::installation.default::three/db",
+            "urn:purlin:dev/default::two::shared::installation.default::two/db",
+        ]),
+        "{moved}"
+    );
+    assert_eq!(shown("two"), before);
+    let users: Vec<(String, usize, bool)> = listed(&project).into_iter().filter(|one| one.1 > 0).collect();
+    assert_eq!(users, [one("dev/one/db", 2, false)]);
+    // Both users have nothing to do, and neither makes an installation of its own.
+    for name in ["two", "three"] {
+        let plan =
+            ["plan", "--bundle", "acme/blog", "--name", name, "--namespace", "dev", "--detailed-exitcode"];
+        project.run(&plan).status(0);
+    }
+    let refused = destroy(&project, "base", "dev", &[]).status(2);
+    assert!(
+        refused.err.contains("`installation.default#two/db` of dev of default/two uses it"),
+        "{}",
+        refused.err
+    );
+    // What is moved once is not moved again.
+    assert!(run(&["--yes", "--to-app", "base"]).status(0).err.contains("nothing was changed"));
+}
+
+#[test]
 fn two_applications_share_an_installation_until_the_last_is_gone() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);

@@ -63,6 +63,7 @@ const HAND_OVER: &[&str] = &["destroy", "--yes", "--app", "owner", "--orphan-sha
 const OLD: &str = "dns.default#modules.web";
 const ROTATE: &[&str] = &["state", "key", "rotate"];
 const MOVE: &[&str] = &["state", "move", "thing.default#shared.f", G, "--to-env", "other", "--yes"];
+const MOVE_USED: &[&str] = &["state", "move", "owner", "--app", "owner", "--to-app", "base", "--yes"];
 const A: &str = "thing.default#shared.a";
 const G: &str = "thing.default#shared.g";
 
@@ -118,6 +119,8 @@ pub(crate) const CASES: &[Case] = &[
     case("state-rename", &[Run(UP)], &["state", "rename", G, "thing.default#shared.z"]),
     case("state-move", &[Run(UP)], MOVE),
     case("state-move-after-kill", &[Run(UP), Killed(MOVE)], MOVE),
+    case("state-move-used", &[Do(shared), Run(OWNER), Run(UP)], MOVE_USED),
+    case("state-move-used-after-kill", &[Do(shared), Run(OWNER), Run(UP), Killed(MOVE_USED)], MOVE_USED),
     case("state-forget", &[Run(UP)], &["state", "forget", G, "--yes"]),
     case("state-settle", &[Do(interrupted)], &["state", "settle", A, "--not-made"]),
     case("state-protect", &[Run(UP)], &["state", "protect", A]),

@@ -20,8 +20,9 @@ use crate::text;
 /// Move resources to another application or environment.
 ///
 /// Use this to split an application, or to hand resources over. Records, secrets, old copies and uses of
-/// installations move; the real resources do not change, and no driver is called. What a resource depends
-/// on moves with it, or exists in the target under the same key. Both environments are locked. If the
+/// installations move, and who uses them in other environments follows; the real resources do not change,
+/// and no driver is called. What a resource depends on moves with it, or exists in the target under the
+/// same key. Both environments, and those of users, are locked. If the
 /// command is interrupted, neither can be deployed until the same command is run again. Without a
 /// terminal, `--yes` is required.
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,7 @@ Examples:
 
 With `--format json`:
   {\"format\": 1, \"from\": {\"org\", \"app\", \"env\"}, \"to\": {\"org\", \"app\", \"env\"},
-   \"keys\": [key], \"changed\", \"dependents\": [urn]}")]
+   \"keys\": [key], \"changed\", \"dependents\": [urn], \"users\": [urn]}")]
 pub(super) struct Args {
     /// The resources: keys (TYPE[.CLASS]#ID).
     #[arg(value_name = "KEY", required = true)]
@@ -96,6 +97,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             keys: keys.iter().map(ToString::to_string).collect(),
             changed: moved.changed,
             dependents: moved.loosened.iter().map(ToString::to_string).collect(),
+            users: moved.users.iter().map(ToString::to_string).collect(),
         });
         return Ok(Status::Done);
     }
@@ -104,6 +106,17 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     app.ui.say(&text::line(&format!("Moved {names} from {from} to {to}.")));
+    if !moved.users.is_empty() {
+        let named = |urn| {
+            format!(
+                "{} of {}",
+                key(urn),
+                Environment::of_urn(urn).map(|of| of.to_string()).unwrap_or_default()
+            )
+        };
+        let names = moved.users.iter().map(named).collect::<Vec<_>>().join(", ");
+        app.ui.note(&format!("{names} followed: what they use is in {to} now"));
+    }
     if !moved.loosened.is_empty() {
         let names = moved.loosened.iter().map(key).collect::<Vec<_>>().join(", ");
         app.ui.note(&format!(
