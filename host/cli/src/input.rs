@@ -15,7 +15,7 @@ use purlin_host::internal::{STATE_FOLDER, reason};
 use purlin_host::{Documents, Purlin};
 
 pub(crate) use place::{
-    Place, check_recorded, hint_at_others, place, place_as_written, place_to_delete, written,
+    Place, check_recorded, hint_at_others, place, place_as_written, place_to_change, place_to_delete, written,
 };
 
 use crate::app::App;

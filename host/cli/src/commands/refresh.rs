@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let shown = Shown::new(args.format.format == Format::Json, app);
-    let place = input::place(&args.documents, app).await?;
+    let place = input::place_to_change(&args.documents, app).await?;
     let environment = place.environment();
     let fail = Failure::without_sources;
     if !place.purlin.is_recorded(&environment).await.map_err(fail)? {

@@ -32,23 +32,25 @@ impl Place {
     }
 }
 
-/// Finds the environment for a command about recorded resources.
+/// Finds the environment for a command that shows what is recorded.
 pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     let mut place = place_as_written(args, app).await?;
     as_recorded(&place.purlin, args, &mut place.context).await?;
     Ok(place)
 }
 
-/// Like [`place`], for a command that deletes: the environment is never guessed, and its protection
-/// must be known.
+/// Like [`place`], for a command that changes something: the environment is never guessed.
+pub(crate) async fn place_to_change(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
+    let loaded = load(args, app)?;
+    let fault = unknown_environment(&loaded, args, app);
+    certain_place(loaded, fault, args, app).await
+}
+
+/// Like [`place_to_change`], for a command that deletes: the environment's protection must be known, too.
 pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     let loaded = load(args, app)?;
-    if let Some(fault) = unknown_environment(&loaded, args, app) {
-        let faults = [loaded.diagnostics, vec![fault]].concat();
-        return Err(Failure::documents(faults, loaded.sources));
-    }
-    let mut place = place_of(loaded, args, app).await?;
-    as_recorded(&place.purlin, args, &mut place.context).await?;
+    let fault = unknown_protection(&loaded).or_else(|| unknown_environment(&loaded, args, app));
+    let place = certain_place(loaded, fault, args, app).await?;
     let (declared, id) = (&place.workspace.environments, &place.context.env.id);
     let meant = declared.keys().find(|name| is_slip(id, name));
     if let Some(meant) = meant.filter(|_| !declared.contains_key(id) && !args.changes.new_environment) {
@@ -62,25 +64,49 @@ pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Pl
     Ok(place)
 }
 
-/// The fault if invalid documents leave it unclear what may be deleted.
-fn unknown_environment(loaded: &Loaded, args: &DocumentArgs, app: &App) -> Option<Diagnostic> {
+async fn certain_place(
+    loaded: Loaded,
+    fault: Option<Diagnostic>,
+    args: &DocumentArgs,
+    app: &App,
+) -> Result<Place, Failure> {
+    if let Some(fault) = fault {
+        return Err(Failure::documents([loaded.diagnostics, vec![fault]].concat(), loaded.sources));
+    }
+    let mut place = place_of(loaded, args, app).await?;
+    as_recorded(&place.purlin, args, &mut place.context).await?;
+    Ok(place)
+}
+
+/// The fault if an invalid workspace leaves it unclear what is protected.
+fn unknown_protection(loaded: &Loaded) -> Option<Diagnostic> {
     let of_workspace = |fault: &Diagnostic| {
         let file = fault.location.as_ref().map(|place| Path::new(&*place.file));
         fault.is_error() && file.and_then(Path::file_name).is_some_and(|name| name == WORKSPACE_FILE)
     };
-    let (message, help) = if loaded.diagnostics.iter().any(of_workspace) {
-        let message = "`purlin.yaml` is invalid, so it is unknown whether the environment is protected: nothing was deleted";
-        (message, "correct `purlin.yaml` first")
-    } else if loaded.has_errors()
-        && args.context.env.is_none()
-        && !environment_is_known(loaded, &workspace(loaded, app))
-    {
-        let message = "the documents are invalid, so the environment is unknown: nothing was deleted";
-        (message, "correct the documents, or name the environment with `--env`")
-    } else {
+    loaded.diagnostics.iter().any(of_workspace).then(|| {
+        Diagnostic::error("environment-unknown", "`purlin.yaml` is invalid, so it is unknown whether the environment is protected: nothing was deleted")
+            .help("correct `purlin.yaml` first")
+    })
+}
+
+/// The fault if invalid documents leave it unclear which environment is meant: a Deployment that could not
+/// be read may name another one than the workspace, and Deployments that contradict each other name none.
+fn unknown_environment(loaded: &Loaded, args: &DocumentArgs, app: &App) -> Option<Diagnostic> {
+    let given = args.defaults();
+    let is_given = given.env.is_some() && given.app.is_some();
+    let is_conflict = |fault: &Diagnostic| fault.code == "context-conflict";
+    let is_read = !loaded.diagnostics.iter().any(is_conflict)
+        && (loaded.context.env.is_some() || given.env.is_some() && loaded.context.app.is_some());
+    if !loaded.has_errors() || is_given || is_read {
         return None;
-    };
-    Some(Diagnostic::error("environment-unknown", message).help(help))
+    }
+    let likely = written(&given, &loaded.context, &workspace(loaded, app));
+    let message = "the documents are invalid, so the environment is unknown: nothing was changed";
+    Some(Diagnostic::error("environment-unknown", message).help(format!(
+        "correct the documents, or name the environment, such as `--app {} --env {}`",
+        likely.app, likely.env.id
+    )))
 }
 
 /// Like [`place`], but with the type and the namespace that documents, flags and workspace set.

@@ -70,13 +70,36 @@ fn destroy_never_guesses_its_environment() {
     project.edit("purlin.yaml", "env: dev", "env: preview");
     project.write("broken.yaml", "apiVersion: purlin.dev/v1\nkind: [");
     let destroy = ["destroy", "--yes"];
-    // The environment in the workspace still applies, and it is empty.
-    let ran = project.run(&destroy).status(0);
-    assert!(ran.err.contains("Nothing is recorded in preview"), "{}", ran.err);
+    // The broken file may name another environment than the workspace.
+    refused(&project, &destroy, &["error[environment-unknown]", "`--app shop --env preview`", "broken.yaml"]);
     project.edit("purlin.yaml", "app: shop, env: preview", "app: shop");
-    refused(&project, &destroy, &["error[environment-unknown]", "`--env`", "broken.yaml"]);
-    refused(&project, &["rollback", "--yes"], &["error[environment-unknown]"]);
-    project.run(&["destroy", "--yes", "--env", "dev"]).status(0);
+    refused(&project, &destroy, &["error[environment-unknown]", "--env development`", "broken.yaml"]);
+    for changes in [
+        &["rollback", "--yes"][..],
+        &["refresh"],
+        &["state", "lock"],
+        &["state", "forget", "x", "--yes"],
+        &["state", "move", "x", "--yes", "--to-env", "test"],
+        &["reconcile", "--request"],
+    ] {
+        refused(&project, changes, &["error[environment-unknown]"]);
+    }
+    // Two Deployments that contradict each other name none.
+    let deployment = |env: &str| {
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {{name: {env}}}\nspec: {{app: shop, env: {env}}}\n"
+        )
+    };
+    project.write("broken.yaml", deployment("dev"));
+    project.write("other.yaml", deployment("test"));
+    refused(&project, &destroy, &["error[environment-unknown]", "error[context-conflict]"]);
+    // A Deployment that is read decides, whatever else is wrong.
+    project.write("other.yaml", "apiVersion: purlin.dev/v1\nkind: [");
+    let ran = project.run(&["refresh"]).status(0);
+    assert!(ran.err.contains("were not used; the environment is dev of default/shop"), "{}", ran.err);
+    std::fs::remove_file(project.path().join("broken.yaml")).expect("removed");
+    refused(&project, &["destroy", "--yes", "--env", "dev"], &["error[environment-unknown]"]);
+    project.run(&["destroy", "--yes", "--env", "dev", "--app", "shop"]).status(0);
     assert_eq!(files(&project), Vec::<String>::new());
 }
 

@@ -18,7 +18,7 @@ struct RequestReport {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let place = input::place(&args.documents, app).await?;
+    let place = input::place_to_change(&args.documents, app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &Default::default());
     if place.workspace.database.is_none() {

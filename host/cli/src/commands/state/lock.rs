@@ -38,7 +38,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if args.reason.trim().is_empty() {
         return Err(Failure::input("the reason is empty"));
     }
-    let place = input::place(&args.place.documents(), app).await?;
+    let place = input::place_to_change(&args.place.documents(), app).await?;
     let environment = place.environment();
     let mut held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
     let own = surroundings::holder("state lock");

@@ -72,7 +72,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::input(NO_TERMINAL)
             .hint("`--yes` moves without asking; `purlin state list` shows what there is"));
     }
-    let place = input::place(&args.place.documents(), app).await?;
+    let place = input::place_to_change(&args.place.documents(), app).await?;
     let from = place.environment();
     let to = target(args, &from)?;
     let of = async |environment| place.purlin.snapshot(environment).await.map_err(Failure::without_sources);

@@ -41,7 +41,7 @@ pub(super) fn unrecorded(name: &str) -> Failure {
 
 /// Finds a resource by its key, a unique short name, or its URN.
 pub(super) async fn find(name: &str, place: &PlaceArgs, app: &App) -> Result<Subject, Failure> {
-    let place = input::place(&place.documents(), app).await?;
+    let place = input::place_to_change(&place.documents(), app).await?;
     let given = if name.starts_with("urn:") { Some(urn(name, &place.context)?) } else { None };
     let environment = given.as_ref().and_then(Environment::of_urn).unwrap_or_else(|| place.environment());
     let snapshot = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?;

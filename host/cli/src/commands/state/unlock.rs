@@ -28,7 +28,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let place = input::place(&args.place.documents(), app).await?;
+    let place = input::place_to_change(&args.place.documents(), app).await?;
     let environment = place.environment();
     let held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
     if let Some(command) = held.as_ref().and_then(purlin_host::interrupted_move) {
