@@ -259,7 +259,8 @@ fn name_in(state: &State) -> Option<String> {
     cookie(state, "name")
 }
 
-/// The values, with the API's own for those that can be observed.
+/// The values that can be observed, with the API's own. A value that `observe` says nothing about is left
+/// out: nobody knows what the object has there.
 fn observed(inputs: &HttpInputs, raw: &Raw<HttpInputs>, document: &Json) -> Object {
     let mut values = raw.get("/values").cloned().unwrap_or_default();
     for (place, there) in &inputs.values.observe {
@@ -273,8 +274,13 @@ fn observed(inputs: &HttpInputs, raw: &Raw<HttpInputs>, document: &Json) -> Obje
             *value = document.pointer(there).cloned().unwrap_or_default();
         }
     }
+    let is_observed = |name: &str| {
+        let of =
+            |place: &String| place.strip_prefix('/').and_then(|rest| rest.split('/').next()) == Some(name);
+        inputs.values.observe.keys().any(of)
+    };
     match values {
-        Json::Object(values) => values,
+        Json::Object(values) => values.into_iter().filter(|(name, _)| is_observed(name)).collect(),
         _ => Object::new(),
     }
 }

@@ -101,7 +101,11 @@ fn a_name_can_be_the_id() {
     // An existing thing belongs to another.
     let second = Scene::new(&service.url(), &renamed, &none());
     second.fails().prints("`other` already exists");
+    service.put("things", "other", json!({"id": "other", "size": 1000}));
     second.workspace.purlin(&["import", "--yes", THING, "other"]);
+    // Nothing is observed, so the import says nothing about the size.
+    second.up().prints("1 updated");
+    assert_eq!(service.all("things")["other"]["size"], 1);
     second.up().prints("Nothing to change");
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert!(service.all("things").is_empty());
