@@ -10,10 +10,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purlin_expression::is_slip;
 use purlin_model::{Diagnostic, Key, Urn};
 use purlin_state::{Change, Environment, Holder, Snapshot};
 
-use crate::resolve_context::{NAME_RULE, is_context_name};
+use crate::resolve_context::{NAME_RULE, is_context_name, undeclared};
 use crate::{Error, Purlin, Session};
 
 /// The beginning of every command that moves resources.
@@ -30,6 +31,9 @@ pub struct Move<'a> {
     pub keys: &'a [Key],
     /// Whether resources that stay lose their dependencies on those that move.
     pub force: bool,
+    /// Whether the target may be an environment that is neither declared nor recorded, though others
+    /// are declared, or one has nearly its name.
+    pub new_environment: bool,
 }
 
 /// The result of a move.
@@ -55,8 +59,8 @@ impl Move<'_> {
         command.push_str(&format!("--org {org} --app {app} --env {env}"));
         let Environment { org, app, env } = self.to;
         command.push_str(&format!(" --to-org {org} --to-app {app} --to-env {env}"));
-        if self.force {
-            command.push_str(" --force");
+        for (option, is_set) in [(" --force", self.force), (" --new-environment", self.new_environment)] {
+            command.push_str(if is_set { option } else { "" });
         }
         command
     }
@@ -128,6 +132,9 @@ impl Purlin {
         if !has_left && names.iter().all(is_done) {
             return Ok(Moved::default());
         }
+        if !has_left {
+            self.check_target(wanted).await?;
+        }
         let users = self.begin_users(wanted, &names).await?;
         let moves = match purlin_engine::move_away(here, there, &names, wanted.force) {
             Ok(moves) => moves,
@@ -153,6 +160,41 @@ impl Purlin {
         from.lock.writer().commit(leaving).await?;
         to.lock.writer().commit(vec![open()]).await?;
         Ok(Moved { changed: true, loosened: moves.loosened, users: users.urns })
+    }
+
+    /// Checks that the target is meant, and that it protects what the environment protects.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] if not.
+    async fn check_target(&self, wanted: Move<'_>) -> Result<(), Error> {
+        let Move { from, to, .. } = wanted;
+        if let (Some(place), None) = (self.protection(from), self.protection(to)) {
+            let message = format!("{from} is protected, and {to} is not");
+            let help = "move to a protected environment, or set `protect` to false here while they move";
+            let fault = Diagnostic::error("protected", message).at(&place).spanning("protect".len());
+            return Err(Error::Documents(vec![fault.help(help)]));
+        }
+        if wanted.new_environment || self.is_recorded(to).await? {
+            return Ok(());
+        }
+        let declared = &self.workspace().environments;
+        let fault = if !declared.is_empty() && !declared.contains_key(&to.env) {
+            Some(undeclared(&to.env, None, self.workspace()))
+        } else {
+            let known = self.environments().await?;
+            let is_slip_of = |other: &&Environment| {
+                other.org == to.org
+                    && (other.app == to.app
+                        && !declared.contains_key(&to.env)
+                        && is_slip(&to.env, &other.env)
+                        || other.env == to.env && is_slip(&to.app, &other.app))
+            };
+            known.iter().find(is_slip_of).map(|meant| {
+                Diagnostic::error("unknown-environment", format!("nothing is recorded in {to}"))
+                    .help(format!("did you mean {meant}? For another environment, add `--new-environment`"))
+            })
+        };
+        fault.map_or(Ok(()), |fault| Err(Error::Documents(vec![fault])))
     }
 
     /// Locks the environments whose resources use an installation that moves. Both ends of the move are

@@ -190,7 +190,8 @@ impl Resolver<'_> {
     }
 }
 
-fn undeclared(id: &Arc<str>, place: Option<&Location>, workspace: &Workspace) -> Diagnostic {
+/// The fault of an environment that a workspace with environments does not declare.
+pub(crate) fn undeclared(id: &Arc<str>, place: Option<&Location>, workspace: &Workspace) -> Diagnostic {
     let known = workspace.environments.keys().map(|name| &**name);
     let fault =
         Diagnostic::error("unknown-environment", format!("the Workspace declares no environment `{id}`"));

@@ -557,3 +557,40 @@ fn an_interrupted_move_closes_both_environments_until_it_is_finished() {
     assert!(list.contains("password#shared.pw") || list.contains("password.default#shared.pw"), "{list}");
     run(&shop, &["up", "--yes"]).status(0);
 }
+
+#[test]
+fn a_move_does_not_end_in_a_misspelt_environment_or_without_protection() {
+    const WORKSPACE: &str = "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {name: w}\nspec:\n  defaults: {app: shop, env: prod}\n  environments:\n    prod: {protect: true}\n    dev: {}\n";
+    let project = Project::with(&[
+        ("purlin.yaml", WORKSPACE),
+        ("chain.yaml", CHAIN),
+        (
+            "shop.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {shared: {pw: {type: password}}}\n",
+        ),
+    ]);
+    project.run(&["up", "--yes"]).status(0);
+    let moved = |more: &[&str]| project.run(&[&["state", "move", "pw", "--yes"], more].concat());
+    for (to, text) in [
+        (&["--to-env", "prdo"][..], "is not"),
+        (&["--to-env", "dev"], "prod of default/shop is protected, and dev of default/shop is not"),
+        (
+            &["--to-app", "shpo"],
+            "did you mean prod of default/shop? For another environment, add `--new-environment`",
+        ),
+    ] {
+        let refused = moved(to).status(2).err;
+        assert!(refused.contains(text), "{to:?}: {refused}");
+    }
+    project.edit("purlin.yaml", "prod: {protect: true}", "prod: {}");
+    let refused = moved(&["--to-env", "prdo"]).status(2).err;
+    assert!(
+        refused.contains("error[unknown-environment]") && refused.contains("did you mean `prod`?"),
+        "{refused}"
+    );
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+    moved(&["--to-env", "dev"]).status(0);
+    project
+        .run(&["state", "move", "pw", "--yes", "--env", "dev", "--to-env", "test", "--new-environment"])
+        .status(0);
+}

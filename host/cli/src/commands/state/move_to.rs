@@ -62,6 +62,10 @@ pub(super) struct Args {
     #[arg(long)]
     force: bool,
 
+    /// Move them to an environment that is not declared, or whose name is nearly that of another one.
+    #[arg(long)]
+    new_environment: bool,
+
     #[command(flatten)]
     pub(super) format: FormatArg,
 }
@@ -86,7 +90,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         app.ui.say("Nothing was changed.");
         return Ok(Status::Failed);
     }
-    let wanted = Move { from: &from, to: &to, keys: &keys, force: args.force };
+    let wanted =
+        Move { from: &from, to: &to, keys: &keys, force: args.force, new_environment: args.new_environment };
     let moved = place.purlin.move_resources(wanted).await.map_err(Failure::without_sources)?;
     place.purlin.close().await.map_err(Failure::without_sources)?;
     if json {
