@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::NodeId;
 use purlin_model::driver::{Failure, Impact, Inputs, InvalidInput, Observed, Subject};
-use purlin_model::{Context, Key, Path, Urn, Value};
+use purlin_model::{Context, Key, Label, Path, Urn, Value};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
@@ -60,6 +60,8 @@ pub(crate) struct Answer {
     /// The outputs that the driver computes from the inputs, each unknown; `None` if their names are
     /// not known.
     pub computed: Option<Value>,
+    /// The name of a new resource in its system, if its driver names resources and the inputs are known.
+    pub name: Option<Label>,
 }
 
 type Outcome = Result<Answer, (Question, CallFailed)>;
@@ -80,7 +82,8 @@ pub(crate) async fn ask_all(
         let implements = question.driver.manifest().implements;
         let impact = implements.update_impact && question.record.is_some();
         let computes = computes(&question);
-        if !implements.check && !impact && !computes && question.ask == Ask::Change {
+        let is_named = is_named(&question);
+        if !implements.check && !impact && !computes && !is_named && question.ask == Ask::Change {
             let inputs = question.drawn.clone().unwrap_or_else(|| question.inputs.clone());
             answers.push(Some(Ok(Answer {
                 question,
@@ -89,6 +92,7 @@ pub(crate) async fn ask_all(
                 impact: Impact::default(),
                 found: None,
                 computed: None,
+                name: None,
             })));
             continue;
         }
@@ -123,6 +127,7 @@ async fn ask(question: Question, context: Context, total: &Total) -> Outcome {
         impact: Impact::default(),
         found: None,
         computed: None,
+        name: None,
         question,
     };
     match fill(&mut answer, &*driver, &call, total).await {
@@ -181,8 +186,14 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         answer.inputs.secrets = checked.secrets;
         answer.warnings.extend(checked.warnings.iter().map(ToString::to_string));
     }
+    if is_named(question) {
+        answer.name = Some(driver.name(call, &answer.inputs).await?);
+    }
     if computes(question) {
-        let name = driver.name(call, &answer.inputs).await?;
+        let name = match &answer.name {
+            Some(name) => name.clone(),
+            None => driver.name(call, &answer.inputs).await?,
+        };
         let made = driver.create(call, &answer.inputs, name.expose(), None).await?;
         total.take(driver.known_as(), [&made.outputs])?;
         answer.computed = Some(predict::computed(&made.outputs));
@@ -204,8 +215,17 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
 
 /// Whether the names of the outputs of a new resource are found out by computing them.
 fn computes(question: &Question) -> bool {
-    let is_new = question.record.is_none() && question.ask == Ask::Change;
-    is_new && question.digest.is_some() && predict::computes(&*question.driver, &question.key)
+    is_new(question) && predict::computes(&*question.driver, &question.key)
+}
+
+/// Whether the name of a new resource is asked for.
+fn is_named(question: &Question) -> bool {
+    is_new(question) && question.driver.manifest().implements.name
+}
+
+/// Whether the resource is to be created, with inputs that are known.
+fn is_new(question: &Question) -> bool {
+    question.record.is_none() && question.ask == Ask::Change && question.digest.is_some()
 }
 
 /// Finds out the effect of a change. If the inputs did not change, the driver is called only for a

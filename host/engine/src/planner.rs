@@ -22,6 +22,7 @@ mod part;
 pub(crate) mod predict;
 mod protection;
 mod scope;
+mod twins;
 mod undecided;
 mod upkeep;
 mod used;
@@ -200,6 +201,7 @@ pub async fn plan(
             resolved: HashMap::new(),
             warnings: Vec::new(),
             remarks: Vec::new(),
+            named: Vec::new(),
             graph: Arc::clone(&graph),
             context,
             recorded: &recorded,
@@ -222,7 +224,7 @@ pub async fn plan(
         if !planner.errors.is_empty() {
             return Err(Error::Documents(rules::once(planner.errors)));
         }
-        let Planner { decided, step_of, drafts, mut warnings, remarks, node_values, .. } = planner;
+        let Planner { decided, step_of, drafts, mut warnings, remarks, named, node_values, .. } = planner;
         // The values are no longer needed and take much memory.
         drop(node_values);
         warnings.extend(undecided::warnings(&recorded));
@@ -265,7 +267,7 @@ pub async fn plan(
         let operations::Built { steps, operations, blocked } =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
         warnings.extend(protection::no_longer_paused(&recorded, &steps));
-        warnings.extend(twins(&recorded, &steps));
+        warnings.extend(twins::warnings(&recorded, &steps, &named));
         if waits::block(&graph, context, &recorded, &transition_cycles, &mut waiting, blocked) {
             // A resource that was to be deleted with one that now waits may stay with it.
             forced.clone_from(&requested);
@@ -427,6 +429,8 @@ struct Planner<'a> {
     warnings: Vec<Warning>,
     /// Remarks on the documents, each with its resource.
     remarks: Vec<(Key, Diagnostic)>,
+    /// The names of the resources to create.
+    named: Vec<twins::NewName>,
     /// Whether only the documents are checked: no driver is called about existing resources.
     validating: bool,
 }
@@ -532,23 +536,4 @@ impl Planner<'_> {
 
 fn prepared(inputs: Inputs, digest: Option<[u8; 32]>, stable: Vec<String>) -> Option<Box<Prepared>> {
     digest.map(|digest| Box::new(Prepared { inputs, digest, stable }))
-}
-
-/// Warns of resources that keep the id of another resource after the plan: its run will fail.
-fn twins(recorded: &Recorded, steps: &[Step]) -> Vec<Warning> {
-    let goes: HashSet<&Urn> = steps
-        .iter()
-        .filter(|step| matches!(step.action, Action::Delete | Action::Replace))
-        .map(|step| &step.urn)
-        .collect();
-    let stay = recorded
-        .twins()
-        .into_iter()
-        .filter(|(later, earlier)| !goes.contains(&later.urn) && !goes.contains(&earlier.urn));
-    let warning = |(later, earlier): (&Arc<Record>, &Arc<Record>)| {
-        let other = earlier.urn.key().map_or_else(|| earlier.urn.to_string(), |key| key.to_string());
-        let message = crate::error::held(&later.driver.name, &later.state.id, other);
-        Some(Warning { key: later.urn.key()?, message })
-    };
-    stay.filter_map(warning).collect()
 }

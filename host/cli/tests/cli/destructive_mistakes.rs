@@ -472,3 +472,37 @@ fn drivers_cannot_write_to_the_operators_files() {
         );
     }
 }
+
+#[test]
+fn a_plan_names_two_resources_that_may_be_one_object() {
+    let project = deployed();
+    let likes = |file: &str, other: &str| {
+        format!(
+            "`purlin/file` names it `/out/{file}`, like `settings.default#shared.{other}`; if both are one object, the run fails"
+        )
+    };
+    // One that exists, and two that are new.
+    project.edit(
+        "deployment.yaml",
+        "    b: {",
+        "    c: {type: settings, params: {file: a, content: ccc}}\n    d: {type: settings, params: {file: d, content: ddd}}\n    e: {type: settings, params: {file: d, content: eee}}\n    b: {",
+    );
+    let plan = project.run(&["plan"]).status(0).out;
+    assert!(plan.contains(&likes("a", "a")) && plan.contains(&likes("d", "d")), "{plan}");
+    assert_eq!(plan.matches("names it").count(), 2, "{plan}");
+    // A swap of names is no such plan.
+    project.edit("deployment.yaml", "file: a, content: ccc", "file: c, content: ccc");
+    project.edit("deployment.yaml", "file: d, content: eee", "file: e, content: eee");
+    project.edit(
+        "deployment.yaml",
+        "a: {type: settings, params: {file: a,",
+        "a: {type: settings, params: {file: b,",
+    );
+    project.edit(
+        "deployment.yaml",
+        "b: {type: settings, params: {file: b,",
+        "b: {type: settings, params: {file: a,",
+    );
+    let plan = project.run(&["plan"]).status(0).out;
+    assert!(!plan.contains("names it"), "{plan}");
+}

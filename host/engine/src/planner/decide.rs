@@ -7,6 +7,7 @@ use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
 use purlin_model::{Diagnostic, Reason, Unfinished, Urn, Use};
 use purlin_state::{Record, Status};
 
+use super::twins::NewName;
 use super::{Certainty, Decided, Planner, is_done, predict, prepared};
 use crate::ask::{self, Answer, Ask, Question};
 use crate::diff;
@@ -64,10 +65,11 @@ impl Planner<'_> {
 
     /// Handles a resource that is new, or that exists and is managed.
     fn change(&mut self, node: Node<'_>, answer: Answer) {
-        let Answer { question, inputs, impact, computed, .. } = answer;
+        let Answer { question, inputs, impact, computed, name, .. } = answer;
         let Question { key, urn, digest, driver, record, .. } = question;
         let step = |action| Step::new(key.clone(), urn.clone(), action);
         let Some(record) = record else {
+            self.named.extend(name.map(|name| NewName::of(&key, &*driver, &inputs, name)));
             let changes = diff::inputs(None, &inputs);
             let rules = &self.options.rules;
             let outputs = match computed {

@@ -52,6 +52,7 @@ pub async fn validate(
         resolved: std::collections::HashMap::new(),
         warnings: Vec::new(),
         remarks: Vec::new(),
+        named: Vec::new(),
         graph: Arc::clone(&graph),
         context,
         recorded: &recorded,
