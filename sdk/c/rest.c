@@ -127,8 +127,9 @@ static text server_message(const rest_answer *answer) {
 bool rest_fail(const rest_answer *answer, purlin_failure *failure) {
   int status = answer->status;
   text message = text_format("%s: status %d%s", answer->target.at, status, server_message(answer).at);
-  bool gave_up = status == 408 || status == 500 || status == 502 || status == 504 ||
-                 (status == 503 && answer->after_ms < 0);
+  // A 501 or 505 was understood and rejected.
+  bool certain = status == 501 || status == 505 || (status == 503 && answer->after_ms >= 0);
+  bool gave_up = status == 408 || status == 499 || (status >= 500 && !certain);
   if (answer->has_effects && gave_up) return purlin_undecided(failure, message);
   if (asks_again(answer)) {
     return purlin_retry_after(failure, answer->after_ms < 0 ? 1000 : (uint64_t)answer->after_ms, message);

@@ -179,7 +179,9 @@ func (answer Answer) asksAgain() bool {
 func (answer Answer) Failure() error {
 	message := fmt.Sprintf("%s: status %d%s", answer.Target, answer.Status, answer.serverMessage())
 	after, told := answer.RetryAfter()
-	gaveUp := slices.Contains([]int{408, 500, 502, 504}, answer.Status) || (answer.Status == 503 && !told)
+	// A 501 or 505 was understood and rejected.
+	certain := slices.Contains([]int{501, 505}, answer.Status) || (answer.Status == 503 && told)
+	gaveUp := slices.Contains([]int{408, 499}, answer.Status) || (answer.Status >= 500 && !certain)
 	if answer.effects && gaveUp {
 		return Undecided(message)
 	}

@@ -59,7 +59,9 @@ export class Answer {
   failure() {
     const text = `${this.target}: status ${this.status}${this.#serverMessage()}`;
     const gaveUp =
-      [408, 500, 502, 504].includes(this.status) || (this.status === 503 && this.retryAfter === undefined);
+      [408, 499].includes(this.status) ||
+      // A 501 or 505 was understood and rejected.
+      (this.status >= 500 && ![501, 505].includes(this.status) && !(this.status === 503 && this.retryAfter !== undefined));
     if (this.effects && gaveUp) return undecided(text);
     if (this.asksAgain) return retryAfter(this.retryAfter ?? 1000, text);
     if (this.status === 404 || this.status === 410) return notFound(text);

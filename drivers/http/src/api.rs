@@ -26,12 +26,8 @@ pub(crate) struct Api<'a> {
 pub(crate) enum Sent {
     /// The server carried it out.
     Done(Response),
-    /// The server may have carried it out.
-    Doubt {
-        message: String,
-        /// The server itself gave up: nothing follows.
-        over: bool,
-    },
+    /// The server may have carried it out, or may still do so.
+    Doubt(String),
 }
 
 impl<'a> Api<'a> {
@@ -126,7 +122,7 @@ impl<'a> Api<'a> {
         let answer = match self.send(request) {
             Ok(answer) => answer,
             Err(error) if error.is_lost() => {
-                return Ok(Sent::Doubt { message: error.to_string(), over: false });
+                return Ok(Sent::Doubt(error.to_string()));
             }
             Err(error) => return Err(error.into()),
         };
@@ -140,14 +136,19 @@ impl<'a> Api<'a> {
         };
         match answer.status {
             _ if expected => Ok(Sent::Done(answer)),
-            500 => Ok(Sent::Doubt { message: answer.message(), over: true }),
-            502 | 504 => Ok(Sent::Doubt { message: answer.message(), over: false }),
-            408 | 503 => {
+            // Whoever passes the request on may say so although it arrived.
+            408 | 503 if answer.retry_after().is_some() || self.is_repeatable() => {
                 let after = answer.retry_after().unwrap_or(PATIENCE);
                 Err(Failure::RetryAfter { after, message: answer.message() })
             }
+            _ if answer.is_undecided() => Ok(Sent::Doubt(answer.message())),
             _ => Err(refused(&answer)),
         }
+    }
+
+    /// Whether another attempt cannot create a second resource.
+    fn is_repeatable(&self) -> bool {
+        self.inputs.can_look() || self.inputs.values.idempotency_header.is_some()
     }
 
     fn send(&self, mut request: Request) -> Result<Response, purlin_sdk_http::Error> {

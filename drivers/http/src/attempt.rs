@@ -126,7 +126,7 @@ pub(crate) fn create(api: &Api<'_>) -> Result<State, Failure> {
     let (id, returned) = match api.change(create, request, create.body.as_ref())? {
         Sent::Done(answer) => (made(api, &answer)?, document(&answer)),
         // A list may show late what a request made that ended with an error.
-        Sent::Doubt { message, over } => (found_again(api, &message, over && !api.can_look())?, None),
+        Sent::Doubt(message) => (found_again(api, &message, false)?, None),
     };
     operation::checkpoint(&api.resource_url(&id)?);
     finish(api, &id, returned, &State::default())

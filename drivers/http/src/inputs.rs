@@ -77,7 +77,7 @@ pub(crate) struct Values {
     /// How to follow an operation that continues after a response with status 202.
     pub(crate) operation: Option<LongOperation>,
     /// Statuses that mean that nothing was done and that the request should be retried, in addition
-    /// to 429 and 503.
+    /// to 429, and to 408 and 503 with the header `Retry-After`.
     #[input(assumed)]
     #[schemars(inner(range(min = 200, max = 599)))]
     pub(crate) retry: Vec<u16>,

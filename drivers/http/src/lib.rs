@@ -63,8 +63,12 @@ impl Driver for Http {
         };
         let answer = match api.effect(delete, http_request) {
             Ok(Sent::Done(answer)) => answer,
-            Ok(Sent::Doubt { message, .. }) => {
+            Ok(Sent::Doubt(message)) => {
                 return Err(Failure::RetryAfter { after: attempt::AGAIN, message });
+            }
+            // The path may be wrong, so the answer alone proves nothing.
+            Err(Failure::NotFound(message)) if !inputs.lacks(Lacking::Read) && api.read(&id)?.is_some() => {
+                return Err(Failure::failed(format!("{message}; but it still exists: is the path right?")));
             }
             Err(Failure::NotFound(_)) => return Ok(()),
             Err(failure)
@@ -220,8 +224,12 @@ impl Update for Http {
                         api.follow(operation, &url).map_err(|unmet| partial(unmet.message()))?;
                     }
                 }
-                Sent::Doubt { message, .. } => return Err(partial(message)),
+                Sent::Doubt(message) => return Err(partial(message)),
             }
+        } else {
+            purlin_sdk::log::warn(
+                "nothing was sent: there is no `update`, so what is not observed stays as it is",
+            );
         }
         let mut state = attempt::finish(&api, &id, None, &request.state)?;
         state.id.clone_from(&request.state.id);

@@ -158,7 +158,7 @@ impl Session<'_> {
     /// [`Error::State`] if this cannot be recorded.
     pub async fn end_staleness(&self) -> Result<(), Error> {
         if self.staleness().await?.is_some() {
-            self.edit(vec![Change::Trust]).await?;
+            self.write(vec![Change::Trust]).await?;
         }
         Ok(())
     }
@@ -308,7 +308,7 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::State`] if the records cannot be read completely, or written.
     pub async fn repair_contradictions(&self) -> Result<usize, Error> {
-        self.edit(purlin_engine::repair_contradictions(&self.snapshot().await?)).await
+        self.write(purlin_engine::repair_contradictions(&self.snapshot().await?)).await
     }
 
     /// Drops the snapshot, since the state is about to change.
@@ -316,7 +316,17 @@ impl Session<'_> {
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    /// Changes the record, unless a move was interrupted: it continues only with the records as it left
+    /// them.
     async fn edit(&self, changes: Vec<Change>) -> Result<usize, Error> {
+        let snapshot = self.snapshot().await?;
+        match snapshot.held.as_ref().filter(|held| crate::interrupted_move(held).is_some()) {
+            Some(held) => Err(Error::held(self.environment(), held)),
+            None => self.write(changes).await,
+        }
+    }
+
+    async fn write(&self, changes: Vec<Change>) -> Result<usize, Error> {
         let edited = changes.len();
         if edited > 0 {
             self.forget_read();

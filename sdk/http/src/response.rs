@@ -53,7 +53,13 @@ impl Response {
     /// Whether the request may have been carried out although the answer is an error: a proxy, or
     /// the server itself, gave up in the middle.
     pub fn is_undecided(&self) -> bool {
-        matches!(self.status, 408 | 500 | 502 | 504) || (self.status == 503 && self.retry_after().is_none())
+        match self.status {
+            // It was understood, and rejected.
+            501 | 505 => false,
+            503 => self.retry_after().is_none(),
+            408 | 499 | 500..=599 => true,
+            _ => false,
+        }
     }
 
     /// The time after which the server wants the next attempt, if it says so.

@@ -70,7 +70,9 @@ class Answer:
         """The failure of this answer: 404 and 410 are not found, 409 and 412 a conflict. If the
         server gave up in the middle of a request with effects, it is undecided."""
         text = f"{self.target}: status {self.status}{self.server_message()}"
-        gave_up = self.status in (408, 500, 502, 504) or (self.status == 503 and self.retry_after() is None)
+        # A 501 or 505 was understood and rejected.
+        certain = self.status in (501, 505) or (self.status == 503 and self.retry_after() is not None)
+        gave_up = self.status in (408, 499) or (self.status >= 500 and not certain)
         if self.effects and gave_up:
             return Undecided(text)
         if self.asks_again():

@@ -548,6 +548,16 @@ fn an_interrupted_move_closes_both_environments_until_it_is_finished() {
         let ran = run(&shop, arguments);
         assert!(ran.status != 0 && ran.err.contains(command), "{arguments:?}: {}", ran.err);
     }
+    // The move would not find the records as it left them.
+    for edit in [
+        &["state", "protect", "pw"][..],
+        &["state", "taint", "pw"],
+        &["state", "forget", "pw", "--yes"],
+        &["state", "rename", "pw", "password#shared.other"],
+    ] {
+        let ran = run(&shop, edit);
+        assert!(ran.status != 0 && ran.err.contains(command), "{edit:?}: {}", ran.err);
+    }
     // Another move does not mix with it.
     let other = ["state", "move", "pw", "--to-env", "prod", "--yes"];
     assert!(run(&shop, &other).status(1).err.contains(command));
