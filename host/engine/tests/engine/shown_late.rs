@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use purlin_engine::{CancelToken, Cause, Event, Summary};
+use std::time::Duration;
+
+use purlin_engine::{CancelToken, Cause, Event, PlanOptions, Summary};
 use purlin_model::driver::Implements;
 use purlin_state::{Change, Status};
 
@@ -281,4 +283,33 @@ async fn a_deleted_object_is_not_taken_for_its_successor() {
         assert_eq!(platform.alive(), ["a~2"], "{when:?}");
         assert_eq!(platform.record("shared.a").await.expect("made").status, Status::Ready);
     }
+}
+
+/// The advice of a plan for a creation that only time decides.
+#[tokio::test]
+async fn a_plan_says_when_an_undecided_creation_is_decided() {
+    let platform = lagging(FULL);
+    let all = documents(&[("a", "v: 1")], &[]);
+    lose(&platform, "create a", Lost::AtLimit);
+    platform.up(&all).await;
+    let message = async |documents: &str| {
+        let base = platform.base().await.expect("a whole state").at(platform.now());
+        let graph = platform.graph(documents);
+        let (context, options) = (platform.context(), PlanOptions::default());
+        let plan = purlin_engine::plan(graph, &context, base, &platform.shelf, options).await;
+        let warnings = plan.expect("a plan").warnings;
+        warnings.into_iter().map(|warning| warning.message).collect::<Vec<_>>().join("\n")
+    };
+    // The host cut the call off, and no run has looked for it yet.
+    let text = message(&all).await;
+    assert!(text.contains("`purlin up` looks for it, and a second run 30 s later decides that"), "{text}");
+    platform.recover().await;
+    platform.wait(Duration::from_secs(10));
+    let text = message(&all).await;
+    assert!(text.contains("a run in 20 s decides that"), "{text}");
+    assert!(text.contains("`purlin state settle thing.default#shared.a`"), "{text}");
+    // That is true.
+    platform.wait(Duration::from_secs(20));
+    assert!(platform.up(&all).await.is_success());
+    assert_eq!(message(&all).await, "");
 }
