@@ -163,7 +163,8 @@ typedef struct purlin_driver {
   bool (*name_of)(const purlin_request *, text *, purlin_failure *);
   // Creates the resource. Required.
   bool (*create)(const purlin_request *, purlin_state *, purlin_failure *);
-  // Reads it; by name, finds only this resource's own. NULL: reality is assumed to equal the record.
+  // Reads it; an empty id if the system does not show it, a failure if the driver cannot look. By name, finds
+  // only this resource's own. NULL: reality is assumed to equal the record.
   bool (*read)(const purlin_request *, purlin_observed *, purlin_failure *);
   // Decides which changes replace; no effects. NULL: none does.
   bool (*update_impact)(const purlin_request *, purlin_impact *, purlin_failure *);

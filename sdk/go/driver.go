@@ -40,9 +40,10 @@ type Namer interface {
 // Reader reads the resource. Without it the host assumes that reality equals the record: there is no
 // drift, no import, and no recovery after a crash.
 type Reader interface {
-	// Read returns the existing resource, nil only if it is certainly gone. By name (ID is nil), it
-	// returns only this resource's own object; one of Known is not, and another one with the name is
-	// a Conflict.
+	// Read returns the existing resource, or nil if the system does not show it. Purlin believes that
+	// only once the grace of the driver has passed. A driver that cannot look returns an error. By
+	// name (ID is nil), it returns only this resource's own object; one of Known is not, and another
+	// one with the name is a Conflict.
 	Read(ReadRequest) (*Observed, error)
 }
 

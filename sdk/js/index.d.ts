@@ -154,7 +154,10 @@ export interface Driver<I = Inputs> {
   check?(request: CheckRequest<I>): Maybe<Checked>;
   name?(request: NameRequest<I>): Maybe<string>;
   create(request: CreateRequest<I>): Maybe<State>;
-  /** `undefined` only if there is certainly nothing. */
+  /**
+   * `undefined` if the system shows nothing. Purlin believes that only once the grace of the driver has
+   * passed. A driver that cannot look throws a failure.
+   */
   read?(request: ReadRequest<I>): Maybe<Observed | undefined>;
   updateImpact?(change: Change<I>): Maybe<Impact>;
   update?(change: Change<I>): Maybe<State>;

@@ -57,6 +57,7 @@ use decisions::{Certainty, Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
 pub use names::{Misnamed, Role, find, find_declared};
 pub use scope::{Scope, fits, select, with_aliases};
+use undecided::Undecided;
 pub use upkeep::{read, recover, refresh};
 pub use used::{Users, in_use};
 pub use validate::validate;
@@ -133,7 +134,7 @@ pub async fn plan(
     options: PlanOptions,
 ) -> Result<Plan, Error> {
     let (may_be_stale, is_whole) = (base.staleness().is_some(), options.scope.is_everything());
-    let Base { mut recorded, mut prelude, fingerprint, protected, users, .. } = base;
+    let Base { mut recorded, mut prelude, fingerprint, protected, users, now, .. } = base;
     let aliases::Aliases { names, waiting: renamed_later } =
         aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
     if !names.is_empty() {
@@ -184,6 +185,7 @@ pub async fn plan(
         true => Vault::closed(),
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
     };
+    let undecided = Undecided::find(&recorded, now.filter(|_| !options.offline), drivers).await;
     let of_cycles = Arc::clone(&graph);
     let transition_cycles = TransitionCycles::new(&of_cycles, context, &recorded);
     let mut waiting = waits::find(&graph, context, &recorded, &options.held, &transition_cycles);
@@ -227,7 +229,11 @@ pub async fn plan(
         let Planner { decided, step_of, drafts, mut warnings, remarks, named, node_values, .. } = planner;
         // The values are no longer needed and take much memory.
         drop(node_values);
-        warnings.extend(undecided::warnings(&recorded));
+        let is_undecided = |urn: &Urn| {
+            let mut decided = decided.iter();
+            decided.any(|(step, kind)| step.urn == *urn && matches!(kind, OperationKind::Undecided))
+        };
+        warnings.extend(undecided.warnings(is_undecided).cloned());
         warnings.extend(kept.iter().cloned());
         let remarks = graph.warnings().iter().chain(&remarks);
         warnings.extend(remarks.map(|(key, remark)| Warning::of_documents(key, remark)));

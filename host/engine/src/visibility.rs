@@ -1,18 +1,19 @@
-//! When it counts that a system does not show something. Many systems show a new resource late, so
-//! a `none` from a read is evidence only once the driver's grace has passed
-//! ([`purlin_model::Limits::grace`]). Everything that concludes from a `none` asks this module.
+//! When it counts that a system shows something, or does not. Many systems show changes late: they do
+//! not show a new resource yet, or still show a deleted one. So the result of a read is evidence about
+//! a creation or a deletion only once the driver's grace has passed since
+//! ([`purlin_model::Limits::grace`]). Everything that concludes from such a result asks this module.
 
 use std::time::Duration;
 
 use purlin_state::Intent;
 
-/// How much longer a system may not show what was created at a time. `None` once the grace has
-/// passed. Times are in milliseconds since 1970.
+/// How much longer a system may not show what was created or deleted at a time. `None` once the grace
+/// has passed. Times are in milliseconds since 1970.
 ///
-/// A clock that was set back makes resources seem to be from the future. Such a resource is as new
-/// as it is old by the same difference, so that a wrong time never extends the grace.
-pub fn not_shown_for(created: u64, now: u64, grace: Duration) -> Option<Duration> {
-    let left = grace.checked_sub(Duration::from_millis(now.abs_diff(created)))?;
+/// A clock that was set back makes changes seem to be from the future. Such a change is as new as it is
+/// old by the same difference, so that a wrong time never extends the grace.
+pub fn not_shown_for(changed: u64, now: u64, grace: Duration) -> Option<Duration> {
+    let left = grace.checked_sub(Duration::from_millis(now.abs_diff(changed)))?;
     Some(left).filter(|left| !left.is_zero())
 }
 

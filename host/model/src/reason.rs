@@ -324,6 +324,12 @@ pub enum Finding {
     MayBeUpdated,
     /// The interrupted call did not delete it.
     NotDeleted,
+    /// The interrupted call was made a moment ago. It may have deleted the resource, and its system
+    /// still shows it.
+    MayDisappear {
+        /// The seconds after which it was not deleted if it is still found.
+        seconds: u64,
+    },
     /// Its record was removed, and it was not deleted.
     Forgotten,
     /// Its record was removed, and it was not deleted: another record is about the same real
@@ -421,6 +427,7 @@ impl Finding {
             Self::CreateRepeated => "create-repeated",
             Self::MayBeUpdated => "may-be-updated",
             Self::NotDeleted => "not-deleted",
+            Self::MayDisappear { .. } => "may-disappear",
             Self::Forgotten => "forgotten",
             Self::ForgottenShared => "forgotten-shared",
             Self::CurrentInputs => "current-inputs",

@@ -217,6 +217,12 @@ impl fmt::Display for Finding {
             Self::CreateRepeated => "its creation is repeated",
             Self::MayBeUpdated => "it may have been updated",
             Self::NotDeleted => "it was not deleted",
+            Self::MayDisappear { seconds } => {
+                return write!(
+                    f,
+                    "it may have been deleted, and its system may still show it; that is decided in {seconds} s"
+                );
+            }
             Self::Forgotten => "it was removed from the state, not deleted",
             Self::ForgottenShared => {
                 "it was removed from the state, not deleted: another resource is the same object"

@@ -176,7 +176,7 @@ impl Purlin {
             true => similar::gone(&base, &graph),
             false => Vec::new(),
         };
-        let base = base.protected(self.protection(&documents.environment()));
+        let base = self.at_now(base).await.protected(self.protection(&documents.environment()));
         let options = PlanOptions {
             parallelism: self.parallelism(),
             stores: self.secret_stores()?,
@@ -192,6 +192,16 @@ impl Purlin {
         self.explain_departures(&mut plan, documents).await?;
         self.warn_of_last_uses(&mut plan).await?;
         self.allow_as_recorded(plan, &documents.environment()).await
+    }
+
+    /// The starting point with the time, if that matters: by the clock of the store, or else that of
+    /// the host.
+    pub(crate) async fn at_now(&self, base: Base) -> Base {
+        if !base.has_pending() {
+            return base;
+        }
+        let of_store = self.database_clock().await.ok().flatten();
+        base.at(of_store.unwrap_or_else(|| (self.clock())()))
     }
 
     /// The starting point of plans. Takes no lock.

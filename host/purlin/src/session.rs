@@ -207,7 +207,8 @@ impl Session<'_> {
     /// [`Error::Documents`] if a required driver is missing, a resource is protected, or a
     /// remaining resource depends on a deleted one.
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
-        let base = self.base().await?.protected(self.purlin.protection(self.environment()));
+        let base = self.purlin.at_now(self.base().await?).await;
+        let base = base.protected(self.purlin.protection(self.environment()));
         let mut plan = purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?;
         self.purlin.warn_of_last_uses(&mut plan).await?;
         self.purlin.allow_as_recorded(plan, self.environment()).await

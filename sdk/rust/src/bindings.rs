@@ -8475,13 +8475,16 @@ pub mod exports {
                     /// answer was lost: `id` is its checkpoint, or `none`, and then the driver searches for the
                     /// resource by `name`; there is no `state`.
                     ///
-                    /// Pre: `inputs` are those of the last or the next provisioning. Post: `none` only if there
-                    /// certainly is no such resource, because `create` may follow; a resource that exists but is
-                    /// not ready is `conflict` or `retry-after`. With a recorded `id` the answer has the same id;
-                    /// for an import the answer has the id that `create` would have given it, so that one object
-                    /// has one id. By `name`, only this one's resource is returned: another that happens to have
-                    /// the name is a `conflict`. Errors: any but `partial` and `undecided`. `not-found` means
-                    /// `none`. Effects: none on the resource; any number of calls, at any time, is fine.
+                    /// Pre: `inputs` are those of the last or the next provisioning. Post: `none` if the system
+                    /// shows no such resource. Some systems show a new one late, so the host believes `none` only
+                    /// once the driver's grace has passed since the creation; `create` may then follow. If the
+                    /// driver cannot see whether it exists, for example without the right to look, that is a
+                    /// failure, not `none`; a resource that exists but is not ready is `conflict` or `retry-after`.
+                    /// With a recorded `id` the answer has the same id; for an import the answer has the id that
+                    /// `create` would have given it, so that one object has one id. By `name`, only this one's
+                    /// resource is returned: another that happens to have the name is a `conflict`. Errors: any but
+                    /// `partial` and `undecided`. `not-found` means `none`. Effects: none on the resource; any
+                    /// number of calls, at any time, is fine.
                     #[allow(async_fn_in_trait)]
                     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure>;
                     /// Decides which changes replace and which update in place.
@@ -8502,9 +8505,10 @@ pub mod exports {
                     fn update(request: Change) -> Result<State, Failure>;
                     /// Deletes the resource.
                     ///
-                    /// Pre: none; a missing resource is a success. Post: it is gone. Errors: any but `not-found`
-                    /// and `partial`; the host then assumes that it still exists. After `undecided` the host checks
-                    /// whether it does. Effects: yes.
+                    /// Pre: none; a missing resource is a success. Post: it is gone. If the system only accepted
+                    /// the request, or still shows the resource, the driver waits, or answers `retry-after`.
+                    /// Errors: any but `not-found` and `partial`; the host then assumes that it still exists. After
+                    /// `undecided` the host checks whether it does. Effects: yes.
                     #[allow(async_fn_in_trait)]
                     fn delete(request: DeleteRequest) -> Result<(), Failure>;
                 }

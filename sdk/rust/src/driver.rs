@@ -91,9 +91,10 @@ pub trait Name: Driver {
 /// Reads the resource. Without it the host assumes that reality equals the record: drift is not
 /// detected, nothing can be imported, and the outcome after a lost answer cannot be found.
 pub trait Read: Driver {
-    /// The existing resource; `None` only if it is certainly gone, because `create` may follow. By
-    /// name, only this resource's own object: another one with the name is [`Failure::Conflict`].
-    /// No effects.
+    /// The existing resource; `None` if the system does not show it. The host believes that only once
+    /// the grace of the driver has passed since the creation, and may then call `create`. A driver
+    /// that cannot look fails instead. By name, only this resource's own object: another one with the
+    /// name is [`Failure::Conflict`]. No effects.
     ///
     /// # Errors
     /// Any but [`Failure::Partial`]; [`Failure::NotFound`] means `None`.

@@ -95,6 +95,10 @@ struct Data {
     lags: bool,
     /// The things that are not shown yet, by id.
     not_shown: HashSet<String>,
+    /// How often things that are deleted from now on can still be read.
+    lingers: u32,
+    /// Deleted things that can still be read, by collection and id, and how often.
+    lingering: BTreeMap<(String, String), (Value, u32)>,
     /// Fields with other names in answers.
     renamed: HashMap<String, String>,
 }
@@ -207,6 +211,16 @@ impl Service {
         let mut data = self.data();
         data.lags = lags;
         data.not_shown.clear();
+    }
+
+    /// Answers 200 to deletions from now on, and still shows what was deleted until it was read by its id
+    /// this often. With 0, only what exists is shown again.
+    pub fn lingers(&self, reads: u32) {
+        let mut data = self.data();
+        data.lingers = reads;
+        if reads == 0 {
+            data.lingering.clear();
+        }
     }
 
     /// Accepts only this bearer token. An earlier one gets 401.
@@ -398,6 +412,12 @@ impl Data {
             .get(collection)
             .into_iter()
             .flatten()
+            .chain(
+                self.lingering
+                    .iter()
+                    .filter(|(key, _)| key.0 == collection)
+                    .map(|((_, id), (thing, _))| (id, thing)),
+            )
             .filter(|(id, thing)| {
                 !self.not_shown.contains(*id) && wanted.is_none_or(|name| thing["name"] == name)
             })
@@ -430,6 +450,20 @@ impl Data {
                 _ => {}
             }
         }
+        let place = (collection.to_owned(), id.to_owned());
+        if things.get(id).is_none()
+            && let Some((thing, left)) = self.lingering.get_mut(&place)
+            && matches!(method, "GET" | "DELETE")
+        {
+            let answer = plain(200, thing.clone());
+            if method == "GET" {
+                *left -= 1;
+                if *left == 0 {
+                    self.lingering.remove(&place);
+                }
+            }
+            return answer;
+        }
         match (method, things.get_mut(id)) {
             ("GET", Some(_)) if self.not_shown.contains(id) => missing(),
             ("GET", Some(thing)) => plain(200, thing.clone()),
@@ -451,7 +485,11 @@ impl Data {
                     self.later(id);
                     return plain(202, Value::Null);
                 }
-                things.remove(id);
+                let deleted = things.remove(id).unwrap_or_default();
+                if self.lingers > 0 {
+                    self.lingering.insert(place, (deleted.clone(), self.lingers));
+                    return plain(200, deleted);
+                }
                 plain(204, Value::Null)
             }
             _ => missing(),

@@ -252,6 +252,39 @@ fn is_shown_late(built: &Built) {
     }
 }
 
+/// The service answers 200 to a deletion, and still shows the project: it counts as deleted once it is no
+/// longer shown. If it never goes, it stays recorded.
+fn lingers(built: &Built) {
+    let service = service();
+    let workspace = built.scene(service.port());
+    workspace.purlin(UP);
+    service.lingers(1);
+    service.requests();
+    workspace.purlin(DESTROY);
+    let deletions = service.requests().into_iter().filter(|request| request.method == "DELETE").count();
+    assert_eq!((service.all("projects"), deletions), ([].into(), 2), "it was still shown once");
+
+    // It never goes.
+    workspace.purlin(UP);
+    service.lingers(u32::MAX);
+    workspace.run(DESTROY).expect(1).prints("it still exists");
+    workspace.purlin(&["state", "list"]).prints(RESOURCE);
+
+    // It goes at last, after a deletion whose answers are lost. The documents have it again.
+    for _ in 0..8 {
+        service.fault("DELETE", Misbehaviour::LoseAnswer);
+    }
+    workspace.run(DESTROY).expect(1).prints(RESOURCE);
+    service.behave();
+    workspace.run(UP).expect(1).prints("its system may still show it");
+    assert_eq!(service.all("projects"), [].into(), "nothing is created beside it");
+    service.lingers(0);
+    workspace.purlin(UP);
+    is_recorded(&service, &workspace);
+    workspace.purlin(DESTROY);
+    assert_eq!(service.all("projects"), [].into());
+}
+
 /// A project that was not created is looked for in all pages, however the API ends its lists, and then
 /// created.
 fn reads_lists(built: &Built) {
@@ -357,6 +390,7 @@ fn begins(language: &Language) {
     lives(&built);
     survives(&built);
     is_shown_late(&built);
+    lingers(&built);
     reads_lists(&built);
     is_cut_off(&built);
     is_killed(&built);

@@ -2,6 +2,9 @@
 
 #include "project.h"
 
+// Milliseconds to wait before looking again for a deleted project.
+#define AGAIN 1000
+
 static text path_of(text id) { return text_format("/projects/%s", rest_segment(id).at); }
 
 // The project in a response, or in an item of a list.
@@ -94,5 +97,10 @@ bool api_delete(const purlin_request *request, text id, purlin_failure *failure)
   rest_client client = rest_client_of(request);
   rest_answer answer;
   if (!rest_send(&client, (rest_request){.method = "DELETE", .path = path_of(id)}, &answer, failure)) return false;
-  return rest_is_success(&answer) || answer.status == 404 || rest_fail(&answer, failure);
+  if (!rest_is_success(&answer) && answer.status != 404) return rest_fail(&answer, failure);
+  // APIs may answer before a project is gone, so the answer counts only once the project cannot be read any
+  // more. Purlin calls again until then.
+  project found;
+  if (!api_get(request, id, &found, failure)) return false;
+  return found.id.length == 0 || purlin_retry_after(failure, AGAIN, text_of("it still exists"));
 }

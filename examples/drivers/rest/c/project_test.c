@@ -106,7 +106,7 @@ static void a_project_is_found_on_any_page(void) {
 }
 
 static void gone_is_deleted_and_nothing_to_read(void) {
-  begin((const answer[]){{204, ""}, {404, "{}"}, {404, "{}"}});
+  begin((const answer[]){{204, ""}, {404, "{}"}, {404, "{}"}, {404, "{}"}, {404, "{}"}});
   purlin_request request = given();
   purlin_state state = {.id = text_of("a/b")};
   purlin_observed observed = {0};
@@ -116,6 +116,15 @@ static void gone_is_deleted_and_nothing_to_read(void) {
   EXPECT(the_driver.delete(&request, &failure) && the_driver.delete(&request, &failure));
   EXPECT(the_driver.read(&request, &observed, &failure) && observed.state.id.length == 0);
   EXPECT(text_is(requests[0].url, "https://api.example/v1/projects/a%2Fb"));
+}
+
+static void a_project_that_can_still_be_read_is_not_gone(void) {
+  begin((const answer[]){{200, "{}"}, {200, PROJECT("p-1", "me", "")}});
+  purlin_request request = given();
+  purlin_state state = {.id = text_of("p-1")};
+  purlin_failure failure;
+  request.state = &state;
+  EXPECT(!the_driver.delete(&request, &failure) && failure.kind == PURLIN_RETRY_AFTER);
 }
 
 static void an_unreadable_resource_is_not_reported_as_gone(void) {
@@ -134,6 +143,7 @@ int main(void) {
                                  an_unknown_outcome_is_undecided,
                                  a_project_is_found_on_any_page,
                                  gone_is_deleted_and_nothing_to_read,
+                                 a_project_that_can_still_be_read_is_not_gone,
                                  an_unreadable_resource_is_not_reported_as_gone};
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();

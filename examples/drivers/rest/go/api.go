@@ -3,9 +3,13 @@ package main
 import (
 	"net/url"
 	"slices"
+	"time"
 
 	"acme/project/purlin"
 )
+
+// again is how long to wait before looking again for a deleted project.
+const again = time.Second
 
 // api is a client of the API for one call of the driver: its requests, and the meaning of the responses.
 // Everything that is specific to your API belongs here.
@@ -88,13 +92,21 @@ func (api api) update(id string, wanted values) (project, error) {
 	return api.project(purlin.Ask{Method: "PATCH", Path: path(id), Body: body, Keyed: true})
 }
 
-// delete deletes a project. A missing project is a success.
+// delete deletes a project. A missing project is a success. APIs may answer before a project is gone, so
+// the answer counts only once the project cannot be read any more. Purlin calls again until then.
 func (api api) delete(id string) error {
 	answer, err := api.Send(purlin.Ask{Method: "DELETE", Path: path(id)})
-	if err != nil || answer.IsSuccess() || answer.Status == 404 {
+	if err != nil {
 		return err
 	}
-	return answer.Failure()
+	if !answer.IsSuccess() && answer.Status != 404 {
+		return answer.Failure()
+	}
+	found, err := api.get(id)
+	if err == nil && found != nil {
+		return purlin.RetryAfter{After: again, Message: "it still exists"}
+	}
+	return err
 }
 
 // project sends a request whose response is a project.

@@ -18,6 +18,7 @@ type answer struct {
 
 var (
 	lost   answer
+	gone   = answer{404, nil}
 	wanted = values{Name: "hello", Region: "eu", Size: 2}
 )
 
@@ -100,7 +101,7 @@ func TestAProjectIsFoundOnAnyPage(t *testing.T) {
 }
 
 func TestGoneIsDeletedAndNothingToRead(t *testing.T) {
-	api, requests := answers(t, answer{204, nil}, answer{404, nil}, answer{404, nil})
+	api, requests := answers(t, answer{204, nil}, gone, gone, gone, gone)
 	for range 2 {
 		if err := api.delete("a/b"); err != nil {
 			t.Fatal(err)
@@ -111,6 +112,13 @@ func TestGoneIsDeletedAndNothingToRead(t *testing.T) {
 	}
 	if url := (*requests)[0].URL; url != "https://api.example/v1/projects/a%2Fb" {
 		t.Fatal(url)
+	}
+}
+
+func TestAProjectThatCanStillBeReadIsNotGone(t *testing.T) {
+	api, _ := answers(t, answer{200, nil}, answer{200, thing("p-1", "me", "")})
+	if err := api.delete("p-1"); !errors.As(err, new(purlin.RetryAfter)) {
+		t.Fatal(err)
 	}
 }
 

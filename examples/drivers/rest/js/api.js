@@ -1,11 +1,13 @@
 // A client of the API: its requests, and the meaning of the responses. Everything that is specific to
 // your API belongs here.
 
-import { failed, undecided } from "@purlin/driver";
+import { failed, retryAfter, undecided } from "@purlin/driver";
 import { Client, segment } from "@purlin/driver/rest";
 
 /** The parts of a project that the driver needs. */
 const FIELDS = ["id", "name", "region", "size"];
+/** Milliseconds to wait before looking again for a deleted project. */
+const AGAIN = 1000;
 
 /** A client for one call of the driver. */
 export class Api {
@@ -62,10 +64,15 @@ export class Api {
     return complete(answer.success().json(), undecided);
   }
 
-  /** Deletes a project. A missing project is a success. @param {string} id */
+  /**
+   * Deletes a project. A missing project is a success. APIs may answer before a project is gone, so
+   * the answer counts only once the project cannot be read any more. Purlin calls again until then.
+   * @param {string} id
+   */
   async delete(id) {
     const answer = await this.client.send("DELETE", `/projects/${segment(id)}`);
     if (answer.status !== 404) answer.success();
+    if ((await this.get(id)) !== undefined) throw retryAfter(AGAIN, "it still exists");
   }
 }
 

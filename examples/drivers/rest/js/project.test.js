@@ -66,11 +66,16 @@ test("a list ends in each of the ways of APIs", async () => {
 });
 
 test("gone is deleted and nothing to read", async () => {
-  answers([204], [404, {}], [404, {}]);
+  answers([204], [404, {}], [404, {}], [404, {}], [404, {}]);
   await api.delete("a/b");
   await api.delete("a/b");
   assert.equal(await api.get("a/b"), undefined);
   assert.equal(requests[0].url, "https://api.example/v1/projects/a%2Fb");
+});
+
+test("a project that can still be read is not gone", async () => {
+  answers([200, {}], [200, project("p-1")]);
+  await assert.rejects(api.delete("p-1"), { name: "retry-after" });
 });
 
 test("what cannot be read is not taken for gone", async () => {

@@ -1,11 +1,13 @@
 """A client of the API: its requests, and the meaning of the responses. Everything that is specific to
 your API belongs here."""
 
-from purlin_driver import Call, Failed, Undecided
+from purlin_driver import Call, Failed, RetryAfter, Undecided
 from purlin_driver.rest import Client, segment
 
 #: The parts of a project that the driver needs.
 FIELDS = ("id", "name", "region", "size")
+#: Milliseconds to wait before looking again for a deleted project.
+AGAIN = 1000
 
 
 class Api:
@@ -48,10 +50,13 @@ class Api:
         return complete(answer.success().json(), Undecided)
 
     def delete(self, id: str) -> None:
-        """Deletes a project. A missing project is a success."""
+        """Deletes a project. A missing project is a success. APIs may answer before a project is gone, so
+        the answer counts only once the project cannot be read any more. Purlin calls again until then."""
         answer = self.client.send("DELETE", f"/projects/{segment(id)}")
         if answer.status != 404:
             answer.success()
+        if self.get(id) is not None:
+            raise RetryAfter(AGAIN, "it still exists")
 
 
 def complete(project, kind) -> dict:

@@ -4,7 +4,7 @@ import json
 import unittest
 
 from api import Api
-from purlin_driver import Call, Failed, HttpError, Undecided, http
+from purlin_driver import Call, Failed, HttpError, RetryAfter, Undecided, http
 
 CONNECTION = {"server": "https://api.example/v1/", "token": "secret"}
 WANTED = {"name": "hello", "region": "eu", "size": 2}
@@ -65,11 +65,15 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(urls, [page, f"{page}&after=2"])
 
     def test_gone_is_deleted_and_nothing_to_read(self):
-        self.answers((204, None), (404, {}), (404, {}))
+        self.answers((204, None), *[(404, {})] * 4)
         self.api.delete("a/b")
         self.api.delete("a/b")
         self.assertIsNone(self.api.get("a/b"))
         self.assertEqual(self.requests[0].url, "https://api.example/v1/projects/a%2Fb")
+
+    def test_a_project_that_can_still_be_read_is_not_gone(self):
+        self.answers((200, {}), (200, project("p-1")))
+        self.assertRaises(RetryAfter, self.api.delete, "p-1")
 
     def test_what_cannot_be_read_is_not_taken_for_gone(self):
         self.answers((200, {"uid": "p-1"}), (401, {}))

@@ -244,6 +244,14 @@ fn driver(record: &Record) -> String {
     format!("{}@{}", record.driver.name, record.driver.version)
 }
 
+/// The provider id; empty for a resource that no longer exists.
+pub(super) fn provider_id(record: &Record, show_secrets: bool) -> &str {
+    match record.status {
+        Status::Absent => "",
+        _ => record.state.id.shown(show_secrets),
+    }
+}
+
 fn status(record: &Record) -> &'static str {
     match record.status {
         Status::Ready => "ready",
@@ -300,7 +308,7 @@ impl Resource {
             marks: marks(record),
             pending: pending(snapshot, &record.id(), false),
             driver: driver(record),
-            provider_id: record.state.id.to_string(),
+            provider_id: provider_id(record, false).to_owned(),
             dependencies: record.dependencies.iter().map(ToString::to_string).collect(),
         }
     }
@@ -369,7 +377,7 @@ impl Details {
             driver_digest: record.driver.digest.to_string(),
             definition: record.definition.as_ref().map(ToString::to_string),
             name: record.name.shown(show_secrets).to_owned(),
-            provider_id: record.state.id.shown(show_secrets).to_owned(),
+            provider_id: provider_id(record, show_secrets).to_owned(),
             protect: record.protect,
             pinned: record.pinned,
             retain: record.retain,

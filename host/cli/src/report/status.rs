@@ -8,6 +8,7 @@ use purlin_host::internal::state::{Deployment, Environment, Outcome, Snapshot};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
+use super::state::provider_id;
 use crate::text;
 
 /// The status of an environment.
@@ -84,7 +85,7 @@ impl StatusReport {
                 obstacle: obstacle.map(Worded::from),
                 dependencies,
                 driver: recorded.record.map(|record| record.driver.name.to_string()),
-                provider_id: recorded.record.map(|record| record.state.id.to_string()),
+                provider_id: recorded.record.map(|record| provider_id(record, false).to_owned()),
             });
         }
         resources.sort_by(|a, b| a.key.cmp(&b.key));

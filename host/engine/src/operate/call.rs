@@ -15,6 +15,7 @@ use super::effort::Effort;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::event::Phase;
+use crate::recorded::exists;
 use crate::run_state::RunState;
 use crate::visibility;
 
@@ -113,12 +114,26 @@ impl Task<'_> {
         self.shared.submit(changes)?.await
     }
 
+    /// The change that withdraws the intent of a call that certainly did nothing. Such a replacement
+    /// leaves an earlier deletion as open as it was, unless it deleted the old one itself.
+    pub(super) fn withdrawn(self, id: RecordId) -> Change {
+        let is_there = self.recorded(&id).is_some_and(|record| exists(&record));
+        match self.shared.plan.recorded.pending(&id) {
+            Some(earlier) if is_there && is_deletion(earlier) => {
+                Change::Intend(Box::new(Intent::clone(earlier)))
+            }
+            _ => Change::Settle(id),
+        }
+    }
+
     /// Handles a failed call. If the call certainly did nothing, its intent is withdrawn. Otherwise
     /// the intent stays, and the next run finds out. This call says nothing about an earlier call
     /// whose outcome is unknown.
     pub(super) async fn failed(self, id: RecordId, error: CallError) -> Cause {
-        if error.did_nothing() && self.shared.plan.recorded.pending(&id).is_none() {
-            if let Err(cause) = self.written(vec![Change::Settle(id)]).await {
+        let earlier = self.shared.plan.recorded.pending(&id);
+        let is_open = |earlier: &Intent| !is_deletion(earlier) || self.shared.open_create(&id).is_none();
+        if error.did_nothing() && !earlier.is_some_and(|earlier| is_open(earlier)) {
+            if let Err(cause) = self.written(vec![self.withdrawn(id)]).await {
                 return Cause::from(cause);
             }
         } else {
@@ -127,6 +142,10 @@ impl Task<'_> {
         }
         error.into()
     }
+}
+
+fn is_deletion(intent: &Intent) -> bool {
+    matches!(intent.operation, Operation::Delete(_))
 }
 
 /// When all attempts at a call have ended; `None` if the driver has no limit.

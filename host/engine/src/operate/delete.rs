@@ -123,11 +123,12 @@ pub(super) fn gone(record: &Record, stays: bool) -> Vec<Change> {
     vec![Change::Put(Box::new(emptied(record)))]
 }
 
-/// The record of an absent resource whose entry is kept.
+/// The record of an absent resource whose entry is kept. The id stays: the system may still show the
+/// object for a while.
 pub(crate) fn emptied(record: &Record) -> Record {
     Record {
         status: Status::Absent,
-        state: ResourceState::default(),
+        state: ResourceState { id: record.state.id.clone(), ..ResourceState::default() },
         digest: [0; 32],
         tainted: false,
         // An absent resource has no dependencies, so nothing needs to be kept for it.

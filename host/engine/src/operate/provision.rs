@@ -103,7 +103,7 @@ impl Task<'_> {
                     // Nothing was created. The old resource is deleted now instead of after this
                     // call.
                     drop(side);
-                    self.written(vec![Change::Settle(id)]).await?;
+                    self.written(vec![self.withdrawn(id)]).await?;
                     self.make_room(old, &[]).await?;
                     return Box::pin(self.create(planned, InsteadOf::Deleted, certain, turn)).await;
                 }

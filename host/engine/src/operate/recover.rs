@@ -1,7 +1,5 @@
 //! Finds out the outcome of an interrupted call (SPEC §10), without guessing.
 
-use std::time::Duration;
-
 use purlin_model::driver::{Failure, Inputs, Observed};
 use purlin_model::{Finding, Label, Unfinished, Urn};
 use purlin_sandbox::CallError;
@@ -64,16 +62,24 @@ impl Task<'_> {
             let is_held =
                 |seen: &Observed| self.shared.is_held(&Record { state: seen.state.clone(), ..made.clone() });
             is_absent = found.is_none();
-            found = found.filter(|seen| !is_held(seen));
-        }
-        if is_absent {
             let now = self.shared.moments.now();
-            not_shown = not_shown_for(visibility::ended(intent, now), now, driver.grace());
+            if is_absent {
+                not_shown = not_shown_for(visibility::ended(intent, now), now, driver.grace());
+            }
+            // What was deleted to make room was deleted before this call was intended.
+            if found.as_ref().is_some_and(|seen| self.is_deleted_one(seen, made)) {
+                let left = not_shown_for(intent.since, now, driver.grace());
+                (not_shown, is_absent) = (left, left.is_some());
+            }
+            found = found.filter(|seen| !is_held(seen) && !is_absent);
         }
         if is_absent && !implements.repeat_create {
             return match not_shown {
                 None => self.settled(Vec::new(), intent.id(), Finding::NotCreated),
-                Some(left) => self.undecided_for(intent, left).await,
+                Some(left) => {
+                    let seconds = seconds(left);
+                    self.undecided_until(intent, Finding::MayAppear { seconds }, look_only).await
+                }
             };
         }
         if implements.repeat_create && look_only && found.is_none() {
@@ -133,12 +139,21 @@ impl Task<'_> {
         }
     }
 
-    /// Leaves the call undecided until the grace of the driver has passed. The end of the attempts is
-    /// recorded: later runs count from there.
-    async fn undecided_for(self, intent: &Intent, left: Duration) -> Outcome {
-        self.note_end(intent).await?;
+    /// Whether what was found has the id of the object that was deleted to make room for a resource:
+    /// its system may still show that one.
+    fn is_deleted_one(self, seen: &Observed, made: &Record) -> bool {
+        let deleted = self.current().filter(|record| !exists(record));
+        deleted.is_some_and(|old| old.state.id == seen.state.id && old.driver.name == made.driver.name)
+    }
+
+    /// Leaves the call undecided until the grace of the driver has passed, as the finding says. The end
+    /// of the attempts is recorded: later runs count from there. Who only looks, records nothing.
+    async fn undecided_until(self, intent: &Intent, finding: Finding, look_only: bool) -> Outcome {
+        if !look_only {
+            self.note_end(intent).await?;
+        }
         self.shared.leave_unknown(&self.step.key);
-        self.observed(Finding::MayAppear { seconds: seconds(left) }, Vec::new());
+        self.observed(finding, Vec::new());
         Ok(nothing())
     }
 
@@ -247,6 +262,9 @@ impl Task<'_> {
     }
 
     /// Completes a deletion. Deleting an object that is already gone succeeds.
+    ///
+    /// An object that is found was not deleted only if every attempt is older than the grace of the
+    /// driver. Until then, its system may still show it.
     async fn recover_delete(self, intent: &Intent, id: &RecordId, look_only: bool) -> Outcome {
         let Some(record) = self.recorded(id) else {
             return self.settled(Vec::new(), id.clone(), Finding::Gone);
@@ -254,7 +272,14 @@ impl Task<'_> {
         let driver = self.driver_of(&record)?;
         let can_look = driver.manifest().implements.read;
         if can_look && self.look_at_record(&**driver, &record).await?.is_some() {
-            return self.settled(Vec::new(), id.clone(), Finding::NotDeleted);
+            let now = self.shared.moments.now();
+            return match not_shown_for(visibility::ended(intent, now), now, driver.grace()) {
+                None => self.settled(Vec::new(), id.clone(), Finding::NotDeleted),
+                Some(left) => {
+                    let seconds = seconds(left);
+                    self.undecided_until(intent, Finding::MayDisappear { seconds }, look_only).await
+                }
+            };
         }
         // If it is so new that its system may not show it yet, that it is not found proves nothing.
         let is_certain = can_look && self.not_shown_for(&**driver, &record).is_none();

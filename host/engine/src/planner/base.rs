@@ -30,6 +30,8 @@ pub struct Base {
     staleness: Option<Staleness>,
     /// The users in other environments of the resources recorded here.
     pub(crate) users: Arc<Users>,
+    /// The time, in milliseconds since 1970; `None` if nobody needs it.
+    pub(crate) now: Option<u64>,
     /// The inputs that the current documents give resources; `None` if there are no documents.
     pub(crate) current: Option<CurrentInputs>,
 }
@@ -51,6 +53,7 @@ impl Base {
             paused: None,
             staleness,
             users: Arc::default(),
+            now: None,
             current: None,
         })
     }
@@ -85,6 +88,13 @@ impl Base {
     #[must_use]
     pub fn used_by(self, users: Arc<Users>) -> Self {
         Self { users, ..self }
+    }
+
+    /// Sets the time, in milliseconds since 1970, by the clock that recorded the pending calls. Warnings
+    /// about them then say how long they stay undecided.
+    #[must_use]
+    pub fn at(self, now: u64) -> Self {
+        Self { now: Some(now), ..self }
     }
 
     /// Sets the inputs that the current documents give resources. They are used if a call with the

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purlin_graph::Node;
 use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
 use purlin_model::{Diagnostic, Reason, Unfinished, Urn, Use};
-use purlin_state::{Record, Status};
+use purlin_state::{Record, RecordId, Status};
 
 use super::twins::NewName;
 use super::{Certainty, Decided, Planner, is_done, predict, prepared};
@@ -116,6 +116,12 @@ impl Planner<'_> {
         let forced = case.forced.is_some() && with.is_none();
         let (fate, reasons) = fate::judge(&case, &mut changes);
         let reasons = about_uses(node, &record, reasons);
+        // Only a replacement does not depend on whether an interrupted call deleted it.
+        let is_replaced = matches!(fate, Fate::Replace { decided: true });
+        if !is_replaced && self.recorded.is_perhaps_deleted(&RecordId::current(urn.clone())) {
+            self.leave_undecided(node, &urn, &inputs, (Action::Read, Reason::MayBeGone));
+            return;
+        }
         // Only the adoption is wanted.
         let (fate, digest) = match self.options.import_only {
             true => (Fate::Keep, None),

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use purlin_model::{Context, Diagnostic, Obstacle, Urn};
 use purlin_state::Record;
 
-use super::{
-    Base, Decisions, Role, Scope, drivers, losses, operations, protection, to_delete, undecided, used,
-};
+use super::undecided::Undecided;
+use super::{Base, Decisions, Role, Scope, drivers, losses, operations, protection, to_delete, used};
 use crate::driver::Drivers;
 use crate::error::Error;
 use crate::plan::{DriverSet, Plan};
@@ -37,7 +36,7 @@ pub async fn destroy(
     drivers: &dyn Drivers,
     options: DestroyOptions,
 ) -> Result<Plan, Error> {
-    let Base { mut recorded, mut prelude, fingerprint, protected, current, users, .. } = base;
+    let Base { mut recorded, mut prelude, fingerprint, protected, current, users, now, .. } = base;
     let scope = options.scope.resolve(context, None, &recorded, Role::Target).map_err(Error::Names)?;
     let mut going: HashSet<Urn> = recorded.all_current().map(|record| record.urn.clone()).collect();
     if let Some(scope) = &scope {
@@ -55,7 +54,7 @@ pub async fn destroy(
     if !paused.is_empty() {
         return Err(Error::Documents(paused));
     }
-    let mut warnings = undecided::warnings(&recorded);
+    let mut warnings = Undecided::find(&recorded, now, drivers).await.creations;
     let mut going: Vec<Urn> = going.into_iter().collect();
     prelude.extend(used::keep(&mut recorded, &mut going, (&users, options.orphan_shared), &mut warnings)?);
     let operations::Built { mut steps, operations, .. } =

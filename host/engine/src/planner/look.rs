@@ -71,7 +71,9 @@ impl Planner<'_> {
                 return None;
             }
         };
-        if self.is_undecided(node, &urn, &inputs, record.as_deref()) {
+        let ask = self.what_to_ask(node, &urn, record.as_deref());
+        let may_be_replaced = record.is_some() && self.may_be_replaced(&urn, &ask);
+        if !may_be_replaced && self.is_undecided(node, &urn, &inputs, record.as_deref()) {
             return None;
         }
         let violations = self.options.rules.params(&graph, node, &inputs.params);
@@ -85,7 +87,6 @@ impl Planner<'_> {
             self.offline(node, urn, record, inputs, known);
             return None;
         }
-        let ask = self.what_to_ask(node, &urn, record.as_deref());
         // Every requirement was resolved before the first level.
         let driver = Arc::clone(self.drivers.get(&requirement_name(&node.recipe.driver))?);
         if ask != Ask::Change && !driver.manifest().implements.read {
@@ -114,6 +115,7 @@ impl Planner<'_> {
         let inputs_digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
         let digest = known.then_some(inputs_digest);
         if ask == Ask::Change
+            && !may_be_replaced
             && let Some(record) = &record
             // The connection may become known later.
             && is_known_but_connection(&inputs)
@@ -256,10 +258,28 @@ impl Planner<'_> {
         if record.is_none() && (self.import.contains_key(urn) || import.is_some() || observe.is_some()) {
             return false;
         }
+        self.leave_undecided(node, urn, inputs, (action, reason));
+        true
+    }
+
+    /// Leaves a resource alone whose existence is unknown. So are its outputs.
+    pub(super) fn leave_undecided(
+        &mut self,
+        node: Node<'_>,
+        urn: &Urn,
+        inputs: &Inputs,
+        (action, reason): (Action, Reason),
+    ) {
         self.node_values.settle(node.id, NodeValues::with_outputs(inputs, Value::unknown()));
         let step = Step { reasons: vec![reason], ..Step::new(node.key.clone(), urn.clone(), action) };
         self.settle(node.id, step, OperationKind::Undecided);
-        true
+    }
+
+    /// Whether an interrupted call may have deleted the resource, and its driver can be asked whether
+    /// it is replaced anyway: a replacement deletes it again, whatever the outcome of that call.
+    fn may_be_replaced(&self, urn: &Urn, ask: &Ask) -> bool {
+        let id = RecordId::current(urn.clone());
+        self.recorded.is_perhaps_deleted(&id) && *ask == Ask::Change && !self.options.offline
     }
 
     /// Keeps the recorded values of ignored inputs. A path is a mistake if it leads to no input, and

@@ -1,9 +1,11 @@
-//! Systems that show a new resource late: what is not found counts as missing only once the grace of
-//! its driver has passed, whoever asks.
+//! Systems that show changes late: what is not found counts as missing, and what is still found as not
+//! deleted, only once the grace of its driver has passed, whoever asks.
 
 use std::collections::BTreeSet;
 
-use purlin_engine::{CancelToken, Cause, Event};
+use std::time::Duration;
+
+use purlin_engine::{CancelToken, Cause, Event, PlanOptions, Summary};
 use purlin_model::driver::Implements;
 use purlin_state::{Change, Status};
 
@@ -167,4 +169,147 @@ async fn a_lost_deletion_of_a_new_resource_is_repeated() {
         assert!(pending(&platform).await.is_empty(), "{when:?}");
         assert!(platform.alive().is_empty(), "{when:?}");
     }
+}
+
+/// A platform with `a`, whose system still shows what is deleted from now on.
+async fn lingering(implements: Implements, documents: &str) -> Platform {
+    let platform = Platform::with(implements);
+    *locked(&platform.driver.grace) = GRACE;
+    platform.deploys(documents).await;
+    // It is no longer new.
+    platform.wait(GRACE);
+    *locked(&platform.driver.lingers) = true;
+    platform
+}
+
+/// The system shows what exists.
+fn shows_all(platform: &Platform) {
+    *locked(&platform.driver.lingers) = false;
+    locked(&platform.driver.lingering).clear();
+}
+
+fn is_undecided(summary: &Summary, id: &str) -> bool {
+    matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == id)
+}
+
+#[tokio::test]
+async fn a_lost_deletion_that_is_still_shown_is_undecided() {
+    for when in [Lost::Before, Lost::After] {
+        let all = documents(&[("a", "v: 1"), ("b", "v: 1")], &[]);
+        let platform = lingering(FULL, &all).await;
+        lose(&platform, "delete a", when);
+        platform.up(&documents(&[("b", "v: 1")], &[])).await;
+        assert_eq!(pending(&platform).await, ["delete a"]);
+        platform.done();
+        // The documents have it again. It is neither kept as it is recorded nor created again.
+        let base = platform.base().await.expect("a whole state");
+        let plan = purlin_engine::recover(&platform.context(), base, &platform.shelf, false).await;
+        let (events, _) = platform.run(plan.expect("a plan"), CancelToken::default()).await;
+        assert_eq!(findings(&events), ["shared.a may-disappear "]);
+        let summary = platform.up(&all).await;
+        assert!(is_undecided(&summary, "shared.a"), "{when:?}: {summary:#?}");
+        assert_eq!(pending(&platform).await, ["delete a"]);
+        match when {
+            Lost::After => shows_all(&platform),
+            _ => platform.wait(GRACE),
+        }
+        assert!(platform.up(&all).await.is_success());
+        // Only what was deleted is created again.
+        match when {
+            Lost::After => assert_eq!(platform.alive(), ["a~2", "b"]),
+            _ => assert_eq!(platform.alive(), ["a", "b"]),
+        }
+    }
+}
+
+/// Deleting a resource that is gone succeeds, so nobody has to wait.
+#[tokio::test]
+async fn a_lost_deletion_of_what_is_not_wanted_is_repeated_at_once() {
+    for when in [Lost::Before, Lost::After] {
+        let platform = lingering(FULL, &documents(&[("a", "v: 1"), ("b", "v: 1")], &[])).await;
+        let without = documents(&[("b", "v: 1")], &[]);
+        lose(&platform, "delete a", when);
+        platform.up(&without).await;
+        assert!(platform.up(&without).await.is_success(), "{when:?}");
+        assert!(pending(&platform).await.is_empty());
+        assert_eq!(platform.alive(), ["b"]);
+    }
+}
+
+/// A replacement deletes the old one again, whatever became of the first attempt.
+#[tokio::test]
+async fn a_lost_deletion_to_make_room_does_not_wait() {
+    let of =
+        |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[("a", "delete_before_replace: true")]);
+    for when in [Lost::Before, Lost::After] {
+        let platform = lingering(FULL, &of("fixed: 1")).await;
+        lose(&platform, "delete a", when);
+        platform.up(&of("fixed: 2")).await;
+        assert_eq!(pending(&platform).await, ["delete a"]);
+        assert!(platform.up(&of("fixed: 2")).await.is_success(), "{when:?}");
+        assert_eq!(platform.alive(), ["a~2", "b"]);
+    }
+}
+
+/// The replacement did nothing, so the deletion before it is as open as it was.
+#[tokio::test]
+async fn a_failed_replacement_keeps_the_lost_deletion() {
+    let of = |fixed: &str| documents(&[("a", fixed)], &[]);
+    let platform = lingering(FULL, &of("fixed: 1")).await;
+    lose(&platform, "delete a", Lost::Before);
+    platform.up(&documents(&[], &[])).await;
+    lose(&platform, "create a", Lost::Rejected);
+    assert!(!platform.up(&of("fixed: 2")).await.is_success());
+    assert_eq!(pending(&platform).await, ["delete a"]);
+    assert!(platform.up(&of("fixed: 2")).await.is_success());
+    assert_eq!(platform.alive(), ["a~2"]);
+}
+
+/// The system still shows the object that made room, by the name of its successor.
+#[tokio::test]
+async fn a_deleted_object_is_not_taken_for_its_successor() {
+    let of = |fixed: &str| documents(&[("a", fixed)], &[("a", "delete_before_replace: true")]);
+    for when in [Lost::Before, Lost::After] {
+        let platform = lingering(FULL, &of("fixed: 1")).await;
+        *locked(&platform.driver.finds_oldest) = true;
+        lose(&platform, "create a", when);
+        platform.up(&of("fixed: 2")).await;
+        assert_eq!(pending(&platform).await, ["create a"]);
+        let summary = platform.up(&of("fixed: 2")).await;
+        assert!(is_undecided(&summary, "shared.a"), "{when:?}: {summary:#?}");
+        shows_all(&platform);
+        platform.wait(GRACE);
+        assert!(platform.up(&of("fixed: 2")).await.is_success());
+        assert_eq!(platform.alive(), ["a~2"], "{when:?}");
+        assert_eq!(platform.record("shared.a").await.expect("made").status, Status::Ready);
+    }
+}
+
+/// The advice of a plan for a creation that only time decides.
+#[tokio::test]
+async fn a_plan_says_when_an_undecided_creation_is_decided() {
+    let platform = lagging(FULL);
+    let all = documents(&[("a", "v: 1")], &[]);
+    lose(&platform, "create a", Lost::AtLimit);
+    platform.up(&all).await;
+    let message = async |documents: &str| {
+        let base = platform.base().await.expect("a whole state").at(platform.now());
+        let graph = platform.graph(documents);
+        let (context, options) = (platform.context(), PlanOptions::default());
+        let plan = purlin_engine::plan(graph, &context, base, &platform.shelf, options).await;
+        let warnings = plan.expect("a plan").warnings;
+        warnings.into_iter().map(|warning| warning.message).collect::<Vec<_>>().join("\n")
+    };
+    // The host cut the call off, and no run has looked for it yet.
+    let text = message(&all).await;
+    assert!(text.contains("`purlin up` looks for it, and a second run 30 s later decides that"), "{text}");
+    platform.recover().await;
+    platform.wait(Duration::from_secs(10));
+    let text = message(&all).await;
+    assert!(text.contains("a run in 20 s decides that"), "{text}");
+    assert!(text.contains("`purlin state settle thing.default#shared.a`"), "{text}");
+    // That is true.
+    platform.wait(Duration::from_secs(20));
+    assert!(platform.up(&all).await.is_success());
+    assert_eq!(message(&all).await, "");
 }

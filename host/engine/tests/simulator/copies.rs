@@ -114,7 +114,7 @@ impl SimEnvironment {
         Ok(())
     }
 
-    fn driver_of(&self, record: &Record) -> Option<&DriverKind> {
+    pub(crate) fn driver_of(&self, record: &Record) -> Option<&DriverKind> {
         let number = record.driver.name.strip_prefix("sim/d")?.parse::<usize>().ok()?;
         self.drivers.get(number)
     }

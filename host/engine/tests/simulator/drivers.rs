@@ -16,12 +16,20 @@ use tokio::time::Instant;
 use crate::request::{Request, Sent};
 use crate::scenario::{CallFault, Checkpoint, DriverKind};
 use crate::sim::Shared;
-use crate::world::{Thing, values};
+use crate::world::{Thing, state_of, values};
 
 /// The time limit of a call; the sandbox then ends it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
-/// The grace of every driver. A system shows a new object sooner.
+/// The grace of every driver. A system shows a new object sooner, and a deleted object no longer.
 pub(crate) const GRACE: Duration = Duration::from_secs(30);
+
+/// Why a system creates nothing.
+enum Refused {
+    /// The object that it is to live in does not exist, or the request was answered before.
+    NoHome,
+    /// A deleted object still has the name.
+    NameTaken,
+}
 
 /// A simulated driver.
 pub(crate) struct SimDriver {
@@ -47,6 +55,8 @@ impl Shelf {
             promises: false,
             lag: 0,
             late: false,
+            lingers: 0,
+            keeps_names: false,
         };
         let all = kinds.iter().chain([&echo]).enumerate();
         Self(
@@ -295,6 +305,7 @@ impl Driver for SimDriver {
             had: std::collections::BTreeSet::new(),
             released: false,
             shown: 0,
+            lingers: u64::from(self.kind.lingers) * 1_000,
         };
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
         let request = Request::new(self.kind.late, move || {
@@ -303,10 +314,13 @@ impl Driver for SimDriver {
             let mut world = sim.world();
             // A system that honours keys creates nothing for a request that it answered before.
             if repeats && !world.is_open(&thing.made_with) {
-                return None;
+                return Err(Refused::NoHome);
             }
             if !world.has_room(&thing.values, &thing.urn) {
-                return None;
+                return Err(Refused::NoHome);
+            }
+            if kind.keeps_names && world.keeps_name(thing.driver, &thing.name, sim.ticks()) {
+                return Err(Refused::NameTaken);
             }
             if kind.deletes_first && kind.implements.update_impact {
                 world.is_alone(&made, &thing);
@@ -317,7 +331,7 @@ impl Driver for SimDriver {
             if !(repeats && world.things.contains_key(&made)) {
                 world.make(&made, thing);
             }
-            Some(world.state(&made).unwrap_or_default())
+            Ok(world.state(&made).unwrap_or_default())
         });
         let waits = self.kind.checkpoint == Checkpoint::Before && call.checkpoint.is_some();
         let under = self.send(under, &request, !waits).await?;
@@ -325,8 +339,13 @@ impl Driver for SimDriver {
         if waits {
             self.travel(&under, &request).await?;
         }
-        let Some(state) = self.answered(&under, &request).await? else {
-            return Err(self.gone("what it is to live in"));
+        let state = match self.answered(&under, &request).await? {
+            Ok(state) => state,
+            Err(Refused::NoHome) => return Err(self.gone("what it is to live in")),
+            Err(Refused::NameTaken) => {
+                self.sim.say(format!("{}: the name is taken", under.number));
+                return Err(CallError::Failure(Failure::Conflict("the name is taken".into())));
+            }
         };
         self.sim.point().await;
         self.checkpoint(Checkpoint::After, call, &id).await?;
@@ -345,18 +364,17 @@ impl Driver for SimDriver {
         let under = self.begin("read", call, &what).await?;
         let found = {
             let mut world = self.sim.world();
+            let now = self.sim.ticks();
             let id = look
                 .id
                 .map(str::to_owned)
-                .or_else(|| world.by_name(self.number, look.name, self.kind.finds_oldest));
-            // The ids of one driver are meaningless to another one.
-            let now = self.sim.ticks();
-            let is_own = |id: &String| {
-                world.things.get(id).is_some_and(|thing| thing.driver == self.number && thing.shown <= now)
-            };
-            let id = id.filter(is_own);
+                .or_else(|| world.shown_by_name(self.number, look.name, self.kind.finds_oldest, now));
             id.iter().for_each(|id| world.is_at_home(id, call.subject.urn.as_str()));
-            id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))
+            // The ids of one driver are meaningless to another one.
+            id.and_then(|id| {
+                let thing = world.shown(&id, now).filter(|thing| thing.driver == self.number)?;
+                Some((state_of(&id, thing), thing.values.clone()))
+            })
         };
         // Values that the driver can report but that do not exist are reported as null.
         let mut requested = values(look.inputs);
@@ -431,10 +449,11 @@ impl Driver for SimDriver {
         let under = self.count("delete", call, state.id.expose());
         let (sim, id) = (Arc::clone(&self.sim), state.id.expose().to_owned());
         let urn = call.subject.urn.as_str().to_owned();
-        let request = Request::new(false, move || {
+        let request = Request::new(self.kind.late, move || {
+            let now = sim.ticks();
             let mut world = sim.world();
             world.is_at_home(&id, &urn);
-            world.delete(&id)
+            world.delete(&id, now)
         });
         let under = self.send(under, &request, true).await?;
         let was_there = self.answered(&under, &request).await?;

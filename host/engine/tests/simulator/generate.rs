@@ -52,6 +52,11 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
             driver.lag = *rng.pick(&[0, 0, 5, 20]);
             driver.late = rng.chance(50);
         }
+        let mut rng = Rng::mixed(seed, 6);
+        for driver in &mut scenario.drivers {
+            driver.lingers = *rng.pick(&[0, 0, 5, 20]);
+            driver.keeps_names = driver.deletes_first && driver.implements.update_impact && rng.chance(50);
+        }
     }
     scenario
 }
@@ -185,6 +190,8 @@ fn kind(rng: &mut Rng) -> DriverKind {
         promises: rng.chance(60),
         lag: 0,
         late: false,
+        lingers: 0,
+        keeps_names: false,
     }
 }
 

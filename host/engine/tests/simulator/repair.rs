@@ -104,8 +104,7 @@ impl SimEnvironment {
             }
         }
         for intent in &after.pending {
-            let plain = purlin_state::Intent { checkpoint: None, ..intent.clone() };
-            if !self.store.was_written(&Change::Intend(Box::new(plain))) {
+            if !self.store.was_intended(intent) {
                 return Err(format!("the call on {} that the repair left was never begun", intent.id()));
             }
         }

@@ -36,8 +36,12 @@ pub(crate) struct DriverKind {
     pub(crate) promises: bool,
     /// The seconds until its system shows a new object to `read`; less than the grace.
     pub(crate) lag: u8,
-    /// A request to create may arrive after the process that sent it was killed.
+    /// A request to create or delete may arrive after the process that sent it was killed.
     pub(crate) late: bool,
+    /// The seconds for which its system still shows a deleted object to `read`; less than the grace.
+    pub(crate) lingers: u8,
+    /// As long as its system shows a deleted object, that keeps its name.
+    pub(crate) keeps_names: bool,
 }
 
 /// When `create` reports the id of the new object.
@@ -280,9 +284,17 @@ impl fmt::Display for Scenario {
                 (kind.promises, "promises-outputs"),
                 (kind.checkpoint == Checkpoint::Before, "checkpoint-before"),
                 (kind.checkpoint == Checkpoint::After, "checkpoint-after"),
+                (kind.late, "late-requests"),
+                (kind.keeps_names, "keeps-names"),
             ];
             let flags: Vec<&str> = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
-            writeln!(f, "driver d{number}: {}", flags.join(", "))?;
+            write!(f, "driver d{number}: {}", flags.join(", "))?;
+            let times =
+                [(kind.lag, "does not show new objects"), (kind.lingers, "still shows deleted objects")];
+            for (seconds, what) in times.iter().filter(|(seconds, _)| *seconds > 0) {
+                write!(f, ", {what} for {seconds} s")?;
+            }
+            writeln!(f)?;
         }
         if self.starts.iter().any(|start| start.manifests) {
             writeln!(f, "resources are manifests")?;

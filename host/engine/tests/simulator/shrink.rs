@@ -153,6 +153,8 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| s.drivers[index].promises = false);
         with(&|s| s.drivers[index].lag = 0);
         with(&|s| s.drivers[index].late = false);
+        with(&|s| s.drivers[index].lingers = 0);
+        with(&|s| s.drivers[index].keeps_names = false);
     }
     found
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_state::{
-    Change, Durable, Environment, Error, Holder, Lock, Snapshot, Staleness, Writer, usable_lease,
+    Change, Durable, Environment, Error, Holder, Intent, Lock, Snapshot, Staleness, Writer, usable_lease,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
@@ -148,6 +148,14 @@ impl SimStore {
     /// Whether a change was committed at some time.
     pub(crate) fn was_written(&self, change: &Change) -> bool {
         self.0.common.log.as_ref().is_none_or(|log| locked(log).iter().flatten().any(|other| other == change))
+    }
+
+    /// Whether an intent was committed at some time. Its checkpoint may have been added since.
+    pub(crate) fn was_intended(&self, intent: &Intent) -> bool {
+        let plain = |intent: &Intent| Intent { checkpoint: None, ..intent.clone() };
+        let wanted = plain(intent);
+        let is_it = |change: &Change| matches!(change, Change::Intend(other) if plain(other) == wanted);
+        self.0.common.log.as_ref().is_none_or(|log| locked(log).iter().flatten().any(is_it))
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Lock>> {

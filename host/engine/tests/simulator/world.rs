@@ -27,6 +27,8 @@ pub(crate) struct Thing {
     pub(crate) released: bool,
     /// From when its system shows it, by the clock of the store of its environment.
     pub(crate) shown: u64,
+    /// How long its system still shows it once it is deleted, in milliseconds.
+    pub(crate) lingers: u64,
 }
 
 impl Thing {
@@ -53,6 +55,9 @@ pub(crate) struct Planned {
 #[derive(Debug, Default)]
 pub(crate) struct World {
     pub(crate) things: BTreeMap<String, Thing>,
+    /// Deleted objects that their systems still show, until this time by the clock of the store of
+    /// their environment.
+    going: BTreeMap<String, (Thing, u64)>,
     /// Objects that were deleted by others.
     pub(crate) lost: BTreeSet<String>,
     /// Objects that were deleted with another one, and that one.
@@ -249,8 +254,9 @@ impl World {
         }
         let (urn, name, made_with) = (format!("{prefix}nobody"), "made by hand", format!("by hand {id}"));
         let had = BTreeSet::new();
-        let (home, released, shown) = (None, true, 0);
-        let thing = Thing { urn, name: name.into(), values, made_with, driver, home, had, released, shown };
+        let (home, released, shown, lingers) = (None, true, 0, 0);
+        let name = name.into();
+        let thing = Thing { urn, name, values, made_with, driver, home, had, released, shown, lingers };
         self.things.entry(id.to_owned()).or_insert(thing.noted());
     }
 
@@ -288,7 +294,8 @@ impl World {
         true
     }
 
-    pub(crate) fn delete(&mut self, id: &str) -> bool {
+    /// Deletes an object, at a time by the clock of the store of its environment.
+    pub(crate) fn delete(&mut self, id: &str, now: u64) -> bool {
         let Some(thing) = self.things.get(id).cloned() else {
             self.say(format!("  {id} was deleted before"));
             return false;
@@ -318,12 +325,16 @@ impl World {
         self.has_no_dependents(id, record);
         self.things.remove(id);
         self.say(format!("  deleted {id} of {}", thing.urn));
+        self.lingers(id, thing, now);
         for guest in self.inside(id) {
             if self.names_another_host(&guest) {
                 self.doubts.unsure.insert(guest.clone());
             }
             for other in self.directly_inside(&guest) {
                 self.is_unsure_inside(&guest, &other);
+            }
+            if let Some(thing) = self.things.get(&guest).cloned() {
+                self.lingers(&guest, thing, now);
             }
             self.went.insert(guest, id.to_owned());
         }
@@ -482,14 +493,48 @@ impl World {
     }
 
     pub(crate) fn state(&self, id: &str) -> Option<ResourceState> {
-        let thing = self.things.get(id)?;
-        let mut outputs = Map::default();
-        for name in ["v", "fixed"] {
-            outputs.insert(name.into(), thing.values.get(name).cloned().unwrap_or_default());
-        }
-        outputs.insert("id".into(), id.into());
-        Some(ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() })
+        self.things.get(id).map(|thing| state_of(id, thing))
     }
+
+    /// A system still shows a deleted object for a while.
+    fn lingers(&mut self, id: &str, thing: Thing, now: u64) {
+        if thing.lingers > 0 {
+            self.going.insert(id.to_owned(), (Thing { lingers: 0, ..thing.clone() }, now + thing.lingers));
+        }
+    }
+
+    /// The object with an id, as its system shows it at a time.
+    pub(crate) fn shown(&self, id: &str, now: u64) -> Option<&Thing> {
+        let going = || self.going.get(id).filter(|(_, until)| now < *until).map(|(thing, _)| thing);
+        self.things.get(id).or_else(going).filter(|thing| thing.shown <= now)
+    }
+
+    /// As [`Self::by_name`], of those that their system shows at a time.
+    pub(crate) fn shown_by_name(&self, driver: usize, name: &str, oldest: bool, now: u64) -> Option<String> {
+        let all = self.things.iter().chain(self.going.iter().map(|(id, (thing, _))| (id, thing)));
+        let of = all.filter(|(id, thing)| {
+            thing.driver == driver && thing.name == name && self.shown(id, now).is_some()
+        });
+        let age = |(id, _): &(&String, &Thing)| id[1..].parse::<u32>().unwrap_or(0);
+        let found = if oldest { of.min_by_key(age) } else { of.max_by_key(age) };
+        found.map(|(id, _)| id.clone())
+    }
+
+    /// Whether a deleted object that its system still shows has a name.
+    pub(crate) fn keeps_name(&self, driver: usize, name: &str, now: u64) -> bool {
+        let mut going = self.going.values();
+        going.any(|(thing, until)| thing.driver == driver && thing.name == name && now < *until)
+    }
+}
+
+/// The state of an object.
+pub(crate) fn state_of(id: &str, thing: &Thing) -> ResourceState {
+    let mut outputs = Map::default();
+    for name in ["v", "fixed"] {
+        outputs.insert(name.into(), thing.values.get(name).cloned().unwrap_or_default());
+    }
+    outputs.insert("id".into(), id.into());
+    ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() }
 }
 
 /// The suffix of the name of a released object.

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use purlin_systems::Done;
-use purlin_systems::rest::Service;
+use purlin_systems::rest::{Misbehaviour, Service};
 use serde_json::{Value, json};
 
-use crate::{Scene, TIME, asynchronous, found, none, things, with_little_time};
+use crate::{Scene, THING, TIME, asynchronous, found, none, things, with_little_time};
 
 /// Longer than a test takes.
 const FOREVER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -138,4 +138,71 @@ fn an_operation_is_followed() {
     scene.workspace.finish(child, &["up", "--yes"]);
     scene.up();
     assert_eq!(things(&service, "long").len(), 1, "the operation that ran was followed, none begun anew");
+}
+
+/// The API answers 200 to a deletion, and still shows the thing for a while.
+#[test]
+fn a_deleted_thing_is_gone_once_it_is_no_longer_shown() {
+    let service = Service::start();
+    let values = found(&service.url(), "lingering");
+    let scene = Scene::new(&service.url(), &values, &none());
+    for reads in [1, 2] {
+        scene.up();
+        service.lingers(reads);
+        service.requests();
+        scene.workspace.purlin(&["destroy", "--yes"]);
+        assert!(things(&service, "lingering").is_empty());
+        let looks = service.requests().into_iter().skip_while(|request| request.method != "DELETE").count();
+        assert_eq!(looks as u32, 1 + reads + 1, "the deletion, and the looks until it was gone");
+    }
+    // A replacement needs the name.
+    service.lingers(0);
+    scene.up();
+    service.lingers(2);
+    scene.workspace.purlin(&["up", "--yes", "--replace", THING]);
+    assert_eq!(things(&service, "lingering").len(), 1);
+    scene.up().prints("Nothing to change");
+    // It never goes: it stays recorded, and nothing is created beside it.
+    service.lingers(u32::MAX);
+    with_little_time(|time| {
+        scene.settings(&format!("http: [\"{}/*\"]", service.url()), time);
+        let done = scene.workspace.run(&["destroy", "--yes"]).expect(1);
+        done.has("its deletion was accepted, but it still exists").then_some(())
+    });
+    assert!(things(&service, "lingering").is_empty());
+    scene.workspace.purlin(&["state", "list"]).prints(THING);
+    scene.settings(&format!("http: [\"{}/*\"]", service.url()), TIME);
+    service.lingers(0);
+    scene.up();
+    assert_eq!(things(&service, "lingering").len(), 1);
+    scene.workspace.purlin(&["destroy", "--yes"]);
+    assert!(things(&service, "lingering").is_empty());
+}
+
+/// The answer to a deletion is lost, and the API still shows the thing: whether it was deleted is
+/// decided once the grace has passed.
+#[test]
+fn a_thing_that_is_still_shown_after_a_lost_deletion_is_undecided() {
+    let service = Service::start();
+    let values = found(&service.url(), "perhaps");
+    let scene = Scene::new(&service.url(), &values, &none());
+    scene.up();
+    let limits = |limits: &str| scene.settings(&format!("http: [\"{}/*\"]", service.url()), limits);
+    limits("grace: 1h, time: 10m");
+    service.lingers(u32::MAX);
+    for _ in 0..20 {
+        service.fault("DELETE", Misbehaviour::LoseAnswer);
+    }
+    scene.workspace.run(&["destroy", "--yes"]).expect(1).prints("thing.default#shared.thing");
+    service.behave();
+    assert!(things(&service, "perhaps").is_empty());
+    // The documents have it again.
+    scene.fails().prints("its system may still show it");
+    assert!(things(&service, "perhaps").is_empty(), "nothing is created beside it");
+    service.lingers(0);
+    scene.up();
+    assert_eq!(things(&service, "perhaps").len(), 1);
+    scene.up().prints("Nothing to change");
+    scene.workspace.purlin(&["destroy", "--yes"]);
+    assert!(things(&service, "perhaps").is_empty());
 }

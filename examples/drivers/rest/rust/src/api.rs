@@ -1,6 +1,8 @@
 //! A client of the API: its requests, and the meaning of the responses. Everything that is specific to
 //! your API belongs here.
 
+use std::time::Duration;
+
 use purlin_sdk::{Call, Failure};
 use purlin_sdk_http::{Client, Request, segment};
 use serde::Deserialize;
@@ -11,6 +13,8 @@ use crate::schema::{Connection, Region, Values};
 /// The maximum number of attempts of a repeatable request. Between attempts, the client waits as long as
 /// the server says, or 200 ms, 400 ms and so on.
 const ATTEMPTS: u32 = 4;
+/// How long to wait before looking again for a deleted project.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// A client for one call of the driver.
 pub(crate) struct Api {
@@ -110,10 +114,17 @@ impl Api {
         self.client.send(request)?.success()?.json()
     }
 
-    /// Deletes a project. A missing project is a success.
+    /// Deletes a project. A missing project is a success. APIs may answer before a project is gone, so
+    /// the answer counts only once the project cannot be read any more. Purlin calls again until then.
     pub(crate) fn delete(&self, id: &str) -> Result<(), Failure> {
         let answer = self.client.send(Request::delete(self.project(id)))?;
-        if answer.status == 404 { Ok(()) } else { answer.success().map(drop) }
+        if answer.status != 404 {
+            answer.success()?;
+        }
+        match self.get(id)? {
+            None => Ok(()),
+            Some(_) => Err(Failure::RetryAfter { after: AGAIN, message: "it still exists".to_owned() }),
+        }
     }
 
     /// The request with the call's key, which makes it safe to send it twice.

@@ -90,11 +90,19 @@ fn a_project_is_found_on_any_page() {
 
 #[test]
 fn gone_is_deleted_and_nothing_to_read() {
-    let (api, requests) = api(vec![Some((204, Json::Null)), Some((404, json!({}))), Some((404, json!({})))]);
+    let missing = || Some((404, json!({})));
+    let answers = vec![Some((204, Json::Null)), missing(), missing(), missing(), missing()];
+    let (api, requests) = api(answers);
     api.delete("a/b").expect("deleted");
     api.delete("a/b").expect("gone already");
     assert!(api.get("a/b").expect("an answer").is_none());
     assert_eq!(requests.borrow()[0].url, "https://api.example/v1/projects/a%2Fb");
+}
+
+#[test]
+fn a_project_that_can_still_be_read_is_not_gone() {
+    let (api, _) = api(vec![Some((200, json!({}))), Some((200, project("p-1", "me")))]);
+    assert!(matches!(api.delete("p-1"), Err(Failure::RetryAfter { .. })));
 }
 
 #[test]

@@ -120,6 +120,11 @@ impl Platform {
         self.clock.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
     }
 
+    /// The time, without letting it pass.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn stop_the_clock(&self) {
         self.pace.store(0, Ordering::SeqCst);
     }

@@ -84,6 +84,10 @@ pub(crate) struct Scripted {
     pub(crate) grace: Mutex<Duration>,
     /// Whether `read` finds nothing, because the system does not show it yet.
     pub(crate) hides: Mutex<bool>,
+    /// Whether the system still shows the objects that are deleted from now on.
+    pub(crate) lingers: Mutex<bool>,
+    /// The deleted objects that the system still shows.
+    pub(crate) lingering: Mutex<BTreeMap<String, Thing>>,
     /// Whether `create` reports its id before it finishes.
     pub(crate) checkpoints: Mutex<bool>,
     /// The arguments of updates: the params before, the outputs, and the params after.
@@ -164,6 +168,8 @@ impl Scripted {
             longest: Mutex::new(Duration::from_secs(30)),
             grace: Mutex::default(),
             hides: Mutex::default(),
+            lingers: Mutex::default(),
+            lingering: Mutex::default(),
             known: Mutex::default(),
             checkpoints: Mutex::new(false),
             changes: Mutex::default(),
@@ -408,7 +414,8 @@ impl Driver for Scripted {
         if *locked(&self.hides) {
             return Ok(None);
         }
-        let world = locked(&self.world);
+        let mut world = locked(&self.world).clone();
+        world.extend(locked(&self.lingering).clone());
         let found = match look.id {
             // Users may write an id with `./` before it.
             Some(id) => world.get_key_value(id.trim_start_matches("./")),
@@ -467,9 +474,13 @@ impl Driver for Scripted {
     async fn delete(&self, call: &Call, gone: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
         let id = gone.id.expose();
         self.act("delete", call, inputs, id).await?;
-        let there = locked(&self.world).remove(id).is_some();
+        let there = locked(&self.world).remove(id);
+        let is_there = there.is_some();
+        if let Some(thing) = there.filter(|_| *locked(&self.lingers)) {
+            locked(&self.lingering).insert(id.to_owned(), thing);
+        }
         self.answer("delete", call, ())?;
-        if there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(id.to_owned()))) }
+        if is_there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(id.to_owned()))) }
     }
 }
 
