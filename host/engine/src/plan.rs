@@ -357,7 +357,8 @@ impl Warning {
 }
 
 /// A resource that seems to have been renamed: one resource to delete is identical to one to
-/// create. The rename is only suggested, never performed (SPEC §9, Rename).
+/// create, or belongs to one that seems to have been renamed. The rename is only suggested, never
+/// performed (SPEC §9, Rename).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Suggestion {
     /// The resource that would be deleted.
