@@ -445,6 +445,17 @@ pub(crate) fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     faults
 }
 
+/// Fills in the defaults of a driver's own schema and marks the secret parts of a connection, as a
+/// deployment does. Returns the violations of the schema, without places. For a caller without
+/// documents.
+pub fn check_inputs(driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) -> Vec<Diagnostic> {
+    let (rules, nowhere) = (Rules::default(), Location::default());
+    let faults = rules.held_inputs(driver, type_name, inputs, &nowhere, &nowhere, None);
+    rules.fill(driver, type_name, inputs, None);
+    rules.connect(driver, type_name, inputs);
+    faults.into_iter().map(|fault| Diagnostic { location: None, ..fault }).collect()
+}
+
 fn worded(code: &'static str, subject: Subject<'_>, violation: &Violation) -> Diagnostic {
     let wording = say(subject, violation);
     let fault = Diagnostic::error(code, wording.message);
