@@ -130,6 +130,16 @@ impl Api {
         }
     }
 
+    /// The classes of volumes; `None` if they cannot be read. The list is read rather than one class:
+    /// that a class is missing is no failure of the server.
+    pub(crate) fn storage_classes(&self) -> Option<Vec<Json>> {
+        let request = Request::get(self.url("/apis/storage.k8s.io/v1/storageclasses")).query("limit", "500");
+        match self.send(request).ok()?.get_mut("items").map(Json::take) {
+            Some(Json::Array(classes)) => Some(classes),
+            _ => None,
+        }
+    }
+
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.server)
     }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use purlin_sdk::{Failure, Json, operation};
-use purlin_sdk_http::segment;
 
 use crate::api::Api;
 use crate::discovery::ObjectLocation;
@@ -41,10 +40,11 @@ fn one(
     loop {
         let why = match live.as_ref().map(ready::judge) {
             Some(Progress::Ready) => return Ok(()),
-            Some(Progress::Waiting(_)) if live.as_ref().is_some_and(|live| is_bound_later(api, live)) => {
-                return Ok(());
-            }
-            Some(Progress::Waiting(why)) => why,
+            Some(Progress::Waiting(why)) => match live.as_ref().map(|live| class_of(api, live)) {
+                Some(Class::BoundLater) => return Ok(()),
+                Some(Class::Missing(message)) => format!("{why}; {message}"),
+                Some(Class::Other) | None => why,
+            },
             Some(Progress::Stuck(why)) => {
                 let pods = troubles(api, live.as_ref());
                 return Err(Failure::failed(format!("{what} will not become ready: {why}{pods}")));
@@ -86,14 +86,40 @@ fn one(
     }
 }
 
-/// Whether a claim waits for the first pod that uses it, so that waiting for the claim is
-/// pointless. Without the right to read classes, the driver waits.
+/// What the class of a claim says about waiting for the claim.
+enum Class {
+    /// The claim waits for the first pod that uses it, so that waiting for the claim is pointless.
+    BoundLater,
+    /// There is no such class.
+    Missing(String),
+    /// It is bound as soon as possible, is not a claim, or the driver may not read classes.
+    Other,
+}
+
+/// Whether a claim waits for the first pod that uses it.
 pub(crate) fn is_bound_later(api: &Api, live: &Json) -> bool {
+    matches!(class_of(api, live), Class::BoundLater)
+}
+
+fn class_of(api: &Api, live: &Json) -> Class {
     let class = live.pointer("/spec/storageClassName").and_then(Json::as_str);
-    let Some(class) = class.filter(|_| live["kind"] == "PersistentVolumeClaim") else { return false };
-    let path = format!("/apis/storage.k8s.io/v1/storageclasses/{}", segment(class));
-    let found = api.get(&path).ok().flatten();
-    found.is_some_and(|class| class["volumeBindingMode"] == "WaitForFirstConsumer")
+    let Some(class) = class.filter(|_| live["kind"] == "PersistentVolumeClaim") else { return Class::Other };
+    // A volume that somebody made by hand needs no class of the cluster, and none has the name "".
+    let Some(classes) = api.storage_classes().filter(|_| !class.is_empty()) else { return Class::Other };
+    let name = |class: &Json| class.pointer("/metadata/name").and_then(Json::as_str).map(str::to_owned);
+    match classes.iter().find(|found| name(found).as_deref() == Some(class)) {
+        Some(found) if found["volumeBindingMode"] == "WaitForFirstConsumer" => Class::BoundLater,
+        Some(_) => Class::Other,
+        None => {
+            let names: Vec<String> =
+                classes.iter().filter_map(name).map(|name| format!("`{name}`")).collect();
+            let those = match names.is_empty() {
+                true => "the cluster has none".to_owned(),
+                false => format!("the cluster has {}", names.join(", ")),
+            };
+            Class::Missing(format!("there is no StorageClass `{class}`: {those}"))
+        }
+    }
 }
 
 /// The problems of an object's pods, each once.

@@ -65,6 +65,10 @@ impl Parsed {
 /// How templates that were written for Humanitec read the outputs.
 const OUTPUT_VALUES: &str = ".outputs.values";
 
+/// Placeholders read the context; templates see only what inputs pass to them.
+const NO_CONTEXT: &str = "a template has no `.context`: pass what it needs in `values`, such as \
+                          `env: ${context.env.id}`, and read `.driver.values.env`";
+
 fn contains(template: &Json, text: &str) -> bool {
     match template {
         Json::String(template) => template.contains(text),
@@ -98,6 +102,10 @@ fn parse(engine: &Engine, template: &Json, place: TemplatePosition<'_>, faults: 
             Tree::List(items.iter().enumerate().map(|(i, item)| below(&i.to_string(), item)).collect())
         }
         Json::String(text) => match engine.parse(text) {
+            Ok(parsed) if let Some(line) = parsed.reads("context") => {
+                faults.add(place.pointer, format!("line {line}: {NO_CONTEXT}"));
+                Tree::Plain(Json::Null)
+            }
             Ok(parsed) if is_document(place) => Tree::Whole(parsed),
             Ok(parsed) => Tree::Leaf(parsed),
             Err(all) => {

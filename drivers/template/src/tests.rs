@@ -116,6 +116,19 @@ fn secrets_in_values_make_secret_outputs() {
 }
 
 #[test]
+fn templates_have_no_context() {
+    let refused = refused(&json!({"values": {"templates": {
+        "init": "a: 1\nhost: {{ printf \"%s.example\" .context.env.id }}",
+        "outputs": {"a": "{{ with .init }}{{ .context }}{{ end }}"},
+    }}}));
+    assert!(
+        refused.contains("line 2: a template has no `.context`: pass what it needs in `values`"),
+        "{refused}"
+    );
+    assert!(!refused.contains("outputs"), "{refused}");
+}
+
+#[test]
 fn check_reports_every_fault_of_every_template() {
     let document = json!({"values": {"templates": {
         "init": "a: {{ nothere }}",

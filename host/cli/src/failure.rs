@@ -15,7 +15,6 @@ use serde::Serialize;
 use crate::commands::Output;
 use crate::hints;
 use crate::naming;
-use crate::progress;
 use crate::render;
 use crate::report::missing_grants::MissingGrants;
 use crate::report::{self, FORMAT};
@@ -106,7 +105,7 @@ impl Failure {
                 let faults = cause.diagnostics().into_iter();
                 Self::Unplanned {
                     message: error.message(),
-                    faults: faults.map(|fault| progress::for_keys(fault, &[key])).collect(),
+                    faults: faults.map(|fault| fault.concerning(&[key])).collect(),
                     sources: sources.clone(),
                     lacking: lacking(cause),
                 }

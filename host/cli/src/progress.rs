@@ -203,7 +203,7 @@ pub(crate) fn report(summary: &Summary, look: &RunContext<'_>) -> String {
         );
     }
     for (faults, keys) in causes(summary) {
-        let faults = faults.into_iter().map(|fault| for_keys(fault, &keys)).collect::<Vec<_>>();
+        let faults = faults.into_iter().map(|fault| fault.concerning(&keys)).collect::<Vec<_>>();
         out.push_str(&look.sources.render(&faults, true, look.columns));
         let blocked = |because: &Option<Key>| because.as_ref().is_some_and(|because| keys.contains(&because));
         let blocked: Vec<&Key> =
@@ -235,17 +235,6 @@ pub(crate) struct RunContext<'a> {
     pub(crate) sources: &'a SourceMap,
     /// The width of the terminal.
     pub(crate) columns: usize,
-}
-
-/// Adds to a fault the resources that it affects.
-pub(crate) fn for_keys(mut fault: Diagnostic, keys: &[&Key]) -> Diagnostic {
-    const LISTED: usize = 5;
-    let mut named: Vec<String> = keys.iter().take(LISTED).map(|key| format!("`{key}`")).collect();
-    if keys.len() > LISTED {
-        named.push(format!("{} more", keys.len() - LISTED));
-    }
-    fault.notes.insert(0, format!("for {}", named.join(", ")));
-    fault
 }
 
 /// The causes of failures without repetition, each with the resources that it affects.

@@ -131,6 +131,10 @@ fn invalid(error: &clap::Error, named: &str, value: &str, line: &Line) -> Failur
 
 fn unknown_option(word: &str, line: &Line) -> Failure {
     let name = word.split('=').next().unwrap_or(word);
+    if line.has(name) && !line.commands.is_empty() {
+        return Failure::input(format!("the option `{}` comes after the command", text::line(name)))
+            .hint(format!("write `{} {}`", line.called(), text::line(word)));
+    }
     let failure = Failure::input(match line.commands.is_empty() {
         true => format!("there is no option `{}`", text::line(name)),
         false => format!("`{}` has no option `{}`", line.called(), text::line(name)),

@@ -21,6 +21,8 @@ const SHOWN: usize = 50;
 const RELATED: usize = 10;
 /// How many characters of a message are shown.
 const MESSAGE: usize = 300;
+/// The columns beside an excerpt, for the numbers of its lines and for the marks of a cut.
+const MARGIN: usize = 16;
 /// Places that are no further apart are in one snippet.
 const NEAR: u32 = 100;
 
@@ -28,8 +30,9 @@ impl SourceMap {
     /// Diagnostics as text, by file and line, with a line break at the end. `width` is that of the
     /// terminal, in columns.
     pub fn render(&self, diagnostics: &[Diagnostic], color: bool, width: usize) -> String {
+        let width = width.clamp(40, 400);
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        let renderer = renderer.term_width(width.clamp(40, 400));
+        let look = Look { renderer: renderer.term_width(width), widest: width - MARGIN };
         let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
         // An error must not be hidden by the end of the list.
         if sorted.len() > SHOWN {
@@ -39,7 +42,7 @@ impl SourceMap {
         sorted.sort_by(|a, b| a.location.cmp(&b.location));
         let mut text = String::new();
         for diagnostic in sorted {
-            text.push_str(&self.one(diagnostic, &renderer));
+            text.push_str(&self.one(diagnostic, &look));
             text.push_str("\n\n");
         }
         if !hidden.is_empty() {
@@ -52,14 +55,15 @@ impl SourceMap {
     }
 
     /// A diagnostic as text, without a line break at the end.
-    fn one(&self, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
+    fn one(&self, diagnostic: &Diagnostic, look: &Look) -> String {
+        let renderer = &look.renderer;
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
         let title = level.clone().primary_title(message(&diagnostic.message)).id(diagnostic.code);
-        let group = self.places(Group::with_title(title), diagnostic);
+        let group = self.places(Group::with_title(title), diagnostic, look.widest);
         let facts = facts(diagnostic);
         if diagnostic.location.is_some() || !diagnostic.related.is_empty() || facts.is_empty() {
             return renderer.render(&[group.elements(facts)]);
@@ -70,13 +74,13 @@ impl SourceMap {
     }
 
     /// Adds the places of a diagnostic to its title.
-    fn places(&self, mut group: Group<'static>, diagnostic: &Diagnostic) -> Group<'static> {
+    fn places(&self, mut group: Group<'static>, diagnostic: &Diagnostic, widest: usize) -> Group<'static> {
         let (near, far) = self.related(diagnostic);
         if let Some(location) = &diagnostic.location {
-            group = self.place(group, location, diagnostic.length, None, &near);
+            group = self.place(group, (location, diagnostic.length), None, &near, widest);
         }
         for (location, what) in far {
-            group = self.place(group, location, 0, Some(what), &[]);
+            group = self.place(group, (location, 0), Some(what), &[], widest);
         }
         if diagnostic.related.len() > RELATED {
             let more = diagnostic.related.len() - RELATED;
@@ -106,10 +110,10 @@ impl SourceMap {
     fn place(
         &self,
         group: Group<'static>,
-        location: &Location,
-        length: u32,
+        (location, length): (&Location, u32),
         label: Option<&str>,
         near: &[&Related],
+        widest: usize,
     ) -> Group<'static> {
         let path = harmless(if location.file.is_empty() { "<text>" } else { &location.file });
         let origin = Origin::path(path.clone());
@@ -123,7 +127,7 @@ impl SourceMap {
             };
         };
         if near.is_empty() {
-            let shown = show(line, location.column, length);
+            let shown = show(line, location.column, length, widest);
             let kind = if label.is_some() { AnnotationKind::Context } else { AnnotationKind::Primary };
             let annotation = kind.span(shown.span).label(label.map(message));
             let snippet = Snippet::source(shown.text).line_start(line_number).annotation(annotation);
@@ -143,7 +147,7 @@ impl SourceMap {
         for number in first..=last {
             let line = self.line(&location.file, number).unwrap_or_default();
             let mut mark = |column, length, kind: AnnotationKind, label: Option<String>| {
-                let Shown { span, .. } = show(line, column, length);
+                let Shown { span, .. } = show(line, column, length, widest);
                 let span: Range<usize> = source.len() + span.start..source.len() + span.end;
                 annotations.push(kind.span(span).label(label));
             };
@@ -153,12 +157,19 @@ impl SourceMap {
             for (place, what) in near.iter().filter(|(place, _)| place.line == number) {
                 mark(place.column, 0, AnnotationKind::Context, Some(message(what)));
             }
-            source.push_str(&show(line, 1, 0).text);
+            source.push_str(&show(line, 1, 0, widest).text);
             source.push('\n');
         }
         let snippet = Snippet::source(source).path(path).line_start(first as usize);
         group.element(snippet.annotations(annotations))
     }
+}
+
+/// How diagnostics are shown.
+struct Look {
+    renderer: Renderer,
+    /// How many characters of a line are marked.
+    widest: usize,
 }
 
 /// The notes and the help of a diagnostic.

@@ -142,6 +142,17 @@ pub trait Driver: Send + Sync {
     async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError>;
 }
 
+/// Whether a driver can reach nothing outside of itself, so that its resources exist only in the state
+/// and nobody else can change them. Secrets are inputs.
+pub(crate) fn reaches_nothing(driver: &dyn Driver) -> bool {
+    driver.manifest().requested_capabilities.is_empty() && driver.grants().is_some_and(are_only_secrets)
+}
+
+/// Whether grants give access to nothing but secrets, which are inputs.
+pub(crate) fn are_only_secrets(grants: &Grants) -> bool {
+    *grants == Grants { secrets: grants.secrets.clone(), ..Grants::default() }
+}
+
 /// Why a driver is needed.
 #[derive(Clone, Copy, Debug)]
 pub enum Needed<'a> {

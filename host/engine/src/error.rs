@@ -215,6 +215,13 @@ pub enum Cause {
     /// The resource that is only observed does not exist.
     #[error("there is no `{0}`")]
     NotFound(String),
+    /// The resource is so new that its system may not show it yet, so that nobody can know whether it is
+    /// gone.
+    #[error("its system does not show it yet, so whether it is gone could not be known; a run in {seconds} s deletes it")]
+    NotVisible {
+        /// How long that takes.
+        seconds: u64,
+    },
     /// An interrupted call may have created or deleted the resource.
     #[error("the outcome of an interrupted call is unknown")]
     Undecided,
@@ -241,6 +248,7 @@ impl Cause {
             Self::Held { .. } => "id-taken",
             Self::Workload { .. } => "workload-patch",
             Self::NotFound(_) => "not-found",
+            Self::NotVisible { .. } => "not-visible",
             Self::Undecided => "undecided",
             Self::NoDriver(_) => "no-driver",
         }

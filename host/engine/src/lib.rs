@@ -70,7 +70,7 @@ pub use planner::{
 pub use purlin_sandbox::CancelToken;
 pub use recorded_status::{RecordedStatus, ResourceStatus, recorded_statuses};
 pub use renames::{rename, repoint};
-pub use rules::{Places, Rules, seal_outputs};
+pub use rules::{Places, Rules, check_inputs, seal_outputs};
 pub use saved::{Deviation, Differs, Line, Saved, deviations, drawn};
 pub use secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
 pub use visibility::not_shown_for;

@@ -4,7 +4,7 @@
 //! Operations are for the scheduler: the calls, the records to write, and the order. A replacement
 //! is one step and two operations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_graph::{Graph, NodeId};
@@ -357,7 +357,8 @@ impl Warning {
 }
 
 /// A resource that seems to have been renamed: one resource to delete is identical to one to
-/// create. The rename is only suggested, never performed (SPEC §9, Rename).
+/// create, or belongs to one that seems to have been renamed. The rename is only suggested, never
+/// performed (SPEC §9, Rename).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Suggestion {
     /// The resource that would be deleted.
@@ -445,6 +446,19 @@ impl Plan {
     /// Whether there is nothing to do: no calls, and no renames.
     pub fn is_empty(&self) -> bool {
         self.summary().changes() == 0
+    }
+
+    /// The number of recorded resources that may have changed outside Purlin and that this plan, which
+    /// reads resources, does not read: their drivers cannot, or they do not exist. A resource whose
+    /// driver can reach nothing exists only in the state, and does not count.
+    pub fn unread(&self) -> usize {
+        let read: HashSet<&Urn> = self.steps.iter().map(|step| &step.urn).collect();
+        let only_recorded = |record: &Record| {
+            let driver = self.drivers.get(&crate::planner::drivers::recorded_name(record));
+            driver.is_some_and(|driver| crate::driver::reaches_nothing(&**driver))
+        };
+        let unread = |record: &&Arc<Record>| !read.contains(&record.urn) && !only_recorded(record);
+        self.recorded.all_current().filter(unread).count()
     }
 
     /// The steps that lose data. A plan is executed only once each of these losses is allowed.

@@ -199,6 +199,7 @@ pub async fn plan(
             drafts: HashMap::new(),
             step_of: vec![u32::MAX; graph.len()],
             errors: Vec::new(),
+            invalid: Vec::new(),
             wanted: Vec::new(),
             resolved: HashMap::new(),
             warnings: Vec::new(),
@@ -218,6 +219,7 @@ pub async fn plan(
         for level in graph.levels() {
             planner.level(level).await?;
         }
+        planner.errors.extend(rules::by_place(std::mem::take(&mut planner.invalid)));
         let (faults, lacking) = planner.missing_grants();
         planner.errors.extend(faults);
         if !lacking.is_empty() {
@@ -428,6 +430,8 @@ struct Planner<'a> {
     drafts: HashMap<NodeId, Prepared>,
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,
+    /// The faults in the inputs of resources, which are often faults in their common definition.
+    invalid: Vec<(Key, Vec<Diagnostic>)>,
     /// The missing grants.
     wanted: Vec<grants::Wanted>,
     /// The evaluated inputs of the resources of this level that need store secrets.

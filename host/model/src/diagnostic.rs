@@ -6,7 +6,7 @@
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
-use crate::Location;
+use crate::{Key, Location};
 
 /// The severity of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -74,6 +74,18 @@ impl Diagnostic {
             notes: Vec::new(),
             help: None,
         }
+    }
+
+    /// Adds the resources that it concerns; of many, only the first ones.
+    #[must_use]
+    pub fn concerning(mut self, keys: &[&Key]) -> Self {
+        const LISTED: usize = 5;
+        let mut named: Vec<String> = keys.iter().take(LISTED).map(|key| format!("`{key}`")).collect();
+        if keys.len() > LISTED {
+            named.push(format!("{} more", keys.len() - LISTED));
+        }
+        self.notes.insert(0, format!("for {}", named.join(", ")));
+        self
     }
 
     /// A warning without a place yet.

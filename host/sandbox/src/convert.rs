@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
     fn map(&self, what: &str, text: &str) -> Result<Map, CallError> {
         match self.json(what, text)? {
             Value::Map(map) => Ok(map),
-            other => Err(self.junk(format!("its {what} is {}, not a JSON object", other.kind()))),
+            other => Err(self.junk(format!("its {what} are {}, not a JSON object", other.kind()))),
         }
     }
 

@@ -7,6 +7,7 @@
 mod builtins;
 mod mask;
 mod passthrough;
+mod reads;
 mod rendered;
 mod rewrite;
 mod run;
@@ -80,6 +81,14 @@ pub struct Engine {
 pub struct Parsed {
     main: ListNode,
     defines: Vec<DefineNode>,
+}
+
+impl Parsed {
+    /// The line of the first place where the template reads this entry of its data, outside of the
+    /// templates that it defines.
+    pub fn reads(&self, name: &str) -> Option<usize> {
+        reads::find(&self.main, name)
+    }
 }
 
 impl Engine {

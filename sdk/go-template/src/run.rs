@@ -349,7 +349,17 @@ impl<'a> Run<'a> {
         }
         let mut all = Vec::with_capacity(args.len() + 1);
         for arg in args {
-            all.push(self.expression(dot, arg)?);
+            let held = self.expression(dot, arg)?;
+            if matches!(held.value, Value::Nil)
+                && ["print", "printf", "println"].contains(&name.as_str())
+                && let Some(source) = written(arg)
+            {
+                let message = format!(
+                    "`{source}` has no value that `{name}` could show; if it may be missing, use `default`"
+                );
+                return Err(exec(message).into());
+            }
+            all.push(held);
         }
         all.extend(piped);
         self.call(name, all)
@@ -533,6 +543,20 @@ impl Changes {
 fn is_mark(action: &ActionNode) -> bool {
     let first = action.pipe.commands.first().and_then(|command| command.args.first());
     matches!(first, Some(Expr::Identifier(_, name)) if *name == AT || *name == THERE)
+}
+
+/// The text of an expression that names a value.
+fn written(expression: &Expr) -> Option<String> {
+    let path = |fields: &[SmolStr]| fields.iter().map(|field| format!(".{field}")).collect::<String>();
+    match expression {
+        Expr::Field(_, fields) => Some(path(fields)),
+        Expr::Variable(_, name, fields) => Some(format!("{name}{}", path(fields))),
+        Expr::Pipe(_, pipe) => match pipe.commands.as_slice() {
+            [only] if only.args.len() == 1 => written(only.args.first()?),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The error may reveal the secret.

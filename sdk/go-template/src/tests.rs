@@ -273,6 +273,12 @@ fn faults_say_where() {
             "\narn: {{ .drivers.role_arn }}",
             "line 2: `.drivers.role_arn` has no value; if it may be missing, use `default`",
         ),
+        (
+            "{{ .list }}\n{{ printf \"a-%s\" .env.id }}",
+            "line 2: `.env.id` has no value that `printf` could show; if it may be missing, use `default`",
+        ),
+        ("{{ $x := .none }}{{ print \"a\" ($x.y) }}", "line 1: `$x.y` has no value that `print` could show"),
+        ("{{ printf \"%d\" (.none | default 1) }}{{ print nil }}", ""),
         ("{{ if }}", "line 1: "),
         ("{{ index .list 9 }}", "line 1: index out of range: 9"),
         ("{{ div 1 0 }}", "line 1: `div`: division by zero, or the number is too large"),
@@ -286,6 +292,26 @@ fn faults_say_where() {
             let fault = fault.expect_err(template);
             assert!(fault.starts_with(wanted), "{template}: {fault}");
         }
+    }
+}
+
+#[test]
+fn it_is_known_what_a_template_reads() {
+    let engine = Engine::new(Arc::new(Still));
+    let line =
+        |template: &str| engine.parse(template).unwrap_or_else(|faults| panic!("{faults:?}")).reads("x");
+    for (template, expected) in [
+        ("{{ .x }}", Some(1)),
+        ("a\n{{ if eq .y (upper .x.z) }}{{ end }}", Some(2)),
+        ("{{ with .y }}{{ $.x }}{{ end }}", Some(1)),
+        ("{{ range .y }}{{ . }}{{ else }}\n{{ .x }}{{ end }}", Some(2)),
+        ("{{ $v := .x }}", Some(1)),
+        ("{{ with .y }}{{ .x }}{{ end }}{{ range .y }}{{ .x }}{{ end }}", None),
+        ("{{ .y.x }}{{ $.y.x }}{{ (.y).x }} .x", None),
+        ("{{ define \"d\" }}{{ .x }}{{ end }}{{ template \"d\" .y }}", None),
+        ("{{ template \"d\" .x }}{{ define \"d\" }}{{ end }}", Some(1)),
+    ] {
+        assert_eq!(line(template), expected, "{template}");
     }
 }
 

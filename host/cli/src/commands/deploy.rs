@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
 use purlin_host::internal::documents::SourceMap;
-use purlin_host::internal::engine::{CancelToken, Event, Phase, Plan, Summary};
+use purlin_host::internal::engine::{CancelToken, Cause, Event, Phase, Plan, Suggestion, Summary};
 use purlin_host::internal::graph::Graph;
 use purlin_host::internal::model::{Context, Key};
 use purlin_host::internal::state::{Environment, Staleness};
@@ -321,12 +321,14 @@ struct Watch<'a> {
     total: usize,
     /// The driver of each resource, for `--timings`.
     drivers: HashMap<Key, String>,
+    /// The resources that the current run seems to rename.
+    renames: Vec<Suggestion>,
 }
 
 impl<'a> Watch<'a> {
     fn new(documents: Option<&'a Documents>, shown: &'a Shown<'a>, app: &'a App) -> Self {
         let cancel = CancelToken::default();
-        Self { documents, shown, app, cancel, total: 0, drivers: HashMap::new() }
+        Self { documents, shown, app, cancel, total: 0, drivers: HashMap::new(), renames: Vec::new() }
     }
 
     /// A run of this plan begins.
@@ -336,6 +338,7 @@ impl<'a> Watch<'a> {
             self.app.ui.say(&format!("An earlier run was interrupted; determining the outcome of {calls}."));
         }
         self.total = plan.announced();
+        self.renames.clone_from(&plan.suggestions);
         if self.app.global.timings {
             self.drivers = drivers(plan);
         }
@@ -356,6 +359,7 @@ impl<'a> Watch<'a> {
     fn ended(&self, summary: &Summary, collected: &[Collected]) -> Status {
         if self.total > 0 || !summary.is_success() {
             end(summary, self.documents, self.shown, self.app);
+            self.hint_at_renames(summary);
         }
         let all_gone = say_collected(collected, self.shown, self.app);
         if summary.is_success() && all_gone { Status::Done } else { Status::Failed }
@@ -366,11 +370,30 @@ impl<'a> Watch<'a> {
     fn failures(&self, summary: &Summary) {
         if !summary.failed.is_empty() {
             end(summary, self.documents, self.shown, self.app);
+            self.hint_at_renames(summary);
+        }
+    }
+
+    /// Names the command that records the rename of a resource that its driver could not create, if the
+    /// deletion of the old one waits for it: the old object may still have the real name.
+    fn hint_at_renames(&self, summary: &Summary) {
+        if self.shown.json {
+            return;
+        }
+        let failed = |key: &Key| {
+            let mut causes = summary.failed.iter().filter(|(failed, _)| failed == key);
+            causes.any(|(_, cause)| matches!(cause, Cause::Call(_)) && cause.kind() == cause.code())
+        };
+        let waits = |key: &Key| summary.skipped.iter().any(|(skipped, _)| skipped == key);
+        for renamed in self.renames.iter().filter(|renamed| failed(&renamed.to) && waits(&renamed.from)) {
+            let (from, to) = (text::line(renamed.from.as_str()), text::line(renamed.to.as_str()));
+            let command = render::plan::rename(renamed);
+            self.app.ui.hint(&format!("if `{to}` is `{from}` under a new name, first run `{command}`"));
         }
     }
 
     async fn events(&self, stage: Stage, mut run: impl Stream<Item = Event> + Unpin) -> Summary {
-        let Self { documents, shown, app, cancel, total, drivers } = self;
+        let Self { documents, shown, app, cancel, total, drivers, renames: _ } = self;
         let begun = std::time::Instant::now();
         let mut progress = Progress::new(&app.ui, *total, shown.json);
         let mut interrupts = Interrupts::new();

@@ -26,12 +26,13 @@ Examples:
   purlin diff 3 5         deployments 3 and 5
   purlin diff 3 latest
 
-With `--format json`; `difference` is `added`, `changed` or `removed`, and `deployment` is null
-for the current documents:
+With `--format json`; `difference` is `added`, `changed`, `moved` or `removed`, `moved_from` is
+the earlier key of a resource that an alias renames, and `deployment` is null for the current
+documents:
   {\"format\": 1, \"before\": {\"deployment\", \"id\"}, \"after\": {\"deployment\", \"id\"},
-   \"differences\": [{\"key\", \"difference\", \"changes\": [{\"path\", \"before\", \"after\", \"unknown\",
-                    \"secret\", \"replaces\"}]}],
-   \"summary\": {\"added\", \"changed\", \"removed\"}}")]
+   \"differences\": [{\"key\", \"difference\", \"moved_from\", \"changes\": [{\"path\", \"before\", \"after\",
+                    \"unknown\", \"secret\", \"replaces\"}]}],
+   \"summary\": {\"added\", \"changed\", \"moved\", \"removed\"}}")]
 pub(crate) struct Args {
     /// The earlier deployment: its number or id, or `latest` [default: the latest].
     #[arg(value_name = "BEFORE", allow_negative_numbers = true)]

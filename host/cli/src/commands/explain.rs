@@ -12,6 +12,7 @@ use crate::input;
 use crate::naming;
 use crate::render;
 use crate::report;
+use crate::ui::Level;
 
 /// Explain why a resource is provisioned as it is.
 ///
@@ -26,7 +27,8 @@ Examples:
   purlin explain dns.public#shared.api --format json | jq .winner.definition
 
 `purlin graph` shows the keys of resources: TYPE[.CLASS]#ID. If the class is omitted, it is
-`default`. A short name such as `web.db`, `db` or `dns` is enough if it is unique.")]
+`default`. A short name such as `web.db`, `db` or `dns` is enough if it is unique, or if the
+documents declare only one resource of that name.")]
 pub(crate) struct Args {
     /// The resource: TYPE[.CLASS]#ID, or a unique short name.
     #[arg(value_name = "KEY")]
@@ -60,7 +62,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         report::explain::Explanation::new(&explanation, graph.as_deref(), given.documents.resolution());
     match args.format.format {
         Format::Json => app.ui.json(&report),
-        Format::Text => app.ui.data(&render::explain::render(&report)),
+        Format::Text => {
+            let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
+            app.ui.data(&render::explain::render(&report, columns));
+        }
     }
     Ok(Status::Done)
 }

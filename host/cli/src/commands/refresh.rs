@@ -55,7 +55,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let plan = session.plan_refresh(&place.context, &args.scope.scope()).await;
     let plan = plan.map_err(naming::failure_of_records)?;
-    let read = plan.steps.len();
+    let unread = plan.unread();
     let mut status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
     let open = session.open_calls().await.map_err(fail)?;
     if !open.is_empty() {
@@ -67,10 +67,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         app.ui.hint("`purlin state settle KEY` records it, with `--made ID` or `--not-made`");
     }
-    if args.scope.scope().is_everything() && read < all && args.format.format == Format::Text {
+    if args.scope.scope().is_everything() && unread > 0 && args.format.format == Format::Text {
         app.ui.hint(&format!(
-            "{} of {all} resources could not be checked: their drivers do not support reading, or they do not exist",
-            all - read
+            "{unread} of {all} resources could not be checked: their drivers do not support reading, or they do not exist"
         ));
     }
     drop(session);

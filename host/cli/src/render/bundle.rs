@@ -70,8 +70,11 @@ pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) 
     let bundles = one.lost.iter().map(|lost| (&lost.bundle, &lost.why));
     let all: Vec<_> = installations.chain(bundles).collect();
     for (name, why) in all.iter().take(SHOWN) {
-        let words = format!("not {name}: {why}");
-        let _ = writeln!(out, "  {}", paint(DIM, text::line(&words)));
+        let mut lines = String::new();
+        item(&mut lines, "  ", "    ", &format!("not {name}: {why}"), columns);
+        lines.lines().for_each(|line| {
+            let _ = writeln!(out, "{}", paint(DIM, line));
+        });
     }
     if all.len() > SHOWN {
         let more = format!("and {} more were not chosen", all.len() - SHOWN);

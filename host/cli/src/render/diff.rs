@@ -22,12 +22,16 @@ pub(crate) fn render(diff: &Diff<'_>, columns: Option<usize>) -> String {
     for one in &diff.differences {
         differing(&mut out, one, columns);
     }
-    let parts: Vec<String> =
-        [(summary.added, "added"), (summary.changed, "changed"), (summary.removed, "removed")]
-            .into_iter()
-            .filter(|(number, _)| *number > 0)
-            .map(|(number, what)| format!("{number} {what}"))
-            .collect();
+    let parts: Vec<String> = [
+        (summary.added, "added"),
+        (summary.changed, "changed"),
+        (summary.moved, "moved"),
+        (summary.removed, "removed"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{number} {what}"))
+    .collect();
     out.push_str(&format!("\n{} {}.\n", paint(STRONG, "Difference:"), parts.join(", ")));
     out
 }
@@ -37,8 +41,12 @@ fn differing(out: &mut String, one: &Differing<'_>, columns: Option<usize>) {
         Difference::Added(_) => paint(CREATE, "+"),
         Difference::Removed => paint(DELETE, "-"),
         Difference::Changed(_) => paint(UPDATE, "~"),
+        Difference::Moved { .. } => paint(UPDATE, "→"),
     };
     out.push_str(&format!("  {sign} {}\n", paint(STRONG, text::line(one.key))));
+    if let Some(from) = one.difference.moved_from() {
+        out.push_str(&format!("{:INDENT$}moved from {}\n", "", text::line(from.as_str())));
+    }
     for change in one.difference.changes() {
         let path = value::path(&change.path);
         // A long path gets a line of its own.
@@ -75,7 +83,7 @@ fn sides(change: &Change, added: bool, room: usize) -> String {
 mod tests {
     use super::*;
     use crate::report::diff::{Side, Tally};
-    use purlin_host::internal::model::Value;
+    use purlin_host::internal::model::{Key, Value};
 
     fn check(render: &dyn Fn(&Diff<'_>)) {
         let side = |deployment| Side { deployment, id: None };
@@ -100,13 +108,20 @@ mod tests {
                 ]),
             ),
             ("s3.default#shared.gone\u{1b}", Difference::Removed),
+            (
+                "s3.default#shared.new",
+                Difference::Moved {
+                    from: Key::parse("s3#shared.old").expect("a key"),
+                    changes: vec![change("/values/name", Some("old".into()), Some("new".into()))],
+                },
+            ),
         ];
         render(&Diff {
             format: 1,
             before: side(Some(3)),
             after: side(None),
             differences: all.iter().map(|(key, difference)| Differing { key, difference }).collect(),
-            summary: Tally { added: 1, changed: 1, removed: 1 },
+            summary: Tally { added: 1, changed: 1, moved: 1, removed: 1 },
         });
     }
 

@@ -17,7 +17,7 @@ pub(crate) fn table(entries: &[Entry], columns: Option<usize>) -> String {
             format!("{org}/{app}").into(),
             entry.kind.as_deref().unwrap_or("-").into(),
             entry.resources.to_string().into(),
-            entry.last.as_ref().map_or_else(|| "-".to_owned(), |last| last.started.clone()).into(),
+            entry.last.as_ref().map_or_else(|| "-".into(), |last| Cell::time(&last.started)),
             status(entry),
             marks(entry),
         ]

@@ -83,14 +83,25 @@ pub(crate) fn render(plan: &Plan<'_>, look: PlanView) -> String {
         let text = format!("{}: {}", text::line(warning.key.as_str()), text::line(&warning.message));
         remark(&mut out, WARNING, "warning:", &text, look);
     }
-    for suggestion in plan.suggestions {
-        let (from, to) = (text::line(suggestion.from.as_str()), text::line(suggestion.to.as_str()));
-        let text = format!(
-            "`{to}` is identical to `{from}`, which would be deleted. If the resource was only renamed:"
-        );
+    let renamed = match plan.suggestions {
+        [] => None,
+        [Suggestion { from, to }] => {
+            let (from, to) = (text::line(from.as_str()), text::line(to.as_str()));
+            Some(format!(
+                "`{to}` looks like `{from}`, which would be deleted. If the resource was only renamed:"
+            ))
+        }
+        several => Some(format!(
+            "{} would be deleted, and created under other names. If they were only renamed:",
+            text::count(several.len(), "resource")
+        )),
+    };
+    if let Some(text) = renamed {
         remark(&mut out, HINT, "hint:", &text, look);
+    }
+    for suggestion in plan.suggestions {
         // Keep the command on one line, so that it can be copied.
-        out.push_str(&format!("  purlin state rename '{from}' '{to}'\n"));
+        out.push_str(&format!("  {}\n", rename(suggestion)));
     }
     if !plan.warnings.is_empty() || !plan.suggestions.is_empty() {
         out.push('\n');
@@ -102,6 +113,12 @@ pub(crate) fn render(plan: &Plan<'_>, look: PlanView) -> String {
     out.push_str(&summary(plan));
     out.push('\n');
     out
+}
+
+/// The command that records a rename.
+pub(crate) fn rename(suggestion: &Suggestion) -> String {
+    let (from, to) = (text::line(suggestion.from.as_str()), text::line(suggestion.to.as_str()));
+    format!("purlin state rename '{from}' '{to}'")
 }
 
 /// A label and a text, wrapped at spaces to the width of the terminal.
@@ -533,6 +550,23 @@ mod tests {
             assert!(text::width(line) <= 80, "{line}");
         }
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn renames_of_several_resources_are_named_together() {
+        let mut plan = plan(vec![]);
+        plan.suggestions = ["password", "workload"]
+            .map(|name| Suggestion {
+                from: key(&format!("{name}.default#modules.mail")),
+                to: key(&format!("{name}.default#modules.notify")),
+            })
+            .into();
+        let text = plain(&plan, Some(80));
+        let hint = "hint: 2 resources would be deleted, and created under other names. If they were\n\
+                    only renamed:\n  \
+                    purlin state rename 'password.default#modules.mail' 'password.default#modules.notify'\n  \
+                    purlin state rename 'workload.default#modules.mail' 'workload.default#modules.notify'\n";
+        assert!(text.contains(hint), "{text}");
     }
 
     #[test]

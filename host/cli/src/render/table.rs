@@ -1,6 +1,8 @@
 //! Lays out rows of cells under titles within the width of the terminal. Some columns can shrink.
 //! This module does not know what the cells mean.
 
+use std::borrow::Cow;
+
 use anstyle::Style;
 
 use crate::style::{DIM, paint};
@@ -13,13 +15,29 @@ const GAP: usize = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     text: String,
+    /// What a column shows that is too narrow for the text.
+    short: Option<String>,
     style: Option<Style>,
 }
 
 impl Cell {
     /// A cell with arbitrary text, which is escaped.
     pub(crate) fn new(text: &str) -> Self {
-        Self { text: text::line(text).into_owned(), style: None }
+        Self { text: text::line(text).into_owned(), short: None, style: None }
+    }
+
+    /// A time of which a narrow column shows only the date.
+    pub(crate) fn time(time: &str) -> Self {
+        let short = time.split_once('T').map(|(date, _)| text::line(date).into_owned());
+        Self { short, ..Self::new(time) }
+    }
+
+    /// The text in a column of this width.
+    fn shown(&self, width: usize) -> Cow<'_, str> {
+        match &self.short {
+            Some(short) if text::width(&self.text) > width => text::fit(short, width),
+            _ => text::fit(&self.text, width),
+        }
     }
 
     /// The same cell with a style.
@@ -65,7 +83,7 @@ impl<const N: usize> Table<N> {
                     continue;
                 }
                 line.extend(std::iter::repeat_n(' ', missing));
-                let shown = text::fit(&cell.text, width);
+                let shown = cell.shown(width);
                 missing = (width + GAP).saturating_sub(text::width(&shown));
                 match cell.style {
                     // Styling an empty cell would leave spaces at the end of the line.
@@ -154,6 +172,22 @@ mod tests {
             if let Some(columns) = columns.filter(|columns| *columns >= 50) {
                 assert!(text.lines().all(|line| text::width(line) <= columns), "{columns}:\n{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_narrow_column_shows_the_date_of_a_time() {
+        let table = Table {
+            titles: ["DEPLOYED", "STATUS"],
+            rows: vec![[Cell::time("2026-11-29T10:11:12Z"), "ready".into()], [Cell::time("-"), "-".into()]],
+            yields: &[(0, 10)],
+        };
+        for (columns, row) in
+            [(28, "2026-11-29T10:11:12Z  ready"), (27, "2026-11-29  ready"), (18, "2026-11-29  ready")]
+        {
+            let text = table.render(Some(columns));
+            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join("  ");
+            assert_eq!(text.lines().nth(1).map(words).as_deref(), Some(row), "{columns}: {text}");
         }
     }
 

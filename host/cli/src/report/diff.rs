@@ -37,6 +37,7 @@ pub(crate) struct Differing<'a> {
 pub(crate) struct Tally {
     pub(crate) added: usize,
     pub(crate) changed: usize,
+    pub(crate) moved: usize,
     pub(crate) removed: usize,
 }
 
@@ -47,6 +48,7 @@ impl<'a> Diff<'a> {
             *match difference {
                 Difference::Added(_) => &mut summary.added,
                 Difference::Changed(_) => &mut summary.changed,
+                Difference::Moved { .. } => &mut summary.moved,
                 Difference::Removed => &mut summary.removed,
             } += 1;
             Differing { key: key.as_str(), difference }

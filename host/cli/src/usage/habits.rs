@@ -285,7 +285,8 @@ pub(super) fn option(name: &str, word: &str, line: &Line) -> Option<String> {
         fitting.find(has).or(first)
     };
     let habit = known(bare).or_else(|| known(glued.filter(|_| word.contains("json"))?))?;
-    let own = habit.option.is_empty() || line.long(habit.option);
+    // Without a command, there is none that lacks the option.
+    let own = habit.option.is_empty() || line.commands.is_empty() || line.long(habit.option);
     Some(if own { habit.hint } else { habit.otherwise }.to_owned())
 }
 

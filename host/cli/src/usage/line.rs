@@ -39,9 +39,16 @@ impl Line {
             }
             if word.len() > 1 && word.starts_with('-') {
                 let (name, value) = word.split_once('=').unwrap_or((word.as_str(), ""));
-                let takes = argument(&command, name).is_some_and(|own| own.get_action().takes_values());
-                let separate = (takes || name == "--format") && !word.contains('=');
-                let next = words.next_if(|next| separate && !next.starts_with('-'));
+                let own = argument(&command, name);
+                let takes = own.is_some_and(|own| own.get_action().takes_values());
+                // Before the command, an unknown option may have a value too.
+                let is_value = |next: &str| {
+                    takes || (own.is_none() && commands.is_empty() && command.find_subcommand(next).is_none())
+                };
+                let separate = !word.contains('=');
+                let next = words.next_if(|next| {
+                    separate && !next.starts_with('-') && (name == "--format" || is_value(next))
+                });
                 json |= name == "--format" && next.as_deref().unwrap_or(value) == "json";
                 options.push(word);
             } else if !arguments
@@ -73,6 +80,11 @@ impl Line {
     /// Whether the command has a long option.
     pub(super) fn long(&self, name: &str) -> bool {
         self.longs().iter().any(|long| long == name)
+    }
+
+    /// Whether the command has an option, as written with its dashes.
+    pub(super) fn has(&self, option: &str) -> bool {
+        argument(&self.command, option).is_some()
     }
 
     /// The long options of the command.

@@ -46,6 +46,24 @@ fn a_resource_is_explained() {
 }
 
 #[test]
+fn an_explanation_fits_into_80_columns() {
+    let project = Project::new();
+    let explained = |columns: &str| {
+        let mut command = project.command(&["explain", "postgres#modules.web.externals.db"]);
+        command.env("COLUMNS", columns);
+        ran(command).status(0).out
+    };
+    for columns in [40, 60, 80] {
+        let text = explained(&columns.to_string());
+        // A word, such as a placeholder, is not broken.
+        let fits = |line: &str| line.chars().count() <= columns || line.trim().split(' ').count() <= 2;
+        assert!(text.lines().all(fits), "{columns}: {text}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&text), words(&explained("200")));
+    }
+}
+
+#[test]
 fn every_format_of_a_graph_is_the_same_each_time() {
     let project = Project::new();
     for format in ["tree", "json", "dot", "mermaid", "svg", "html"] {

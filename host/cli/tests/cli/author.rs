@@ -276,6 +276,17 @@ fn invalid_requests_are_reported() {
         &project.run(&["driver", "run", "none.wasm", "describe"]).status(2),
         &["`none.wasm` cannot be read"],
     );
+    // As in a deployment, a driver sees only inputs that its schema allows.
+    project.write("random.wasm", component("random"));
+    let values = r#"{"kind": "password", "length": 9007199254740993}"#;
+    for function in ["check", "create"] {
+        let refused = project.run(&["driver", "run", "random.wasm", function, "--values", values]).status(2);
+        assert_output(
+            &refused,
+            &["error[invalid-inputs]: `length` is 9007199254740993; `random` allows 1024"],
+        );
+        assert_eq!(refused.json()["error"]["diagnostics"][0]["code"], "invalid-inputs");
+    }
     // Ignoring the id could make a deletion do something else.
     for (words, expected) in [
         (&["delete", "--id", "a"][..], &["`delete` does not take `--id`", "pass what `create`"][..]),

@@ -41,6 +41,24 @@ fn drift_is_found_shown_and_repaired() {
     assert_eq!((world.real()["b"].0.as_str(), world.effects()), ("w", (2, 2, 0)));
 }
 
+/// Drift is impossible where a driver can reach nothing outside of itself.
+#[test]
+fn only_resources_that_could_have_changed_are_reported_as_unchecked() {
+    let shared = "a: {type: thing, params: {value: v}}\np: {type: password}";
+    let world = World::deployed(shared, "");
+    let read = world.run(&["refresh"]).status(0);
+    assert!(read.err.contains(": 1 read.") && !read.err.contains("hint:"), "{}", read.err);
+    world.write(&format!("{shared}\nn: {{type: note, params: {{text: t}}}}"), "");
+    world.up();
+    let read = world.run(&["refresh"]).status(0);
+    let unread = "hint: 1 of 4 resources could not be checked: their drivers do not support reading";
+    assert!(read.err.contains(unread), "{}", read.err);
+    std::fs::remove_file(world.file("a")).expect("removed");
+    world.run(&["refresh"]).status(0);
+    let read = world.run(&["refresh"]).status(0);
+    assert!(read.err.contains("hint: 2 of 4 resources could not be checked"), "{}", read.err);
+}
+
 #[test]
 fn missing_resources_are_created_again() {
     let world = World::deployed(

@@ -124,6 +124,55 @@ fn error(events: &[Value], key: &str) -> Value {
 
 const FILES: &str = "bucket.default#shared.files";
 
+/// The object of a resource under its old name may prevent its creation under the new one.
+#[test]
+fn a_rename_that_looks_like_a_conflict_is_named() {
+    let web = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\n\
+               containers: {main: {image: nginx, variables: {NOTE: '${resources.note.path}'}}}\n\
+               resources: {note: {type: note}}\n";
+    let project = Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers: {purlin/file: {grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}}}\n",
+        ),
+        (
+            "note.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec:\n  type: note\n  driver: purlin/file\n  inputs: {values: {path: /out/a.txt, content: '${context.res.id}'}}\n  criteria: [{}]\n",
+        ),
+        (
+            "copy.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: copy}\nspec:\n  type: copy\n  driver: purlin/echo\n  inputs: {values: {of: '${params.of}'}}\n  criteria: [{}]\n",
+        ),
+    ]);
+    std::fs::create_dir(project.path().join("out")).expect("a folder");
+    // The copy reads the note, so that the old note is deleted only once the new one exists.
+    let give = |name: &str| {
+        project.write("web.yaml", web.replace("name: web", &format!("name: {name}")));
+        project.write(
+            "deployment.yaml",
+            format!(
+                "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared:\n    copy: {{type: copy, params: {{of: \"${{resources['note#modules.{name}.externals.note'].outputs.sha256}}\"}}}}\n"
+            ),
+        );
+    };
+    give("web");
+    project.run(&["up", "--yes"]).status(0);
+    give("site");
+    let failed = project.run(&["up", "--yes"]).status(1);
+    let (old, new) = ("note.default#modules.web.externals.note", "note.default#modules.site.externals.note");
+    let hint = format!(
+        "hint: if `{new}` is `{old}` under a new name, first run `purlin state rename '{old}' '{new}'`\n"
+    );
+    assert!(failed.err.contains("already exists") && failed.err.contains(&hint), "{}", failed.err);
+    assert_eq!(failed.err.matches("under a new name").count(), 1, "{}", failed.err);
+    project.run(&["state", "rename", old, new]).status(0);
+    project.run(&["up", "--yes"]).status(0);
+    assert_eq!(
+        std::fs::read(project.path().join("out/a.txt")).expect("kept"),
+        b"modules.site.externals.note"
+    );
+}
+
 #[test]
 fn a_server_that_is_down() {
     let address = reserved();

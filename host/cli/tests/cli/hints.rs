@@ -81,6 +81,11 @@ fn options_of_other_tools() {
             &["graph", "--out", "x.svg"],
             &["up", "--no-lock"],
             &["doctor", "--debug"],
+            &["--cwd", "app", "plan"],
+            &["--dir", "app", "plan"],
+            &["--dir", "app"],
+            &["--target", "dns", "up"],
+            &["--nonsense", "graph"],
         ]
     ));
     assert!(!project.has_state());

@@ -1,6 +1,7 @@
 //! Tests of the history, of comparing deployments, and of rollbacks.
 
 use crate::project::{Project, ran};
+use crate::world::{World, reads, thing};
 
 /// A project with three deployments: five resources created, then a longer password, then one more
 /// workload.
@@ -70,7 +71,11 @@ fn deployments_are_compared_by_their_resources() {
         "No difference between deployment 3 and the documents now.\n"
     );
     let json = project.run(&["diff", "1", "3", "--format", "json"]).status(0).json();
-    assert_eq!(json["summary"], serde_json::json!({"added": 4, "changed": 1, "removed": 0}), "{json}");
+    assert_eq!(
+        json["summary"],
+        serde_json::json!({"added": 4, "changed": 1, "moved": 0, "removed": 0}),
+        "{json}"
+    );
     assert_eq!((&json["before"]["deployment"], &json["after"]["deployment"]), (&1.into(), &3.into()));
     let text = project.run(&["diff", "3", "1"]).status(0).out;
     assert!(text.starts_with("From deployment 3 to deployment 1\n"), "{text}");
@@ -94,6 +99,39 @@ fn deployments_are_compared_by_their_resources() {
         let refused = project.run(arguments).status(2);
         assert!(refused.err.contains(message), "{}", refused.err);
     }
+}
+
+#[test]
+fn a_moved_resource_is_compared_with_itself() {
+    let world = World::deployed(
+        &format!(
+            "a: {{type: thing, params: {{value: v}}}}\nr: {{type: thing, params: {{value: {}}}}}",
+            reads("a", "id")
+        ),
+        "",
+    );
+    world.write(
+        &format!(
+            "b: {{type: thing, params: {{value: w}}}}\nr: {{type: thing, params: {{value: {}}}}}",
+            reads("b", "id")
+        ),
+        "thing#shared.b: {aliases: [thing#shared.a]}",
+    );
+    let moved = "  → thing.default#shared.b\n      moved from thing.default#shared.a\n      values.value: \"v\" → \"w\"\n";
+    // Both before and after the deployment, the reader reads the id of the same object.
+    for arguments in [&["diff"][..], &["diff", "1", "2"]] {
+        let text = world.run(arguments).status(0).out;
+        assert!(text.contains(moved) && text.ends_with("\nDifference: 1 moved.\n"), "{text}");
+        world.up();
+    }
+    let json = world.run(&["diff", "1", "2", "--format", "json"]).status(0).json();
+    assert_eq!(json["summary"], serde_json::json!({"added": 0, "changed": 0, "moved": 1, "removed": 0}));
+    let [one] = json["differences"].as_array().expect("differences").as_slice() else { panic!("{json}") };
+    assert_eq!((&one["difference"], &one["moved_from"]), (&"moved".into(), &thing("a").into()));
+    assert_eq!(one["changes"][0]["path"], "/values/value");
+    // The documents of the first deployment know no other name.
+    let back = world.run(&["diff", "2", "1"]).status(0).out;
+    assert!(back.ends_with("Difference: 1 added, 1 changed, 1 removed.\n"), "{back}");
 }
 
 #[test]

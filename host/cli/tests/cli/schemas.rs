@@ -66,6 +66,50 @@ fn refused(project: &Project) -> String {
     stderr
 }
 
+/// A project for a cluster can be checked before there is a cluster.
+#[test]
+fn a_new_project_is_valid_without_its_servers() {
+    let project = Project::empty();
+    project.run(&["init", "--app", "shop", "--platform", "kubernetes"]).status(0);
+    project.run(&["validate"]).status(0);
+    project.run(&["doctor"]).status(0);
+    project.edit("purlin.yaml", "# ca:", "ca:");
+    let refused = project.run(&["validate"]).status(2);
+    for words in ["cluster-ca.pem cannot be read", "= help: what is granted has to be there"] {
+        assert!(refused.err.contains(words), "{}", refused.err);
+    }
+    project.run(&["validate", "--offline"]).status(0);
+}
+
+#[test]
+fn a_mistake_in_a_template_is_reported_once() {
+    let project = Project::with(&[
+        (
+            "definition.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: t}\nspec:\n  type: t\n  driver: purlin/template\n  inputs:\n    values:\n      name: ${context.res.id}\n      templates: {outputs: {host: '{{ .driver.values.name | fail }}'}}\n  criteria: [{}]\n",
+        ),
+        (
+            "deployment.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {a: {type: t}, b: {type: t}, c: {type: t}}}\n",
+        ),
+    ]);
+    for command in ["validate", "plan"] {
+        let refused = project.run(&[command]).status(2);
+        // The message contains a value of the first one.
+        assert_eq!(refused.err.matches("error[invalid-inputs]").count(), 1, "{}", refused.err);
+        assert!(refused.err.contains("= note: for `t.default#shared.a`\n"), "{}", refused.err);
+        assert!(refused.err.contains("= note: for `t.default#shared.c`: invalid input"), "{}", refused.err);
+    }
+    project.edit("definition.yaml", ".driver.values.name | fail", ".context.res.id");
+    let refused = project.run(&["validate"]).status(2);
+    let all = "= note: for `t.default#shared.a`, `t.default#shared.b`, `t.default#shared.c`\n";
+    assert!(
+        refused.err.contains("a template has no `.context`") && refused.err.contains(all),
+        "{}",
+        refused.err
+    );
+}
+
 #[test]
 fn params_are_held_by_their_type() {
     insta::assert_snapshot!(refused(&project(

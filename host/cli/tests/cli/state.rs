@@ -8,6 +8,13 @@ use purlin_host::internal::state::{
 
 use crate::project::{Project, ran};
 
+/// The arguments of the commands that a text suggests for renames.
+fn renames(text: &str) -> Vec<(String, String)> {
+    let commands = text.lines().filter_map(|line| line.split_once("purlin state rename '"));
+    let names = commands.filter_map(|(_, names)| names.split_once("' '"));
+    names.map(|(old, new)| (old.to_owned(), new.split('\'').next().unwrap_or_default().to_owned())).collect()
+}
+
 const DNS: &str = "dns#modules.web.externals.dns";
 const DB: &str = "postgres#modules.web.externals.db";
 const PASSWORD: &str = "password#modules.web.externals.db";
@@ -25,6 +32,43 @@ fn listed(project: &Project, key: &str) -> serde_json::Value {
     let list = project.run(&["state", "list", "--format", "json"]).status(0).json();
     let resources = list["resources"].as_array().expect("resources").clone();
     resources.into_iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key} in {list}"))
+}
+
+#[test]
+fn a_renamed_workload_keeps_all_of_its_resources() {
+    let project = deployed();
+    let password = project.run(&["outputs", "--show-secrets", "--format", "json"]).status(0).json();
+    project.edit("apps/web.yaml", "name: web", "name: notify");
+    let plan = project.run(&["plan"]).status(0);
+    assert!(
+        plan.out.contains("hint: 4 resources would be deleted, and created under other names."),
+        "{}",
+        plan.out
+    );
+    let renames = renames(&plan.out);
+    let new: Vec<&str> = renames.iter().map(|(_, new)| new.as_str()).collect();
+    assert_eq!(
+        new,
+        [
+            "dns.default#modules.notify.externals.dns",
+            "password.default#modules.notify.externals.db",
+            "postgres.default#modules.notify.externals.db",
+            "workload.default#modules.notify",
+        ]
+    );
+    for (old, new) in &renames {
+        project.run(&["state", "rename", old, new]).status(0);
+    }
+    let plan = project.run(&["plan", "--format", "json"]).status(0).json();
+    let steps = plan["steps"].as_array().expect("steps");
+    let keeps = |step: &serde_json::Value| matches!(step["action"].as_str(), Some("none" | "update"));
+    assert!(steps.iter().all(keeps) && plan.get("suggestions").is_none(), "{plan:#}");
+    project.run(&["up", "--yes"]).status(0);
+    let kept = project.run(&["outputs", "--show-secrets", "--format", "json"]).status(0).json();
+    assert_eq!(
+        kept["resources"][PASSWORD.replace("#", ".default#").replace("web", "notify")],
+        password["resources"][PASSWORD.replace("#", ".default#")]
+    );
 }
 
 #[test]

@@ -17,15 +17,17 @@ pub(super) struct Shown {
 }
 
 /// A line with the place at `column` (from 1), `length` characters long; if that is 0, the word
-/// that begins there.
-pub(super) fn show(line: &str, column: u32, length: u32) -> Shown {
+/// that begins there. At most `widest` characters are marked, so that the renderer can cut the line
+/// around them.
+pub(super) fn show(line: &str, column: u32, length: u32, widest: usize) -> Shown {
     let start = column.saturating_sub(1) as usize;
     let length = match length {
         0 => {
             line.chars().skip(start).take_while(|c| c.is_alphanumeric() || "_-./".contains(*c)).count().max(1)
         }
         length => length as usize,
-    };
+    }
+    .min(widest);
     let (from, until) = if line.len() <= MAX_LINE {
         (0, usize::MAX)
     } else {
@@ -87,7 +89,7 @@ mod tests {
 
     #[test]
     fn places_survive_masking() {
-        let shown = show("a\tb\u{1b}[31mc\u{202e}d", 4, 3);
+        let shown = show("a\tb\u{1b}[31mc\u{202e}d", 4, 3, 80);
         assert_eq!(shown.text, "a\tb␛[31mc\u{fffd}d");
         assert_eq!(&shown.text[shown.span], "␛[3");
     }
@@ -95,15 +97,23 @@ mod tests {
     #[test]
     fn long_lines_are_cut_around_the_place() {
         let line = format!("{}HERE{}", "é".repeat(5000), "z".repeat(5000));
-        let shown = show(&line, 5001, 4);
+        let shown = show(&line, 5001, 4, 80);
         assert_eq!(&shown.text[shown.span.clone()], "HERE");
         assert!(shown.text.starts_with("…é") && shown.text.ends_with("z…"));
         assert!(shown.text.chars().count() < 200);
     }
 
     #[test]
+    fn marks_are_no_wider_than_the_terminal() {
+        let line = format!("a: {}", "z".repeat(300));
+        assert_eq!(show(&line, 4, 300, 80).span, 3..83);
+        assert_eq!(show(&line, 4, 0, 80).span, 3..83);
+        assert_eq!(show(&line, 4, 20, 80).span, 3..23);
+    }
+
+    #[test]
     fn places_behind_the_end_point_at_the_end() {
-        assert_eq!(show("ab", 9, 2), Shown { text: "ab".into(), span: 2..2, cut: false });
-        assert_eq!(show("", 1, 0), Shown { text: String::new(), span: 0..0, cut: false });
+        assert_eq!(show("ab", 9, 2, 80), Shown { text: "ab".into(), span: 2..2, cut: false });
+        assert_eq!(show("", 1, 0, 80), Shown { text: String::new(), span: 0..0, cut: false });
     }
 }

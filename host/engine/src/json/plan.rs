@@ -130,9 +130,12 @@ impl Serialize for Difference {
         #[derive(Serialize)]
         struct Shape<'a> {
             difference: &'static str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            moved_from: Option<&'a Key>,
             changes: &'a [Change],
         }
-        Shape { difference: self.as_str(), changes: self.changes() }.serialize(serializer)
+        let (difference, moved_from) = (self.as_str(), self.moved_from());
+        Shape { difference, moved_from, changes: self.changes() }.serialize(serializer)
     }
 }
 

@@ -7,9 +7,12 @@ use purlin_model::driver::ResourceState;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
 
 use super::{Completed, Outcome, Task, Turn};
+use crate::driver::Driver;
+use crate::error::Cause;
 use crate::exclusion::Side;
 use crate::plan::Action;
 use crate::recorded::exists;
+use crate::visibility::seconds;
 
 impl Task<'_> {
     /// Deletes the resource that is recorded under `id`. Does nothing if there is no record: the
@@ -39,6 +42,7 @@ impl Task<'_> {
         }
         if call && exists(&record) && !shared {
             let driver = self.driver_of(&record)?;
+            self.is_shown(&**driver, &record).await?;
             let mut call = self.call();
             let intent = self.intend(Operation::Delete(id.clone()), &**driver, &mut call).await?;
             let may_move = id.superseded.is_none() && self.step.action == Action::Delete;
@@ -59,6 +63,21 @@ impl Task<'_> {
 }
 
 impl Task<'_> {
+    /// Checks that the system shows a resource so new that it may not: whatever it answers about what it
+    /// does not show, the resource may appear afterwards. A system that cannot be read is no reason to
+    /// wait: the deletion itself says why.
+    ///
+    /// # Errors
+    /// [`Cause::NotVisible`] if it is not shown.
+    pub(super) async fn is_shown(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
+        let left = self.not_shown_for(driver, record).filter(|_| driver.manifest().implements.read);
+        let Some(left) = left else { return Ok(()) };
+        match self.look_at_record(driver, record).await {
+            Ok(None) => Err(Cause::NotVisible { seconds: seconds(left) }),
+            Ok(Some(_)) | Err(_) => Ok(()),
+        }
+    }
+
     /// The changes that record that a resource and its guests are gone. If a part of the journal
     /// was lost, another record may stand for the same object, which is then gone as well.
     pub(super) fn gone_with_guests(self, record: &Record, deleted: bool) -> Vec<Change> {

@@ -1,7 +1,8 @@
 //! Deletions and creations of resources with the same driver and the same inputs: what order they need,
-//! and which of them are perhaps one resource under a new name.
+//! and which of them, with everything that their names contain, are perhaps one resource under a new
+//! name.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_graph::Graph;
@@ -20,8 +21,24 @@ const MANY_ALIKE: usize = 1_000;
 /// Orders deletions and creations of identical resources: each creation comes after the deletions,
 /// unless that forms a cycle, because a driver could mistake one object for the other, even across
 /// types. If a deletion and a creation of the same type match only each other, they are suggested
-/// as a rename.
+/// as a rename, with everything that has the same name.
 pub(super) fn order(
+    recorded: &Recorded,
+    steps: &[Step],
+    operations: &mut [Operation],
+    graph: &Graph,
+    set: &DriverSet,
+) -> Vec<Suggestion> {
+    let mut suggestions = parents(recorded, steps, graph);
+    suggestions.extend(identical(recorded, steps, operations, graph, set));
+    suggestions.extend(parts(&suggestions, recorded, steps, graph));
+    suggestions.sort_unstable_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
+    suggestions.dedup();
+    suggestions
+}
+
+/// Orders identical resources, and returns the renames among them.
+fn identical(
     recorded: &Recorded,
     steps: &[Step],
     operations: &mut [Operation],
@@ -43,7 +60,7 @@ pub(super) fn order(
             groups.entry(group).or_default().0.push(index);
         }
     }
-    let mut suggestions = parents(recorded, steps, graph);
+    let mut suggestions = Vec::new();
     if groups.is_empty() {
         return suggestions;
     }
@@ -86,9 +103,40 @@ pub(super) fn order(
             }
         }
     }
-    suggestions.sort_unstable_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
-    suggestions.dedup();
     suggestions
+}
+
+/// The resources that are renamed with others: those whose names contain the id of one that seems to be
+/// renamed, such as the database of a workload. Most of their inputs read one another, and are unknown
+/// as long as all have new names, so only types, classes and drivers are compared.
+fn parts(renamed: &[Suggestion], recorded: &Recorded, steps: &[Step], graph: &Graph) -> Vec<Suggestion> {
+    let known: &HashSet<&Key> = &renamed.iter().flat_map(|one| [&one.from, &one.to]).collect();
+    let of = |action: Action| {
+        steps.iter().filter(move |step| step.action == action && !step.left_out && !known.contains(&step.key))
+    };
+    if renamed.is_empty() {
+        return Vec::new();
+    }
+    let come: HashMap<&str, &Step> = of(Action::Create).map(|step| (step.key.as_str(), step)).collect();
+    let ids: BTreeMap<&str, Option<&str>> = renamed.iter().fold(BTreeMap::new(), |mut ids, one| {
+        let new = ids.entry(one.from.id()).or_insert(Some(one.to.id()));
+        // Nothing follows a name that became two.
+        *new = new.filter(|new| *new == one.to.id());
+        ids
+    });
+    let follows = |gone: &Step| {
+        let id = gone.key.id();
+        // The longest part of the id that is renamed.
+        let ends = id.match_indices('.').map(|(at, _)| at).chain([id.len()]);
+        let (end, new) = ends.filter_map(|end| Some((end, *ids.get(id.get(..end)?)?))).next_back()?;
+        let class = gone.key.as_str().strip_suffix(id)?;
+        let to = come.get(format!("{class}{}{}", new?, id.get(end..)?).as_str())?;
+        let record = recorded.current(&gone.urn)?;
+        let node = graph.node(graph.find(to.key.as_str())?)?;
+        let is_same = record.driver.name == node.recipe.driver.name;
+        is_same.then(|| Suggestion { from: gone.key.clone(), to: to.key.clone() })
+    };
+    of(Action::Delete).filter_map(follows).collect()
 }
 
 /// The renames of workloads and of installations. Their inputs may contain outputs of their own

@@ -418,7 +418,8 @@ impl Planner<'_> {
         let graph = Arc::clone(&self.graph);
         let Some(node) = graph.node(question.node) else { return };
         let driver = question.driver.known_as();
-        self.errors.extend(self.options.rules.reported(Some((&*graph, node)), driver, inputs));
+        let faults = self.options.rules.reported(Some((&*graph, node)), driver, inputs);
+        self.invalid.push((node.key.clone(), faults));
     }
 }
 

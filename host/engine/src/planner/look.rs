@@ -153,7 +153,7 @@ impl Planner<'_> {
         if !matches!(ask, Ask::Observe(_)) {
             let violations = self.options.rules.inputs(&graph, node, &*driver, &inputs);
             if !violations.is_empty() {
-                self.errors.extend(violations);
+                self.invalid.push((node.key.clone(), violations));
                 return None;
             }
             let before = record.as_deref().map(|record| &record.inputs);

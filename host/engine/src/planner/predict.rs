@@ -1,10 +1,10 @@
 //! The outputs that are certain before a driver is called.
 
 use purlin_model::driver::Inputs;
-use purlin_model::{Grants, Key, Map, Unknown, Value};
+use purlin_model::{Key, Map, Unknown, Value};
 use purlin_state::Record;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, are_only_secrets};
 use crate::rules::Rules;
 
 /// The outputs as far as they are certain. `record` is the resource that stays in place, if there
@@ -60,10 +60,8 @@ pub(crate) fn mirrors(driver: &dyn Driver, key: &Key) -> bool {
 pub(crate) fn computes(driver: &dyn Driver, key: &Key) -> bool {
     let manifest = driver.manifest();
     let schema = manifest.schema(key.type_name());
-    // Secrets are inputs.
-    let only_secrets =
-        |grants: &Grants| *grants == Grants { secrets: grants.secrets.clone(), ..Grants::default() };
-    let harmless = || manifest.requested_capabilities.is_empty() && driver.grants().is_none_or(only_secrets);
+    let harmless =
+        || manifest.requested_capabilities.is_empty() && driver.grants().is_none_or(are_only_secrets);
     schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "computed") && harmless()
 }
 

@@ -48,6 +48,7 @@ pub async fn validate(
         drafts: std::collections::HashMap::new(),
         step_of: vec![u32::MAX; graph.len()],
         errors: Vec::new(),
+        invalid: Vec::new(),
         wanted: Vec::new(),
         resolved: std::collections::HashMap::new(),
         warnings: Vec::new(),
@@ -68,6 +69,7 @@ pub async fn validate(
         planner.level(level).await?;
     }
     faults.append(&mut planner.errors);
+    faults.extend(rules::by_place(planner.invalid));
     faults.extend(planner.remarks.into_iter().map(|(_, remark)| remark));
     faults.extend(graph.missing().iter().map(purlin_graph::Missing::warning));
     faults.extend(graph.warnings().iter().map(|(_, warning)| warning.clone()));

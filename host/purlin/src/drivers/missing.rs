@@ -132,6 +132,9 @@ impl Missing {
             Self::Unusable { error: LoadError::Read { .. }, .. } | Self::Folder { .. } => {
                 fault.help("`source` is a path from the folder of purlin.yaml")
             }
+            Self::Unusable { error: LoadError::Grant { .. }, .. } => fault.help(
+                "what is granted has to be there before the driver is called; `purlin validate --offline` needs no driver",
+            ),
             Self::NotTheirs { .. } => fault.help(NAME_OF_ITS_OWN),
             Self::Link { .. } => fault.help("grant the folder that the link leads to, by its own path"),
             Self::Kept { .. } => fault.help(

@@ -171,7 +171,7 @@ async fn reads_use_the_id_or_the_name_and_are_validated() {
     assert_eq!(values.reveal().expect("known")["url"], "changed");
 
     for (reality, fault) in [
-        ("[1]", "its observed values is a list, not a JSON object"),
+        ("[1]", "its observed values are a list, not a JSON object"),
         ("{oops", "its observed values cannot be read as JSON"),
         (&format!("{{\"a\":{}", "[".repeat(1 << 18)), "its observed values cannot be read as JSON"),
     ] {

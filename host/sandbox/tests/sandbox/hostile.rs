@@ -103,7 +103,7 @@ async fn junk_is_rejected() {
     let driver = guest(Limits::default()).await;
     for (name, expected) in [
         ("junk", "outputs cannot be read as JSON"),
-        ("list", "outputs is a list, not a JSON object"),
+        ("list", "its outputs are a list, not a JSON object"),
         ("deep", "outputs cannot be read as JSON: recursion limit exceeded"),
         ("deep-object", "outputs cannot be read as JSON: recursion limit exceeded"),
         ("twice", "`x` is in both outputs and secrets"),

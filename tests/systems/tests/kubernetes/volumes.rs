@@ -61,3 +61,15 @@ fn a_claim_that_waits_for_a_pod_is_not_waited_for() {
         .purlin(&["plan"])
         .prints("/values/manifests/0/spec/storageClassName` cannot be changed in place");
 }
+
+#[test]
+fn a_class_that_does_not_exist_is_named() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    class(&k8s, "now", "Immediate");
+    let mut inputs = several(&k8s.url(), &[claim("data", "1Gi")]);
+    inputs["values"]["wait"]["timeout"] = "2s".into();
+    let failed = refused(&workspace(&k8s, &inputs));
+    let failed = failed.prints("there is no StorageClass `data`: the cluster has `now`");
+    // The server and the path are right.
+    assert!(!failed.has("does the path exist"), "{failed}");
+}

@@ -27,8 +27,9 @@ use request::Request;
 /// Call one function of a driver directly.
 ///
 /// The request is JSON, from a file, from standard input (`-`) or from the options; the response is JSON
-/// too. The response of `create` and `update` is a request for the next call. The driver has its grants
-/// from purlin.yaml. Effects are real, and nothing is written to the state.
+/// too. The response of `create` and `update` is a request for the next call. As in a deployment, the
+/// inputs are checked against the driver's schema before the call, and get its defaults. The driver has
+/// its grants from purlin.yaml. Effects are real, and nothing is written to the state.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -156,7 +157,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         app.ui.json(&answer::Described::new(driver.manifest()));
         return Ok(Status::Done);
     }
-    let request = request(args, &driver)?;
+    let mut request = request(args, &driver)?;
+    let faults = request.hold(&driver);
+    // The inputs of a resource that exists were checked when it was created.
+    let is_new = !matches!(args.function, Function::Read | Function::Delete);
+    if is_new && !faults.is_empty() {
+        return Err(Failure::documents(faults, sources));
+    }
     let answered = app.timings.wait("call the driver", watched(args, &driver, &request, app)).await;
     let (mut answer, status) = match answered {
         Ok(answer) => (answer, Status::Done),

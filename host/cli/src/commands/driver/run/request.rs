@@ -2,7 +2,8 @@
 
 use purlin_host::internal::engine;
 use purlin_host::internal::model::driver::{Inputs, Manifest, ResourceState, Subject};
-use purlin_host::internal::model::{Context, EnvironmentId, Key, Label, Urn, Value};
+use purlin_host::internal::model::{Context, Diagnostic, EnvironmentId, Key, Label, Urn, Value};
+use purlin_host::internal::sandbox::Driver;
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
@@ -105,6 +106,17 @@ impl Request {
             inputs,
             document: document.clone(),
         })
+    }
+
+    /// Fills in the defaults of the driver's schema, and returns the violations of the current inputs.
+    pub(super) fn hold(&mut self, driver: &Driver) -> Vec<Diagnostic> {
+        let kind = self.subject.key.type_name();
+        // Earlier inputs are those of a resource that exists.
+        engine::check_inputs(driver, kind, &mut self.before);
+        if let Some(previous) = &mut self.previous {
+            engine::check_inputs(driver, kind, previous);
+        }
+        engine::check_inputs(driver, kind, &mut self.inputs)
     }
 
     pub(super) fn has_unknown(&self) -> bool {
