@@ -38,8 +38,9 @@ impl SourceMap {
         let hidden = sorted.split_off(sorted.len().min(SHOWN));
         sorted.sort_by(|a, b| a.location.cmp(&b.location));
         let mut text = String::new();
+        let sources = self.hiding(diagnostics);
         for diagnostic in sorted {
-            text.push_str(&self.one(diagnostic, &renderer));
+            text.push_str(&sources.one(diagnostic, &renderer));
             text.push_str("\n\n");
         }
         if !hidden.is_empty() {

@@ -409,8 +409,8 @@ impl Planner<'_> {
     pub(super) fn invalid(&mut self, question: &Question, inputs: &[InvalidInput]) {
         let graph = Arc::clone(&self.graph);
         let Some(node) = graph.node(question.node) else { return };
-        let driver = question.driver.known_as();
-        self.errors.extend(self.options.rules.reported(Some((&*graph, node)), driver, inputs));
+        let (driver, known) = (&*question.driver, Some(&question.inputs));
+        self.errors.extend(self.options.rules.reported(Some((&*graph, node)), driver, known, inputs));
     }
 }
 
