@@ -173,7 +173,7 @@ impl Scene {
             }
             None => {}
         }
-        documents::load(&inputs)
+        documents::load_within(&inputs, &surroundings::accepts)
     }
 
     fn workspace(&self, loaded: &Loaded) -> Workspace {

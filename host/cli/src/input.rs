@@ -196,7 +196,7 @@ pub(crate) fn workspace_alone(app: &App) -> Result<Workspace, Failure> {
     let nearest = surroundings::nearest_workspace(&app.folder);
     nearest.as_deref().map_or(Ok(()), |file| own(file, None))?;
     let inputs: Vec<Input> = nearest.iter().map(|file| Input::Path(short(file, &app.folder))).collect();
-    let mut loaded = documents::load(&inputs);
+    let mut loaded = documents::load_within(&inputs, &surroundings::accepts);
     loaded.report_unknown_stores();
     if loaded.has_errors() {
         return Err(Failure::documents(loaded.diagnostics, loaded.sources));
@@ -208,7 +208,8 @@ pub(crate) fn workspace_alone(app: &App) -> Result<Workspace, Failure> {
 fn read(inputs: &[Input], args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
     let (values, now) = (&args.values, args.choices.choices()?);
     let assignments = values.assignments()?;
-    let mut loaded = app.timings.time("load documents", || documents::load(inputs));
+    let mut loaded =
+        app.timings.time("load documents", || documents::load_within(inputs, &surroundings::accepts));
     loaded.report_unknown_stores();
     loaded.requirement_context.now = Choices { makes: args.bundle.bundle.is_some(), ..now };
     values.files.iter().for_each(|file| loaded.read_values(file));

@@ -87,6 +87,22 @@ pub(crate) fn foreign(file: &Path) -> Option<String> {
     if std::env::var_os(WORKSPACE).is_some_and(|named| !named.is_empty()) {
         return None;
     }
+    found_foreign(file)
+}
+
+/// Whether the folder of a workspace file that was found above a document counts as one workspace: the
+/// user's environment names it, or nobody else may have written it.
+pub(crate) fn accepts(file: &Path) -> bool {
+    let is_named = || {
+        let named = nearest_workspace(Path::new("")).filter(|_| std::env::var_os(WORKSPACE).is_some());
+        named
+            .and_then(|named| named.canonicalize().ok())
+            .is_some_and(|named| file.canonicalize().is_ok_and(|file| file == named))
+    };
+    found_foreign(file).is_none() || is_named()
+}
+
+fn found_foreign(file: &Path) -> Option<String> {
     let beside = [LOCK_FILE, STATE_FOLDER].map(|name| file.with_file_name(name));
     std::iter::once(file).chain(beside.iter().map(PathBuf::as_path)).find_map(written_by_others)
 }
@@ -111,7 +127,7 @@ pub(crate) fn written_by_others(path: &Path) -> Option<String> {
 /// The numbers of the user: of the process and, if `sudo` started it, of its caller.
 #[cfg(unix)]
 fn users() -> Vec<u32> {
-    let own = rustix::process::geteuid().as_raw();
+    let own = purlin_host::internal::user();
     let caller = variable("SUDO_UID").filter(|_| own == 0).and_then(|id| id.parse().ok());
     std::iter::once(own).chain(caller).collect()
 }

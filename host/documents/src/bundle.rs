@@ -106,7 +106,7 @@ pub fn bundles(paths: &[&std::path::Path]) -> Bundles {
 
 /// The same for texts that have been read.
 pub fn bundles_in(inputs: &[Input]) -> Bundles {
-    let mut collector = Collector::default();
+    let mut collector = Collector::new(&|_| false);
     for input in inputs {
         match input {
             Input::Path(path) | Input::Catalog(path) => collector.path(path),

@@ -44,7 +44,7 @@ pub use attached::{AttachedFile, FileContent};
 pub use bundle::{ANOTHER_VERSION, Bundles, FORMS_OF_BUNDLES, bundles, bundles_in};
 pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use held::{Content, Held, ReadFrom, Unread, content, declares_resources, held};
-pub use load::{Input, Loaded, SourceText, load, load_sources, no_workspace};
+pub use load::{Input, Loaded, SourceText, load, load_sources, load_within, no_workspace};
 pub use lock::LOCK_FILE;
 pub use plain::{plain_file, plain_value};
 pub use quantity::duration;

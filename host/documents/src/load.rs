@@ -204,9 +204,16 @@ fn at_most(faults: &mut Vec<Diagnostic>) {
 /// [`Loaded::diagnostics`].
 ///
 /// A file is read once, however often it is reached: named, walked to, or as `score:` of a
-/// Deployment.
+/// Deployment. Paths in documents stay in the folder that was named, or in that of the `purlin.yaml`
+/// above them if it was named or only this user and root could have written it.
 pub fn load(inputs: &[Input]) -> Loaded {
-    let mut collector = Collector::default();
+    let is_own = |file: &Path| matches!(purlin_files::stranger(file, &[purlin_files::user()]), Ok(None));
+    load_within(inputs, &is_own)
+}
+
+/// The same, but `accepts` decides whether a `purlin.yaml` that was not named counts.
+pub fn load_within(inputs: &[Input], accepts: &dyn Fn(&Path) -> bool) -> Loaded {
+    let mut collector = Collector::new(accepts);
     for path in inputs.iter().filter_map(Input::as_path) {
         collector.written.extend(written::folders(path));
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{DocumentPart, Spot};
+use purlin_model::{DocumentPart, SecretText, Spot};
 
 use crate::SourceMap;
 use crate::yaml::{self, Entry, Node, NodeKind, Span, Style};
@@ -25,6 +25,27 @@ impl SourceMap {
             }
         });
         found
+    }
+}
+
+impl SourceMap {
+    /// The texts of the values at JSON Pointers, with their maps and lists; of those that are written
+    /// there.
+    pub fn texts_of(&self, within: DocumentPart<'_>, pointers: &[String]) -> Vec<SecretText> {
+        let anchor = within.location();
+        let file = &anchor.file;
+        let Some(text) = self.text(file) else { return Vec::new() };
+        let mut found = None;
+        yaml::parse(file, text, &mut |document| {
+            let mut way = Vec::new();
+            if found.is_none() && reach(&document.root, anchor.line, anchor.column, &mut way) {
+                let values = pointers.iter().filter_map(|pointer| value(within, &way, pointer).ok());
+                let spans = values.filter(|value| value.complete).map(|value| value.node.span);
+                let bytes = spans.map(|span| span.start as usize..span.end as usize);
+                found = Some(bytes.map(|bytes| SecretText { file: Arc::clone(file), bytes }).collect());
+            }
+        });
+        found.unwrap_or_default()
     }
 }
 
@@ -71,14 +92,21 @@ fn reach<'n, 't>(node: &'n Node<'t>, line: u32, column: u32, way: &mut Vec<Step<
     false
 }
 
-fn spot(
+/// The value at a pointer, or its nearest written ancestor.
+struct Value<'n, 't> {
+    node: &'n Node<'t>,
+    /// The place of its key; for the start, of the anchor.
+    own: Option<Span>,
+    /// Whether it is the value, and not an ancestor.
+    complete: bool,
+}
+
+/// The value at a pointer, from the anchor at the end of the way; an error is only the anchor's place.
+fn value<'n, 't>(
     within: DocumentPart<'_>,
-    way: &[Step<'_, '_>],
+    way: &[Step<'n, 't>],
     pointer: &str,
-    key: bool,
-    text: &str,
-    file: &Arc<str>,
-) -> Spot {
+) -> Result<Value<'n, 't>, Option<Span>> {
     let segments: Vec<String> =
         pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
     let mut segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -131,7 +159,7 @@ fn spot(
             root
         }
     };
-    let Some(mut node) = start else { return made(anchor.unwrap_or_default(), text, file) };
+    let Some(mut node) = start else { return Err(anchor) };
     let mut own = anchor;
     let child = |node: &Node<'_>, name: &str| -> Option<usize> {
         match &node.kind {
@@ -164,6 +192,21 @@ fn spot(
             _ => break,
         }
     }
+    Ok(Value { node, own, complete })
+}
+
+fn spot(
+    within: DocumentPart<'_>,
+    way: &[Step<'_, '_>],
+    pointer: &str,
+    key: bool,
+    text: &str,
+    file: &Arc<str>,
+) -> Spot {
+    let Value { node, own, complete } = match value(within, way, pointer) {
+        Ok(value) => value,
+        Err(anchor) => return made(anchor.unwrap_or_default(), text, file),
+    };
     let is_scalar = !matches!(node.kind, NodeKind::Map(_) | NodeKind::List(_) | NodeKind::Null);
     let span = own.filter(|_| !is_scalar || (key && complete)).unwrap_or(node.span);
     let block = complete && !key && matches!(node.kind, NodeKind::String(_, Style::Block));
@@ -264,5 +307,17 @@ resources:
         let mut sources = SourceMap::default();
         sources.insert("b.yaml", "a: [");
         assert_eq!(sources.find(DocumentPart::Params(&anchor), "/a", false), None);
+    }
+
+    #[test]
+    fn the_text_of_a_value_is_all_of_it() {
+        let text = "resources:\n  x:\n    type: t\n    params:\n      one: {k: v}\n      two:\n        k: [v,\n          w]\n      three: 's'\n";
+        let mut sources = SourceMap::default();
+        sources.insert("a.yaml", format!("\u{feff}{text}"));
+        let anchor = Location::new("a.yaml", 2, 3);
+        let pointers = ["/one", "/two/k", "/two", "/three", "/four"].map(str::to_owned);
+        let texts = sources.texts_of(DocumentPart::Params(&anchor), &pointers);
+        let texts: Vec<&str> = texts.into_iter().map(|one| text[one.bytes].trim_end()).collect();
+        assert_eq!(texts, ["{k: v}", "[v,\n          w]", "k: [v,\n          w]", "'s'"]);
     }
 }

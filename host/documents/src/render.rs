@@ -41,8 +41,9 @@ impl SourceMap {
         let hidden = sorted.split_off(sorted.len().min(SHOWN));
         sorted.sort_by(|a, b| a.location.cmp(&b.location));
         let mut text = String::new();
+        let sources = self.hiding(diagnostics);
         for diagnostic in sorted {
-            text.push_str(&self.one(diagnostic, &look));
+            text.push_str(&sources.one(diagnostic, &look));
             text.push_str("\n\n");
         }
         if !hidden.is_empty() {

@@ -1,9 +1,11 @@
 //! The texts of documents, kept so that faults can show their lines.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use purlin_model::Diagnostic;
+use purlin_model::{Diagnostic, SecretText};
 
 use crate::render::hidden;
 
@@ -17,6 +19,8 @@ pub struct SourceMap {
 #[derive(Clone, Debug)]
 struct Text {
     text: Arc<str>,
+    /// What is secret in it, besides what it shows itself.
+    secrets: Vec<Range<usize>>,
     /// Created when first needed.
     shown: OnceLock<Shown>,
 }
@@ -37,12 +41,27 @@ impl SourceMap {
             Some(rest) => rest.into(),
             None => text,
         };
-        self.texts.insert(name.into(), Text { text, shown: OnceLock::new() });
+        self.texts.insert(name.into(), Text { text, secrets: Vec::new(), shown: OnceLock::new() });
     }
 
     /// The text of that name.
     pub fn text(&self, name: &str) -> Option<&Arc<str>> {
         self.texts.get(name).map(|entry| &entry.text)
+    }
+
+    /// The same texts, in which lines do not show the secrets of diagnostics either.
+    pub(crate) fn hiding(&self, diagnostics: &[Diagnostic]) -> Cow<'_, Self> {
+        let mut hiding = Cow::Borrowed(self);
+        // The faults of a resource have the same ones.
+        let mut all: Vec<&Arc<[SecretText]>> = diagnostics.iter().map(|one| &one.secrets).collect();
+        all.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        for SecretText { file, bytes } in all.into_iter().flat_map(|secrets| secrets.iter()) {
+            if let Some(entry) = hiding.to_mut().texts.get_mut(file) {
+                entry.secrets.push(bytes.start..bytes.end.min(entry.text.len()));
+                entry.shown = OnceLock::new();
+            }
+        }
+        hiding
     }
 
     /// Masks the literal secrets of a fault's line in its words too: they may quote it.
@@ -65,7 +84,8 @@ impl SourceMap {
     pub fn line(&self, name: &str, line: u32) -> Option<&str> {
         let (name, entry) = self.texts.get_key_value(name)?;
         let Shown { text, lines } = entry.shown.get_or_init(|| {
-            let text = hidden::masked(name, &entry.text).map_or_else(|| Arc::clone(&entry.text), Into::into);
+            let text = hidden::masked(name, &entry.text, &entry.secrets)
+                .map_or_else(|| Arc::clone(&entry.text), Into::into);
             let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(end, _)| end + 1);
             Shown { lines: std::iter::once(0).chain(ends).collect(), text }
         });

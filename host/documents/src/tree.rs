@@ -72,11 +72,13 @@ fn real(folder: &Path) -> std::io::Result<PathBuf> {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()
 }
 
-/// The tree that the paths of a document in `folder` stay in: the workspace that it belongs to, the
-/// folder among `named` in which it was found, or else its own folder.
-pub(crate) fn around(folder: &Path, named: &[PathBuf]) -> PathBuf {
+/// The tree that the paths of a document in `folder` stay in: the workspace that it belongs to, if
+/// `accepts` accepts its file, the folder among `named` in which it was found, or else its own folder.
+pub(crate) fn around(folder: &Path, named: &[PathBuf], accepts: impl Fn(&Path) -> bool) -> PathBuf {
     let Ok(real) = real(folder) else { return folder.to_path_buf() };
-    let workspace = real.ancestors().find(|folder| folder.join(walk::WORKSPACE_FILE).is_file());
+    let file = |folder: &&Path| folder.join(walk::WORKSPACE_FILE);
+    let nearest = real.ancestors().find(|folder| file(folder).is_file());
+    let workspace = nearest.filter(|folder| accepts(&file(folder)));
     let named = named.iter().map(PathBuf::as_path).filter(|named| real.starts_with(named));
     let widest = named.chain(workspace).min_by_key(|folder| folder.components().count());
     widest.map_or_else(|| real.clone(), Path::to_path_buf)

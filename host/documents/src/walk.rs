@@ -51,21 +51,35 @@ pub(crate) enum KeptFiles {
 pub const WORKSPACE_FILE: &str = "purlin.yaml";
 
 /// Collects texts, each file once, however it is reached.
-#[derive(Debug, Default)]
-pub(crate) struct Collector {
+pub(crate) struct Collector<'a> {
     pub(crate) sources: Vec<Source>,
     pub(crate) faults: Vec<Diagnostic>,
     /// The position of each file in `sources`; `None` for one that could not be read.
     seen: HashMap<PathBuf, Option<usize>>,
     /// The real folders that were walked: links may lead to one twice, or in circles.
     walked: HashSet<PathBuf>,
-    /// The real folders that the user named.
+    /// The real folders that the user named, or whose workspace file.
     named: Vec<PathBuf>,
+    /// Whether the paths of documents may lead anywhere in the folder of a workspace file that nobody
+    /// named.
+    accepts: &'a dyn Fn(&Path) -> bool,
     /// The real folders that drivers may write to. Their files belong to the drivers.
     pub(crate) written: HashSet<PathBuf>,
 }
 
-impl Collector {
+impl<'a> Collector<'a> {
+    pub(crate) fn new(accepts: &'a dyn Fn(&Path) -> bool) -> Self {
+        Self {
+            sources: Vec::new(),
+            faults: Vec::new(),
+            seen: HashMap::new(),
+            walked: HashSet::new(),
+            named: Vec::new(),
+            accepts,
+            written: HashSet::new(),
+        }
+    }
+
     /// A file or a folder that the user named.
     pub(crate) fn path(&mut self, path: &Path) {
         match fs::metadata(path) {
@@ -74,6 +88,10 @@ impl Collector {
                 self.folder(path, 0);
             }
             Ok(_) => {
+                if path.file_name().is_some_and(|name| name == WORKSPACE_FILE) {
+                    let real = path.canonicalize().ok();
+                    self.named.extend(real.as_deref().and_then(Path::parent).map(Path::to_path_buf));
+                }
                 self.file(path, true);
             }
             Err(error) => self.faults.push(unreadable(path, &error)),
@@ -103,7 +121,7 @@ impl Collector {
     /// if it has one.
     pub(crate) fn referenced(&mut self, folder: &Path, written: &Path, place: &Location) -> Option<Arc<str>> {
         const INSIDE: &str = "write a path to a Score file of the workspace, from the folder of this file";
-        let tree = tree::around(folder, &self.named);
+        let tree = tree::around(folder, &self.named, self.accepts);
         if let Err(fault) = tree::regular_file(&tree, folder, written, INSIDE) {
             let length = written.to_string_lossy().chars().count();
             let fault_here = Diagnostic::error(fault.code, fault.message).at(place).spanning(length);

@@ -217,7 +217,9 @@ pub enum Cause {
     NotFound(String),
     /// The resource is so new that its system may not show it yet, so that nobody can know whether it is
     /// gone.
-    #[error("its system does not show it yet, so whether it is gone could not be known; a run in {seconds} s deletes it")]
+    #[error(
+        "its system does not show it yet, so whether it is gone could not be known; a run in {seconds} s deletes it"
+    )]
     NotVisible {
         /// How long that takes.
         seconds: u64,

@@ -16,7 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Inputs, InvalidInput, TypeSchema};
-use purlin_model::{Diagnostic, DocumentPart, Key, Location, Map, Path, ResourceType, Spot, Value};
+use purlin_model::{
+    Diagnostic, DocumentPart, Key, Location, Map, Path, ResourceType, SecretText, Spot, Value,
+};
 use purlin_schema::{Fault, Schema, Subject, Violation, say};
 
 use crate::driver::Driver;
@@ -29,6 +31,9 @@ pub trait Places: fmt::Debug + Send + Sync {
     /// The location of the value at a JSON Pointer, or of its nearest existing parent; with `key`,
     /// the location of the value's name. Slow, so called only if there is a fault.
     fn find(&self, within: DocumentPart<'_>, pointer: &str, key: bool) -> Option<Spot>;
+
+    /// The texts of the values at JSON Pointers, to hide them. Slow, too.
+    fn texts_of(&self, within: DocumentPart<'_>, pointers: &[String]) -> Vec<SecretText>;
 }
 
 /// All rules from schemas. Empty by default.
@@ -90,6 +95,25 @@ impl Rules {
         }
     }
 
+    /// The texts that must not be shown with a fault of a resource: those of its params that its type
+    /// declares secret, and those of its inputs that its driver does.
+    fn secret_texts(&self, of: &Checked<'_>) -> Arc<[SecretText]> {
+        let Some(places) = &self.places else { return Arc::default() };
+        let mut all = Vec::new();
+        let of_type = self.types.get(of.type_name).and_then(|one| one.params.as_ref());
+        if let (Some(schema), Some((written, params))) = (of_type, of.params) {
+            all.extend(places_of(schema, params, |pointer| (written, pointer)));
+        }
+        if let Some((driver, inputs, definition)) = of.inputs
+            && let Some(Ok(schema)) = self.of_driver(driver, of.type_name)
+        {
+            let written = of.params.map(|(written, _)| written);
+            let document = document(driver, of.type_name, inputs);
+            all.extend(places_of(&schema, &document, |pointer| place_of(pointer, definition, written)));
+        }
+        all.into_iter().flat_map(|(within, pointers)| places.texts_of(within, &pointers)).collect()
+    }
+
     /// Where the value at a pointer is written.
     pub(crate) fn place(&self, within: DocumentPart<'_>, pointer: &str) -> Option<Spot> {
         self.places.as_ref()?.find(within, pointer, false)
@@ -125,7 +149,8 @@ impl Rules {
                 None => fault,
             }
         };
-        violations.iter().map(fault).collect()
+        let of = Checked { type_name: name, params: Some((written, params)), inputs: None };
+        hiding(violations.iter().map(fault).collect(), || self.secret_texts(&of))
     }
 
     /// Adds the location of the violated rule in the document of the resource type.
@@ -214,15 +239,22 @@ impl Rules {
             let (within, pointer) = place_of(&violation.at, definition, params);
             self.at(fault, within, pointer, is_about_a_name(&violation.fault))
         };
-        violations.iter().map(fault).collect()
+        let of = Checked {
+            type_name,
+            params: params.map(|written| (written, &inputs.params)),
+            inputs: Some((driver, inputs, definition)),
+        };
+        hiding(violations.iter().map(fault).collect(), || self.secret_texts(&of))
     }
 
     /// The inputs that a driver reports as invalid, with their locations, both during planning and
-    /// during a run. `of` is the resource; `None` if the documents do not contain it.
+    /// during a run. `of` is the resource; `None` if the documents do not contain it. Its inputs may not
+    /// be known.
     pub(crate) fn reported(
         &self,
         of: Option<(&Graph, Node<'_>)>,
-        driver: &str,
+        driver: &dyn Driver,
+        inputs: Option<&Inputs>,
         invalid: &[InvalidInput],
     ) -> Vec<Diagnostic> {
         let fault = |pointer: &str, message: &str| {
@@ -244,7 +276,7 @@ impl Rules {
                 (false, _) => format!("invalid input `{name}`: {message}"),
             };
             let fault = Diagnostic::error("invalid-inputs", what);
-            let reporter = format!("reported by the driver `{driver}`");
+            let reporter = format!("reported by the driver `{}`", driver.known_as());
             let Some(((_, node), (within, _))) = of.zip(written) else { return fault.fact(reporter) };
             let fault = match spot {
                 Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
@@ -257,10 +289,17 @@ impl Rules {
                 _ => format!("{reporter} for `{}`", node.key),
             })
         };
-        match invalid {
+        let faults = match invalid {
             [] => vec![fault("", "")],
             some => some.iter().map(|input| fault(&input.pointer, &input.message)).collect(),
-        }
+        };
+        let Some(((graph, node), inputs)) = of.zip(inputs) else { return faults };
+        let of = Checked {
+            type_name: node.key.type_name(),
+            params: graph.params_written(node.id).map(|written| (written, &inputs.params)),
+            inputs: Some((driver, inputs, &node.recipe.location)),
+        };
+        hiding(faults, || self.secret_texts(&of))
     }
 
     /// Fills in the defaults of a driver's schema. An existing resource that was created without a
@@ -356,7 +395,7 @@ impl Rules {
 
     /// The params that a developer gives a resource and that nothing reads, each as a remark at its
     /// place. A param that the resource type describes is meant for other definitions of the type.
-    pub(crate) fn unread(&self, graph: &Graph, node: Node<'_>) -> Vec<Diagnostic> {
+    pub(crate) fn unread(&self, graph: &Graph, node: Node<'_>, params: &Value) -> Vec<Diagnostic> {
         let of_type = self.types.get(node.key.type_name()).and_then(|one| one.params.as_ref());
         let is_described = |name: &str| of_type.is_some_and(|schema| schema.has_place([name]) == Some(true));
         let mut unread = graph.params_not_named(node.id);
@@ -373,7 +412,9 @@ impl Rules {
             self.at(Diagnostic::warning("unread-param", message), written, &pointer, true)
                 .help("remove it, or read it in the definition: a change of it changes nothing")
         };
-        unread.iter().map(remark).collect()
+        let params = Some((written, params));
+        let of = Checked { type_name: node.key.type_name(), params, inputs: None };
+        hiding(unread.iter().map(remark).collect(), || self.secret_texts(&of))
     }
 
     fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
@@ -419,6 +460,42 @@ impl purlin_graph::SecretParams for Rules {
             None => value,
         }
     }
+}
+
+/// A resource whose values are checked.
+struct Checked<'a> {
+    type_name: &'a str,
+    /// Its params, and where they are written.
+    params: Option<(DocumentPart<'a>, &'a Value)>,
+    /// Its inputs, and its definition.
+    inputs: Option<(&'a dyn Driver, &'a Inputs, &'a Location)>,
+}
+
+/// The places of the values that a schema declares secret, for each document that has some.
+fn places_of<'d>(
+    schema: &Schema,
+    value: &Value,
+    place: impl for<'p> Fn(&'p str) -> (DocumentPart<'d>, &'p str),
+) -> Vec<(DocumentPart<'d>, Vec<String>)> {
+    let mut all: Vec<(DocumentPart<'d>, Vec<String>)> = Vec::new();
+    for pointer in schema.secret_places(value) {
+        let (within, pointer) = place(&pointer);
+        // A resource has two documents at most: its own and its definition's.
+        match all.iter_mut().find(|(known, _)| *known == within) {
+            Some((_, pointers)) => pointers.push(pointer.to_owned()),
+            None => all.push((within, vec![pointer.to_owned()])),
+        }
+    }
+    all
+}
+
+/// The faults, which do not show these secrets.
+fn hiding(mut faults: Vec<Diagnostic>, secrets: impl FnOnce() -> Arc<[SecretText]>) -> Vec<Diagnostic> {
+    if !faults.is_empty() {
+        let secrets = secrets();
+        faults.iter_mut().for_each(|fault| fault.secrets = Arc::clone(&secrets));
+    }
+    faults
 }
 
 /// What outputs lack that a resource type or a driver promises.

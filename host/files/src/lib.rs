@@ -39,7 +39,7 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     {
         use std::os::unix::fs::MetadataExt as _;
         let metadata = file.metadata()?;
-        if metadata.uid() != rustix::process::geteuid().as_raw() {
+        if metadata.uid() != user() {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
         }
         if metadata.mode() & 0o022 != 0 {
@@ -56,6 +56,14 @@ pub enum Stranger {
     Owner(u32),
     /// Every user may write to it.
     Everybody,
+}
+
+/// The number of the user who runs this process; 0 on systems without such numbers.
+pub fn user() -> u32 {
+    #[cfg(unix)]
+    return rustix::process::geteuid().as_raw();
+    #[cfg(not(unix))]
+    return 0;
 }
 
 /// Who could have written a file, or put it where it is, other than root and the users with these

@@ -3,6 +3,9 @@
 //! Every crate that finds a fault in a document reports it with this type; only `purlin-documents`,
 //! which holds the texts, renders it.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
@@ -44,6 +47,18 @@ pub struct Diagnostic {
     /// How to correct it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// What schemas declare secret around its place: an excerpt must not show it.
+    #[serde(skip)]
+    pub secrets: Arc<[SecretText]>,
+}
+
+/// A part of a document that is secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretText {
+    /// The file.
+    pub file: Arc<str>,
+    /// The bytes in its text, without a byte-order mark. They may end after it.
+    pub bytes: Range<usize>,
 }
 
 /// Writes other places, each with its message.
@@ -73,6 +88,7 @@ impl Diagnostic {
             related: Vec::new(),
             notes: Vec::new(),
             help: None,
+            secrets: Arc::default(),
         }
     }
 

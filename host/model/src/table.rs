@@ -219,6 +219,27 @@ impl Table {
         places.next().and_then(|at| self.rows.get(at))
     }
 
+    /// The values with a name, in their order.
+    pub fn all_named(&self, kind: ValueKind, name: &str) -> impl Iterator<Item = &Row> {
+        places(&self.by_name, kind, name).filter_map(|at| self.rows.get(at))
+    }
+
+    /// The first value with this `$id`.
+    pub fn with_id(&self, kind: ValueKind, id: &str) -> Option<&Row> {
+        places(&self.by_id, kind, id).next().and_then(|at| self.rows.get(at))
+    }
+
+    /// The declaration of a parameter or a credential. The bundle is that of the table.
+    pub fn declared<'b>(&self, bundle: &'b Bundle, part: Setting, name: &str) -> Option<&'b Declared> {
+        // The rows begin with the parameters and the credentials, in the order of the bundle.
+        let at = places(&self.by_name, ValueKind::Setting(part), name).next()?;
+        let declared = match part {
+            Setting::Parameter => bundle.parameters.get(at),
+            Setting::Credential => bundle.credentials.get(at.checked_sub(bundle.parameters.len())?),
+        };
+        declared.filter(|one| *one.name == *name)
+    }
+
     /// The value that is the same as one of another table.
     pub fn counterpart(&self, kind: ValueKind, other: &Offered) -> Option<&Row> {
         let by_id = other.id.iter().flat_map(|id| places(&self.by_id, kind, id));

@@ -273,7 +273,8 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 impl Purlin {
     /// The files and folders of a proposal that no environment was deployed from, so that their
-    /// effect is unknown. Empty if there are no deployments.
+    /// effect is unknown. If there are no deployments, these are only those without any document:
+    /// a mistyped or empty folder.
     ///
     /// # Errors
     /// [`Error::State`] if the records cannot be read; [`Error::Archive`].
@@ -290,7 +291,10 @@ impl Purlin {
                 unread.retain(|place| !archive.reads_from(place, proposal.is_empty_at(place)));
             }
         }
-        Ok(if is_deployed { unread } else { Vec::new() })
+        if !is_deployed {
+            unread.retain(|place| proposal.is_empty_at(place));
+        }
+        Ok(unread)
     }
 
     /// The effect of a proposal on an environment, compared with a deployment of its own documents.

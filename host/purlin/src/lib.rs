@@ -96,7 +96,7 @@ pub use up::{Answer, Consent, Events, TeardownOptions, UpOptions};
 
 /// Documents: texts and files, read into their types.
 #[doc(inline)]
-pub use purlin_documents::{Input, Loaded, SourceMap, SourceText, load, load_sources};
+pub use purlin_documents::{Input, Loaded, SourceMap, SourceText, load, load_sources, load_within};
 
 /// Words: names, contexts, values, and what happens to a resource and why.
 #[doc(inline)]
@@ -156,7 +156,7 @@ pub mod internal {
     pub use purlin_expression::is_slip;
     pub use purlin_files::{
         Stranger, open, open_named, open_to_write, read, read_named, read_text, reason, stranger,
-        sync_folder, with_causes,
+        sync_folder, user, with_causes,
     };
     pub use purlin_graph as graph;
     pub use purlin_model as model;

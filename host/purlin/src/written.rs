@@ -1,11 +1,12 @@
 //! Looks up where values were written, for faults that the engine finds.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use purlin_documents::SourceMap;
 use purlin_engine::Places;
-use purlin_model::{DocumentPart, Location, Spot};
+use purlin_model::{DocumentPart, Location, SecretText, Spot};
 
 /// The maximum number of lookups, since each one parses a text again. Further faults get the
 /// location of the whole document.
@@ -16,6 +17,8 @@ const MOST_LOOKS: usize = 500;
 pub(crate) struct Written {
     sources: SourceMap,
     found: Mutex<HashMap<Lookup, Option<Spot>>>,
+    /// The number of lookups of secrets.
+    hidden: AtomicUsize,
 }
 
 /// The kind and location of the document, the pointer, and whether the name is meant.
@@ -23,7 +26,7 @@ type Lookup = (u8, Location, String, bool);
 
 impl Written {
     pub(crate) fn new(sources: SourceMap) -> Self {
-        Self { sources, found: Mutex::default() }
+        Self { sources, found: Mutex::default(), hidden: AtomicUsize::new(0) }
     }
 }
 
@@ -41,6 +44,16 @@ impl Places for Written {
         found.insert(lookup, spot.clone());
         spot
     }
+
+    fn texts_of(&self, within: DocumentPart<'_>, pointers: &[String]) -> Vec<SecretText> {
+        let looks = self.hidden.fetch_add(1, Ordering::Relaxed);
+        if looks >= MOST_LOOKS { vec![whole(within)] } else { self.sources.texts_of(within, pointers) }
+    }
+}
+
+/// A text that is not searched any more may hold any secret.
+fn whole(within: DocumentPart<'_>) -> SecretText {
+    SecretText { file: within.location().file.clone(), bytes: 0..usize::MAX }
 }
 
 fn kind_of(within: DocumentPart<'_>) -> u8 {

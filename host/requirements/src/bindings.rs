@@ -4,9 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_expression::{READ_ONE_OUTPUT, did_you_mean};
-use purlin_model::{Bundle, Diagnostic, Placeholder, Reference, Requirement, Template};
+use purlin_model::{Bundle, Diagnostic, Placeholder, Reference, Requirement, Table, Template, ValueKind};
 
 use crate::fit::placeholders;
+use crate::known;
+
+/// For how many mistyped names the similar ones are looked for: each search reads all names.
+pub(crate) const MOST_HELPED: usize = 100;
 
 /// The requirements whose outputs a template reads.
 fn reads(template: &Template) -> Vec<Arc<str>> {
@@ -90,7 +94,7 @@ fn looped(requirements: &[Requirement], needs: &[Vec<usize>], done: &[usize]) ->
 
 /// Whether everything that a bundle reads exists. The choice of a bundle checks outputs. The graph
 /// checks everything else that a definition or a deployment reads.
-pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
+pub(crate) fn check(bundle: &Bundle, table: &Table, faults: &mut Vec<Diagnostic>) -> bool {
     let before = faults.len();
     let names: HashSet<&str> = bundle.requires.iter().map(|one| &*one.name).collect();
     let bindings = bundle.requires.iter().flat_map(|one| {
@@ -104,7 +108,8 @@ pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
         .chain(&bundle.connection)
         .flat_map(placeholders)
     {
-        faults.extend(fault(bundle, &names, placeholder));
+        let is_helped = faults.len() - before < MOST_HELPED;
+        faults.extend(fault((bundle, table), &names, placeholder, is_helped));
     }
     for one in &bundle.requires {
         for placeholder in
@@ -121,25 +126,27 @@ pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
     faults.len() == before
 }
 
-fn fault(bundle: &Bundle, names: &HashSet<&str>, placeholder: &Placeholder) -> Option<Diagnostic> {
-    let unknown = |code, message: String, name: &str, what: &str, known: Vec<&str>| {
+fn fault(
+    (bundle, table): (&Bundle, &Table),
+    names: &HashSet<&str>,
+    placeholder: &Placeholder,
+    is_helped: bool,
+) -> Option<Diagnostic> {
+    let unknown = |code, message: String, name: &str, what: &str, known: &mut dyn Iterator<Item = &str>| {
         let fault = Diagnostic::error(code, message).at(&placeholder.location);
         let fault = fault.spanning(placeholder.source().chars().count());
-        Some(fault.help(did_you_mean(name, what, known)))
+        Some(fault.help(did_you_mean(name, what, known.filter(|_| is_helped))))
     };
     match &placeholder.reference {
         Reference::Param(path) if !bundle.repository.is_empty() => {
             let (part, name) = (path.0.first()?, path.0.get(1)?);
-            let (declared, word) = match &**part {
-                "credentials" => (&bundle.credentials, "credential"),
-                _ => (&bundle.parameters, "parameter"),
-            };
-            if declared.iter().any(|one| one.name == *name) {
+            let setting = known::setting(part);
+            if table.declared(bundle, setting, name).is_some() {
                 return None;
             }
-            let known = declared.iter().map(|one| &*one.name).collect();
-            let message = format!("`{}` has no {word} `{name}`", bundle.repository);
-            unknown("unknown-parameter", message, name, part, known)
+            let mut known = table.of_kind(ValueKind::Setting(setting)).map(|row| &*row.offered.name);
+            let message = format!("`{}` has no {setting} `{name}`", bundle.repository);
+            unknown("unknown-parameter", message, name, part, &mut known)
         }
         Reference::Named(name, _) if name.is_empty() => {
             let message = "there are no `outputs` here".to_owned();
@@ -154,12 +161,12 @@ fn fault(bundle: &Bundle, names: &HashSet<&str>, placeholder: &Placeholder) -> O
                 let fault = Diagnostic::error("own-output", "this reads no output").at(&placeholder.location);
                 return Some(fault.help("write `${outputs.NAME}`"));
             }
-            let known = bundle.requires.iter().map(|one| &*one.name).collect();
+            let mut known = bundle.requires.iter().map(|one| &*one.name);
             let message = match &*bundle.repository {
                 "" => format!("no requirement here is called `{name}`"),
                 repository => format!("`{repository}` requires no `{name}`"),
             };
-            unknown("unknown-requirement", message, name, "requirements", known)
+            unknown("unknown-requirement", message, name, "requirements", &mut known)
         }
         _ => None,
     }

@@ -7,26 +7,27 @@ use std::sync::Arc;
 use purlin_expression::write_template;
 use purlin_model::{
     Access, Binding, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
-    InstallationField, InstallationRequest, Lifecycle, Location, Map, NameError, Part, Path, Piece,
+    InstallationField, InstallationRequest, Key, Lifecycle, Location, Map, NameError, Part, Path, Piece,
     Placeholder, Provision, Recipe, Reference, RequiredBy, Requirement, ResourceId, Setting, Share, Table,
     Template, TypeName, Use, Value, ValueKind, ValueSource,
 };
 use serde_json::json;
 
 use crate::known;
-use crate::resolution::{Installation, PassedValue, Requirer, Resolution};
+use crate::resolution::{Installation, Requirer, Resolution};
 
 /// The driver of bundles without one. Its inputs become the outputs.
 const REGISTERS: &str = "purlin/echo";
 
 /// Missing values, as faults: nothing can be created before they are given.
 pub fn unmapped_faults(resolution: &Resolution) -> Vec<Diagnostic> {
-    let all = &resolution.installations;
+    let all: HashMap<&str, &Installation> =
+        resolution.installations.iter().rev().map(|one| (&*one.name, one)).collect();
     let mut faults: Vec<Diagnostic> = Vec::new();
     for one in &resolution.unmapped {
         let message = format!("nothing sets the {} `{}` of `{}`", one.part, one.name, one.installation);
         let mut fault = Diagnostic::error("unmapped", message);
-        if let Some(installation) = all.iter().find(|other| other.name == one.installation) {
+        if let Some(installation) = all.get(&*one.installation) {
             fault = fault.at(&installation.location);
         }
         if let Some(words) = &one.description {
@@ -55,11 +56,12 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
     let mut compiled = Vec::with_capacity(all.len());
     let mut parents = parents(resolution);
     let aliases = aliases(resolution);
+    let required = Required::of(resolution);
     for (place, one) in all.iter().enumerate() {
         match ResourceId::new(&one.name) {
             Ok(id) => compiled.push(InstallationRequest {
                 aliases: aliases.get(&place).cloned().unwrap_or_default(),
-                ..Compiler { resolution, one }
+                ..Compiler { resolution, required: &required, one }
                     .request(id, parents.get_mut(place).map(std::mem::take).unwrap_or_default())
             }),
             // If a name is invalid, so are the names derived from it.
@@ -73,8 +75,9 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
 /// The recipes of the resources whose definitions require bundles, as input of a graph: sorted by
 /// key, each naming the installations of its requirements.
 pub fn requirers(resolution: &Resolution) -> Vec<purlin_model::Requirer> {
+    let required = Required::of(resolution);
     let one = |Requirer { key, recipe, own }: &Requirer| {
-        let compiler = Compiler { resolution, one: own };
+        let compiler = Compiler { resolution, required: &required, one: own };
         purlin_model::Requirer { key: key.clone(), recipe: Arc::new(compiler.definition(recipe)) }
     };
     let mut compiled: Vec<_> = resolution.requirers.iter().map(one).collect();
@@ -138,8 +141,32 @@ fn parents(resolution: &Resolution) -> Vec<Vec<(RequiredBy, Location)>> {
     parents.into_iter().map(sorted).collect()
 }
 
+/// Who requires which installation, for each of those that read outputs of others.
+struct Required<'a> {
+    /// The resources whose definitions require installations.
+    requirers: HashMap<&'a Key, &'a Installation>,
+    /// The requirements, by the name of who has them and their own.
+    installations: HashMap<(&'a str, &'a str), &'a Installation>,
+}
+
+impl<'a> Required<'a> {
+    fn of(resolution: &'a Resolution) -> Self {
+        let requirers = resolution.requirers.iter().map(|one| (&one.key, &one.own)).collect();
+        let resources = resolution.requirers.iter().map(|one| &one.own);
+        let required = |by: &'a Installation| {
+            let of = |(name, at): &'a (Arc<str>, usize)| {
+                Some(((&*by.name, &**name), resolution.installations.get(*at)?))
+            };
+            by.requires.iter().filter_map(of)
+        };
+        let installations = resolution.installations.iter().chain(resources).flat_map(required).collect();
+        Self { requirers, installations }
+    }
+}
+
 struct Compiler<'a> {
     resolution: &'a Resolution,
+    required: &'a Required<'a>,
     one: &'a Installation,
 }
 
@@ -221,9 +248,7 @@ impl Compiler<'_> {
     fn parent(&self, by: &RequiredBy) -> Option<&Installation> {
         match by {
             RequiredBy::Installation(at) => self.resolution.installations.get(*at as usize),
-            RequiredBy::Resource(key) => {
-                self.resolution.requirers.iter().find(|one| one.key == *key).map(|one| &one.own)
-            }
+            RequiredBy::Resource(key) => self.required.requirers.get(key).copied(),
         }
     }
 
@@ -300,10 +325,10 @@ impl Compiler<'_> {
 
     /// The schema of params. An unset value may be null.
     fn schema(&self) -> serde_json::Value {
+        let given = self.one.given_by_name();
         let part = |part: Setting, declared: &[Declared]| {
             let is_set = |one: &&Declared| {
-                let given = |given: &&PassedValue| given.part == part && given.binding.name == one.name;
-                one.default.is_some() || one.source.is_some() || self.one.given.iter().any(|one| given(&one))
+                one.default.is_some() || one.source.is_some() || given.contains_key(&(part, &*one.name))
             };
             let properties: serde_json::Map<String, serde_json::Value> = declared
                 .iter()
@@ -324,13 +349,10 @@ impl Compiler<'_> {
 
     /// `{parameters, credentials}`, with the placeholders of the parent.
     fn params(&self, parent: Option<&Installation>) -> Template {
-        let bundle = &self.one.bundle;
+        let (bundle, given) = (&self.one.bundle, self.one.given_by_name());
         let part = |part: Setting, declared: &[Declared]| {
             let one = |declared: &Declared| {
-                let is_it = |name: &Arc<str>| *name == declared.name;
-                let given =
-                    self.one.given.iter().find(|given| given.part == part && is_it(&given.binding.name));
-                let value = match (given, parent) {
+                let value = match (given.get(&(part, &*declared.name)), parent) {
                     (Some(given), Some(parent)) => self.filled(&given.binding.value, parent),
                     (Some(given), None) => given.binding.value.clone(),
                     (None, _) => match &declared.source {
@@ -375,15 +397,12 @@ impl Compiler<'_> {
         match &placeholder.reference {
             Reference::Installation(field) => Piece::Literal(self.field(*field, of)),
             Reference::Bundle(field) => Piece::Literal(of.bundle.field(*field)),
-            Reference::Named(name, path) => {
-                let required = of.requires.iter().find(|(known, _)| known == name);
-                match required.and_then(|(_, at)| self.resolution.installations.get(*at)) {
-                    Some(required) => {
-                        Piece::Placeholder(placeholder.of_requirement(reads_output(required, path)))
-                    }
-                    None => piece.clone(),
+            Reference::Named(name, path) => match self.required.installations.get(&(&*of.name, &**name)) {
+                Some(required) => {
+                    Piece::Placeholder(placeholder.of_requirement(reads_output(required, path)))
                 }
-            }
+                None => piece.clone(),
+            },
             _ => piece.clone(),
         }
     }

@@ -37,8 +37,8 @@ pub(crate) fn used(parent: &Bundle) -> Used {
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) requirement: &'a Requirement,
-    /// The bundle with the requirement.
-    pub(crate) parent: &'a Bundle,
+    /// The values of the bundle with the requirement.
+    pub(crate) parent: &'a Table,
     /// The outputs that the parent uses.
     pub(crate) used: &'a BTreeSet<Arc<str>>,
     /// The bundle of `interface.reference`.
@@ -138,7 +138,7 @@ pub(crate) fn own_settings(bundle: &Bundle, wanted: Wanted<'_>) -> BTreeMap<(Set
 /// Whether a `$id` may decide what a requirement sets.
 pub(crate) fn sets_by_id(wanted: Wanted<'_>) -> bool {
     let asked = Table::of_interface(&wanted.requirement.interface, wanted.by_reference);
-    let own = Table::of(wanted.parent);
+    let own = wanted.parent;
     let parts = [
         (Setting::Parameter, &wanted.requirement.parameters),
         (Setting::Credential, &wanted.requirement.credentials),
@@ -149,19 +149,18 @@ pub(crate) fn sets_by_id(wanted: Wanted<'_>) -> bool {
                 let row = table.named(ValueKind::Setting(part), &binding.name);
                 row.is_some_and(|row| row.offered.id.is_some())
             };
-            of(&asked) || of(&own)
+            of(&asked) || of(own)
         })
     })
 }
 
 fn settings(table: &Table, asked: &Table, wanted: Wanted<'_>) -> BTreeMap<(Setting, Arc<str>), Arc<str>> {
     let Wanted { requirement, parent, .. } = wanted;
-    let own = Table::of(parent);
     let parts =
         [(Setting::Parameter, &requirement.parameters), (Setting::Credential, &requirement.credentials)];
     let all = parts.into_iter().flat_map(|(part, bindings)| bindings.iter().map(move |one| (part, one)));
     let named = all.filter_map(|(part, binding)| {
-        let row = setting(table, asked, &own, ValueKind::Setting(part), &binding.name)?;
+        let row = setting(table, asked, parent, ValueKind::Setting(part), &binding.name)?;
         Some(((part, Arc::clone(&binding.name)), Arc::clone(&row.offered.name)))
     });
     named.collect()
@@ -179,9 +178,8 @@ fn setting<'t>(
     if let Some(asked) = asked.named(kind, name) {
         return table.counterpart(kind, &asked.offered);
     }
-    let own = parent.of_kind(kind).find(|row| *row.offered.name == *name && row.offered.id.is_some());
-    let by_id = own.and_then(|own| table.of_kind(kind).find(|row| row.offered.id == own.offered.id));
-    by_id.or_else(|| table.named(kind, name))
+    let id = parent.all_named(kind, name).find_map(|row| row.offered.id.as_deref());
+    id.and_then(|id| table.with_id(kind, id)).or_else(|| table.named(kind, name))
 }
 
 /// The placeholders of a template.

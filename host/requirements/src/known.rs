@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use purlin_expression::{Scope, Unread, evaluate, read_path};
 use purlin_model::{
     Class, Context, ContextField, Declared, InstallationField, Key, Path, Piece, Placeholder, Reference,
-    ResourceId, Setting, Table, Template, TypeName, Urn, Value, ValueKind,
+    ResourceId, Setting, Template, TypeName, Urn, Value, ValueKind,
 };
 
 use crate::resolve::Parent;
@@ -130,20 +130,25 @@ pub(crate) fn unset(declared: &Declared) -> Option<Value> {
     }
 }
 
+/// The part of a bundle that the first word of a path names.
+pub(crate) fn setting(word: &str) -> Setting {
+    match word {
+        "credentials" => Setting::Credential,
+        _ => Setting::Parameter,
+    }
+}
+
 /// A parameter or a credential of the parent, secret if its bundle says so.
 fn param(path: &Path, parent: Parent<'_>) -> Option<Value> {
     let (part, below) = path.0.split_first()?;
     let (name, below) = below.split_first()?;
-    let (part, declared) = match &**part {
-        "credentials" => (Setting::Credential, &parent.bundle.credentials),
-        _ => (Setting::Parameter, &parent.bundle.parameters),
-    };
+    let part = setting(part);
     let value = match parent.given.get(&(part, Arc::clone(name))) {
         Some(meant) => meant.value.clone()?,
-        None => unset(declared.iter().find(|one| one.name == *name)?)?,
+        None => unset(parent.table.declared(parent.bundle, part, name)?)?,
     };
-    let table = Table::of(parent.bundle);
-    let is_secret = table.named(ValueKind::Setting(part), name).is_some_and(|row| row.offered.is_sensitive);
+    let is_secret =
+        parent.table.named(ValueKind::Setting(part), name).is_some_and(|row| row.offered.is_sensitive);
     let value = read_path(&value, &Path(below.into())).ok()?;
     Some(if is_secret { value.into_secret() } else { value })
 }

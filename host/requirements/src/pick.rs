@@ -46,7 +46,7 @@ impl Resolver<'_> {
         }
         let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
         let by_reference = by_reference.as_deref();
-        let wanted = Wanted { requirement, parent: parent.bundle, used: &used, by_reference };
+        let wanted = Wanted { requirement, parent: parent.table, used: &used, by_reference };
         let mut chosen: Option<Installation> = None;
         for (reference, why) in found.fitting {
             if chosen.is_some() {
@@ -124,7 +124,7 @@ impl Resolver<'_> {
         let used = parent.used.get(name).cloned().unwrap_or_default();
         let by_reference = self.by_reference(requirement).await?;
         let by_reference = by_reference.as_deref();
-        let wanted = Wanted { requirement, parent: parent.bundle, used: &used, by_reference };
+        let wanted = Wanted { requirement, parent: parent.table, used: &used, by_reference };
         let mut fitting: Vec<BundleReference> = Vec::new();
         for repository in self.catalog.repositories().into_iter().take(MOST_SEARCHED) {
             if way.iter().any(|(above, _)| above.repository == repository) {

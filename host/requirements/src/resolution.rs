@@ -1,6 +1,6 @@
 //! The result of a resolution: which installations there are, why, and what is missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{
@@ -215,9 +215,13 @@ impl Installation {
         }
     }
 
-    /// Whether its parent or a person sets a parameter or a credential.
-    pub(crate) fn gives(&self, part: Setting, name: &str) -> bool {
-        self.given.iter().any(|given| given.part == part && *given.binding.name == *name)
+    /// The values that its parent or a person sets, by name.
+    pub(crate) fn given_by_name(&self) -> HashMap<(Setting, &str), &PassedValue> {
+        let mut by_name = HashMap::with_capacity(self.given.len());
+        for given in &self.given {
+            by_name.entry((given.part, &*given.binding.name)).or_insert(given);
+        }
+        by_name
     }
 
     /// The last part of its name: that of its requirement.

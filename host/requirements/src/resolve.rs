@@ -1,6 +1,6 @@
 //! From a bundle to everything that must exist for it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use purlin_model::{
 };
 
 use crate::answers::{Answers, Ids};
+use crate::bindings::MOST_HELPED;
 use crate::catalog::{Catalog, CatalogError};
 use crate::existing::{VisibleInstallations, looked_for};
 use crate::fit::{Used, used};
@@ -199,6 +200,8 @@ pub(crate) type Meanings = BTreeMap<(Setting, Arc<str>), Meant>;
 #[derive(Clone, Copy)]
 pub(crate) struct Parent<'a> {
     pub(crate) bundle: &'a Bundle,
+    /// The table of the bundle.
+    pub(crate) table: &'a Table,
     pub(crate) name: &'a str,
     pub(crate) root: &'a str,
     /// The outputs of requirements that it uses.
@@ -247,14 +250,15 @@ impl Resolver<'_> {
                     return Ok(None);
                 }
             };
-            let used = used(&bundle);
+            let (table, used) = (Table::of(&bundle), used(&bundle));
             let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
             let mut siblings = same::Siblings::new();
-            let mut is_whole = bindings::check(&bundle, &mut self.done.diagnostics);
+            let mut is_whole = bindings::check(&bundle, &table, &mut self.done.diagnostics);
             for index in order {
                 let Some(requirement) = bundle.requires.get(index) else { continue };
                 let (name, root) = (&*own.name, &*own.root);
-                let parent = Parent { bundle: &bundle, name, root, used: &used, given: meaning };
+                let parent =
+                    Parent { bundle: &bundle, table: &table, name, root, used: &used, given: meaning };
                 let Some(place) = self.require(parent, requirement, &siblings, way).await? else {
                     is_whole = false;
                     continue;
@@ -277,8 +281,9 @@ impl Resolver<'_> {
             return;
         }
         let (bundle, name) = (Arc::clone(&own.bundle), Arc::clone(&own.name));
+        let mut given: HashSet<(Setting, &str)> = HashSet::new();
         for (part, one) in settings(&bundle) {
-            if own.gives(part, &one.name) {
+            if !given.insert((part, &one.name)) {
                 continue;
             }
             let ids = Ids::of_root(&name);
@@ -291,9 +296,9 @@ impl Resolver<'_> {
 
     /// Records the missing values of an installation.
     fn ask(&mut self, own: &Installation) {
-        let table = Table::of(&own.bundle);
+        let (table, given) = (Table::of(&own.bundle), own.given_by_name());
         for (part, one) in settings(&own.bundle) {
-            if !one.is_required || own.gives(part, &one.name) {
+            if !one.is_required || given.contains_key(&(part, &*one.name)) {
                 continue;
             }
             let row = table.named(ValueKind::Setting(part), &one.name);
@@ -459,16 +464,20 @@ impl Resolver<'_> {
             return bound;
         }
         let Bound { given, meaning, unanswered } = &mut bound;
+        let table = Table::of(bundle);
         let parts = [
             (Setting::Parameter, &requirement.parameters, &bundle.parameters),
             (Setting::Credential, &requirement.credentials, &bundle.credentials),
         ];
         for (part, bindings, declared) in parts {
             let mut set: BTreeMap<&Arc<str>, &Binding> = BTreeMap::new();
+            let mut helped = MOST_HELPED;
             for binding in bindings {
                 let name = chosen.settings.get(&(part, Arc::clone(&binding.name)));
-                let Some(one) = declared.iter().find(|one| Some(&one.name) == name) else {
-                    let note = left_out(part, binding, &bundle.reference().to_string(), declared);
+                let Some(one) = name.and_then(|name| table.declared(bundle, part, name)) else {
+                    let known = if helped > 0 { &**declared } else { &[] };
+                    let note = left_out(part, binding, &bundle.reference().to_string(), known);
+                    helped = helped.saturating_sub(1);
                     self.done.diagnostics.push(note);
                     continue;
                 };

@@ -49,7 +49,7 @@ impl<'a> Resolver<'a> {
         let mut given = Given::new(&meanings, &asked);
         self.answers.given(ids, &mut given);
         let wanted =
-            Wanted { requirement, parent: parent.bundle, used: &used, by_reference: by_reference.as_deref() };
+            Wanted { requirement, parent: parent.table, used: &used, by_reference: by_reference.as_deref() };
         // Created installations stay, and failed ones are searched again. If the records were not
         // read, the result of the last run is used.
         let name = ids.name;

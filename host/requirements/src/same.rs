@@ -164,15 +164,11 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
             None => format!("output {path} of {}/{name}", parent.name),
         },
         Reference::Param(path) => {
-            let word = path.0.first().map_or("", |word| word);
-            let (part, declared) = match word {
-                "credentials" => (Setting::Credential, &parent.bundle.credentials),
-                _ => (Setting::Parameter, &parent.bundle.parameters),
-            };
+            let part = known::setting(path.0.first().map_or("", |word| word));
             let name = path.0.get(1).cloned().unwrap_or_default();
             let below = path.0.get(2..).unwrap_or_default();
             let default = || {
-                let one = declared.iter().find(|one| one.name == name)?;
+                let one = parent.table.declared(parent.bundle, part, &name)?;
                 known::unset(one).map(|value| format!("={value:?}"))
             };
             let given = parent.given.get(&(part, name.clone())).map(|meant| meant.text.clone());

@@ -80,7 +80,8 @@ impl<'s> Run<'s> {
 
     /// The message if no form fits: the faults of the most likely form.
     fn none_fits(&self, keyword: &str, held: Vec<Verdict>, value: &Value) -> Vec<Violation> {
-        let here = |violation: &Violation| violation.at == self.at;
+        let is_below = self.unnamed > 0;
+        let here = |violation: &Violation| violation.at == self.at && violation.is_below == is_below;
         // All of them require another type, or another constant.
         let mut types = Vec::new();
         let mut constants = Vec::new();

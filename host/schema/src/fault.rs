@@ -5,8 +5,10 @@ use serde_json::{Number, Value as Json};
 /// A value that does not fit a schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// JSON Pointer to the value.
+    /// JSON Pointer to the value. Of a value in a secret, it has only the names that the schema has, too.
     pub at: String,
+    /// Whether the value is further below, in a secret: the names of its entries may be secret.
+    pub is_below: bool,
     /// JSON Pointer into the schema, to the keyword that the value breaks.
     pub rule: String,
     /// The value there; none if it is secret, or too long.

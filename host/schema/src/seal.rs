@@ -4,7 +4,8 @@
 use purlin_model::Value;
 use serde_json::Value as Json;
 
-use crate::compile::{SAME_VALUE, Schema};
+use crate::compile::{SAME_VALUE, Schema, escaped};
+use crate::validate::plain;
 
 /// The maximum depth of a search; deeper values are secret as a whole.
 const DEEPEST: usize = 200;
@@ -15,6 +16,16 @@ impl Schema {
     #[must_use]
     pub fn seal(&self, value: Value) -> Value {
         if self.secrets { self.sealed(&[&self.root], value, 0) } else { value }
+    }
+
+    /// The JSON Pointers to the parts of a value that the schema declares secret, whether or not they are
+    /// marked as secret already.
+    pub fn secret_places(&self, value: &Value) -> Vec<String> {
+        let mut places = Vec::new();
+        if self.secrets {
+            marked(&self.seal(plain(value)), &mut String::new(), &mut places);
+        }
+        places
     }
 
     /// The same for a value at a path of the whole.
@@ -121,6 +132,25 @@ impl Schema {
 
     fn item<'s>(&'s self, all: &[&'s Json], index: usize) -> Vec<&'s Json> {
         all.iter().filter_map(|one| one.as_object()).flat_map(|rules| items(rules, index)).collect()
+    }
+}
+
+/// Adds the JSON Pointers to the outermost values that are marked as secret.
+fn marked(value: &Value, at: &mut String, places: &mut Vec<String>) {
+    let mut below = |name: &str, item: &Value| {
+        let length = at.len();
+        at.push('/');
+        at.push_str(&escaped(name));
+        marked(item, at, places);
+        at.truncate(length);
+    };
+    match value {
+        Value::Secret(_) => places.push(at.clone()),
+        Value::Map(map) => map.iter().for_each(|(name, item)| below(name, item)),
+        Value::List(items) => {
+            items.iter().enumerate().for_each(|(index, item)| below(&index.to_string(), item));
+        }
+        _ => {}
     }
 }
 

@@ -30,9 +30,18 @@ impl Schema {
     /// # Errors
     /// [`TooComplex`] if that would take too long.
     pub fn validate(&self, value: &Value) -> Result<Vec<Violation>, TooComplex> {
-        let mut run =
-            Run { schema: self, steps: 0, depth: 0, rule: String::new(), at: String::new(), hidden: 0 };
-        let mut verdict = run.validate(&self.root, value)?;
+        let mut run = Run {
+            schema: self,
+            steps: 0,
+            depth: 0,
+            rule: String::new(),
+            at: String::new(),
+            hidden: 0,
+            unnamed: 0,
+        };
+        // A value is secret if any rule says so, whichever rule it breaks.
+        let sealed = self.has_secrets().then(|| self.seal(value.clone()));
+        let mut verdict = run.validate(&self.root, sealed.as_ref().unwrap_or(value))?;
         verdict.faults.truncate(MOST_FAULTS);
         Ok(verdict.faults)
     }
@@ -45,10 +54,12 @@ pub(crate) struct Run<'s> {
     depth: usize,
     /// JSON Pointer to the current schema.
     pub(crate) rule: String,
-    /// JSON Pointer to the current value.
+    /// JSON Pointer to the current value, or to the last one above it whose name may be shown.
     pub(crate) at: String,
     /// How many secrets contain the value.
     hidden: usize,
+    /// How many names lead from there to the value.
+    pub(crate) unnamed: usize,
 }
 
 /// The result of a check.
@@ -108,9 +119,20 @@ impl<'s> Run<'s> {
     /// Checks a child of the current value.
     fn entry(&mut self, name: &str, segments: &[&str], schema: &'s Json, value: &Value) -> Checked {
         let length = self.at.len();
-        self.at.push('/');
-        self.at.push_str(&escaped(name));
+        // In a secret, only names of the schema and numbers of items may be shown.
+        let is_public = match segments.first() {
+            Some(
+                &("additionalProperties" | "patternProperties" | "propertyNames" | "unevaluatedProperties"),
+            ) => self.hidden == 0,
+            _ => self.unnamed == 0,
+        };
+        if is_public {
+            self.at.push('/');
+            self.at.push_str(&escaped(name));
+        }
+        self.unnamed += usize::from(!is_public);
         let held = self.within(segments, schema, value);
+        self.unnamed -= usize::from(!is_public);
         self.at.truncate(length);
         held
     }
@@ -118,6 +140,7 @@ impl<'s> Run<'s> {
     pub(crate) fn violation(&self, keyword: &str, value: &Value, fault: Fault) -> Violation {
         Violation {
             at: self.at.clone(),
+            is_below: self.unnamed > 0,
             rule: if keyword.is_empty() { self.rule.clone() } else { format!("{}/{keyword}", self.rule) },
             value: if self.hidden > 0 { None } else { shown(value) },
             fault,
@@ -502,7 +525,7 @@ fn shown(value: &Value) -> Option<Json> {
 }
 
 /// The same without marks of secrecy.
-fn plain(value: &Value) -> Value {
+pub(crate) fn plain(value: &Value) -> Value {
     match value.exposed() {
         Value::List(items) => Value::List(items.iter().map(plain).collect()),
         Value::Map(map) => Value::Map(map.iter().map(|(name, item)| (name.clone(), plain(item))).collect()),

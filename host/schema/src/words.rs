@@ -100,6 +100,11 @@ impl Words<'_> {
     /// The value as the subject of a sentence.
     fn it(&self) -> String {
         let (noun, path) = self.place();
+        let it = self.shown_place(noun, &path);
+        if self.violation.is_below { format!("an entry of {it}") } else { it }
+    }
+
+    fn shown_place(&self, noun: &str, path: &str) -> String {
         match (noun, path.is_empty()) {
             (_, true) => format!("the {noun}s"),
             ("secret" | "output", false) => format!("the {noun} `{path}`"),
@@ -110,7 +115,7 @@ impl Words<'_> {
     /// The value's description, if it can be shown.
     fn is(&self, otherwise: &str) -> String {
         let it = self.it();
-        let are = if it.ends_with('s') && !it.contains('`') { "are" } else { "is" };
+        let are = if self.is_plural() { "are" } else { "is" };
         match &self.violation.value {
             Some(value) => format!("{it} {are} {}", shown(value)),
             None => format!("{it} {are} {otherwise}"),
@@ -179,6 +184,7 @@ impl Words<'_> {
                         format!("`{who}` promises the output `{full}`, which is missing")
                     }
                     (_, Some(because)) => format!("`{because}` needs the {noun} `{name}` beside it"),
+                    (_, None) if self.violation.is_below => format!("`{who}` needs `{name}` in {it}"),
                     (_, None) => format!("`{who}` needs the {noun} `{full}`"),
                 };
                 let form = takes.as_deref().map_or("VALUE", |takes| match takes {
@@ -207,6 +213,7 @@ impl Words<'_> {
             Fault::Name { name, fault } => {
                 let inner = Violation {
                     at: self.violation.at.clone(),
+                    is_below: self.violation.is_below,
                     rule: String::new(),
                     value: Some(Json::from(name.as_str())),
                     fault: (**fault).clone(),
@@ -231,13 +238,14 @@ impl Words<'_> {
                 );
                 (fault, None)
             }
+            Fault::Forbidden if self.violation.is_below => (format!("`{who}` does not allow {it}"), None),
             Fault::Forbidden => {
                 (format!("`{who}` takes no {noun} `{path}` here"), Some("remove it".to_owned()))
             }
             Fault::Excluded => (format!("{it} {} a value that `{who}` does not allow", self.have()), None),
             Fault::NeedsOneOf(sets) => {
                 let sets = sets.iter().map(|set| and(set.iter().map(|name| format!("`{name}`"))));
-                let place = if path.is_empty() { String::new() } else { format!(" in `{path}`") };
+                let place = self.in_place();
                 (format!("`{who}` needs {}{place}", or(sets)), None)
             }
             Fault::NoForm(_) => (format!("{it} {} none of the forms that `{who}` {takes}", self.fit()), None),
@@ -245,7 +253,7 @@ impl Words<'_> {
                 let named: Vec<&Vec<String>> = forms.iter().filter(|names| !names.is_empty()).collect();
                 if named.len() == forms.len() {
                     let listed = or(named.iter().map(|set| and(set.iter().map(|name| format!("`{name}`")))));
-                    let place = if path.is_empty() { String::new() } else { format!(" in `{path}`") };
+                    let place = self.in_place();
                     (
                         format!("`{who}` {takes} either {listed}{place}, and not both"),
                         Some("keep one of them".into()),
@@ -265,7 +273,17 @@ impl Words<'_> {
     }
 
     fn is_plural(&self) -> bool {
-        self.place().1.is_empty()
+        self.place().1.is_empty() && !self.violation.is_below
+    }
+
+    /// Where a map is that lacks something, with a space before it.
+    fn in_place(&self) -> String {
+        let (_, path) = self.place();
+        match (self.violation.is_below, path.is_empty()) {
+            (true, _) => format!(" in {}", self.it()),
+            (false, true) => String::new(),
+            (false, false) => format!(" in `{path}`"),
+        }
     }
 
     fn be(&self) -> String {

@@ -220,6 +220,71 @@ fn outputs_are_promises() {
     );
 }
 
+/// Below a secret, only names of the schema are shown: other keys may be secret, too.
+#[test]
+fn keys_below_a_secret_are_never_repeated() {
+    let key = "hidden-text";
+    for rule in [
+        json!({"additionalProperties": false}),
+        json!({"additionalProperties": {"type": "integer"}}),
+        json!({"additionalProperties": {"properties": {"b": {"minLength": 9}}, "required": ["c"]}}),
+        json!({"additionalProperties": {"additionalProperties": false}}),
+        json!({"additionalProperties": {"dependentRequired": {"b": ["c"]}}}),
+        json!({"additionalProperties": {"anyOf": [{"required": ["c"]}, {"required": ["d"]}]}}),
+        json!({"additionalProperties": {"oneOf": [{"required": ["b"]}, {"required": ["b"], "minProperties": 1}]}}),
+        json!({"patternProperties": {"^hidden": {"type": "integer"}}}),
+        json!({"patternProperties": {"^hidden": false}}),
+        json!({"unevaluatedProperties": false}),
+        json!({"unevaluatedProperties": {"type": "integer"}}),
+        json!({"propertyNames": {"maxLength": 1}}),
+        json!({"additionalProperties": {"propertyNames": {"maxLength": 0}}}),
+    ] {
+        let mut secret = rule.clone();
+        secret["writeOnly"] = true.into();
+        for schema in [
+            json!({"properties": {"a": secret}}),
+            // Another rule than the broken one may declare it.
+            json!({"properties": {"a": rule}, "allOf": [{"properties": {"a": {"writeOnly": true}}}]}),
+        ] {
+            let schema = Schema::new(&schema).expect("a schema");
+            let value = json!({"a": {key: {"b": key}}});
+            let violations = schema.validate(&value.into()).expect("within bounds");
+            assert!(!violations.is_empty(), "{rule}");
+            for violation in &violations {
+                let text = format!("{:?} {violation:?}", say(Subject::Inputs("d"), violation));
+                assert!(!text.contains(key) && text.contains('a'), "{text}");
+            }
+        }
+    }
+    for (rule, value, words) in [
+        (
+            json!({"additionalProperties": {"type": "integer"}}),
+            json!({"k": "x"}),
+            "an entry of `a` is a string; `dns` takes a whole number",
+        ),
+        (
+            json!({"additionalProperties": {"required": ["b"]}}),
+            json!({"k": {}}),
+            "`dns` needs `b` in an entry of `a` — add `b: VALUE`",
+        ),
+        (json!({"patternProperties": {"k": false}}), json!({"k": 1}), "`dns` does not allow an entry of `a`"),
+        (
+            json!({"additionalProperties": {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}}),
+            json!({"k": {}}),
+            "`dns` needs `b` or `c` in an entry of `a`",
+        ),
+        (
+            json!({"properties": {"pin": {"minLength": 8}}, "additionalProperties": false}),
+            json!({"pin": "short"}),
+            "`a.pin` has 5 characters; `dns` allows 8 or more",
+        ),
+    ] {
+        let mut secret = rule.clone();
+        secret["writeOnly"] = true.into();
+        assert_eq!(messages(secret, value), [words], "{rule}");
+    }
+}
+
 #[test]
 fn a_secret_is_never_repeated() {
     for rule in [

@@ -186,6 +186,37 @@ fn a_state_that_everybody_may_write_is_rejected_unless_it_is_named() {
     planted.run("state list --state .purlin", &[]).status(0);
 }
 
+/// The paths of a document lead no further because somebody else wrote a workspace file above it.
+#[test]
+fn a_workspace_of_another_user_widens_no_folder() {
+    let planted = Planted::new();
+    planted.project.write(
+        "shared/web.yaml",
+        "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: nginx}}\n",
+    );
+    planted.project.write(
+        "shared/mine/deploy.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  workloads: [{score: ../web.yaml}]\n",
+    );
+    let run = |arguments: &str, variables: &[(&str, &str)]| {
+        let mut run = planted.project.command(&arguments.split(' ').collect::<Vec<_>>());
+        run.env_remove("SUDO_UID").envs(variables.iter().copied());
+        ran(run)
+    };
+    let alone = "graph shared/mine/deploy.yaml --app a --env dev";
+    run(alone, &[]).status(0);
+    for (path, mode) in [("shared", 0o1777), ("shared/purlin.yaml", 0o666)] {
+        planted.mode(path, mode);
+        let done = run(alone, &[]).status(2);
+        assert!(done.err.contains("error[outside-path]"), "{}", done.err);
+        // What the user names counts.
+        run(&format!("{alone} shared/purlin.yaml"), &[]).status(0);
+        run(&format!("{alone} shared"), &[]).status(0);
+        run(alone, &[("PURLIN_WORKSPACE", "shared")]).status(0);
+        planted.mode(path, 0o755);
+    }
+}
+
 /// Shells complete nothing from a file of another user, and say nothing.
 #[test]
 fn completion_reads_no_workspace_of_another_user() {

@@ -309,8 +309,15 @@ fn paths_that_no_environment_reads_are_rejected() {
             "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec: {type: note, driver: purlin/echo, criteria: [{}]}\n",
         ),
     ]);
-    // Without deployments, there is nothing to report.
-    let _ = project.run(&["impact", "other"]).status(0);
+    // Without deployments, there is nothing to report, except that a folder has no document.
+    std::fs::create_dir(project.path().join("empty")).expect("made");
+    for command in [&["impact"][..], &["reconcile", "--all", "--yes"]] {
+        let _ = project.run(&[command, &["other"]].concat()).status(0);
+        for paths in [&["empty"][..], &["other", "empty"]] {
+            let done = project.run(&[command, paths].concat()).status(2);
+            assert!(done.err.contains("no environment was deployed from `empty`"), "{}", done.err);
+        }
+    }
     let _ = project.run(&["up", "--yes", "app", "platform"]).status(0);
     for command in [&["impact"][..], &["reconcile", "--all", "--yes"]] {
         let done = project.run(&[command, &["other"]].concat()).status(2);

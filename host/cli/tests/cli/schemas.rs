@@ -200,6 +200,45 @@ fn secret_outputs_of_a_type_are_secret() {
     assert!(stderr.contains("`token` has 7 characters; `dns` allows 8 or more"), "{stderr}");
 }
 
+/// The lines of a fault show nothing of a value that the type declares secret: not its keys, and not where
+/// something else on its line, or around it, is wrong.
+#[test]
+fn lines_of_faults_show_no_secrets_of_the_type() {
+    for (params, message, shown) in [
+        ("{ttl: 30, pin: hidden-1, vault: {hidden-2: hidden-three}}", "`ttl` is 30", "pin: ********, vault:"),
+        ("{pin: [hidden-1, 2]}", "`pin` is a list", "pin: ********** **"),
+        ("{vault: {hidden-2: hidden}}", "an entry of `vault` has 6 characters", "vault: *"),
+        (
+            "\n      vault:\n        hidden-2: hidden\n        ? hidden-3\n        : |\n          hidden\n      ttl: 30",
+            "an entry of `vault` has 6 characters",
+            "vault:",
+        ),
+        ("{closed: {hidden-2: 1}}", "`closed` has an entry that `dns` does not allow", "closed: *"),
+        ("{closed: {known: {hidden-2: 1}}}", "`closed.known` is a map", "closed: *"),
+        ("{tokn: 1, pin: \"hidden\"}", "has no parameter `tokn`", "tokn: 1, pin: ********"),
+        (
+            "{kind: pubilc,\n      pin: hidden-1,\n      vault: {hidden-2: hidden-three}, ttl: 1}",
+            "`ttl` is 1",
+            "vault: *",
+        ),
+    ] {
+        let project = project(&format!("    params: {params}\n"));
+        project.edit(
+            "platform/types.yaml",
+            "      tags:",
+            "      pin: {type: string, writeOnly: true}\n      \
+             vault: {type: object, writeOnly: true, additionalProperties: {type: string, minLength: 9}}\n      \
+             closed: {type: object, writeOnly: true, additionalProperties: false, properties: {known: {type: string}}}\n      \
+             tags:",
+        );
+        for command in ["validate", "plan"] {
+            let err = project.run(&[command]).status(2).err;
+            assert!(err.contains(message) && err.contains(shown), "{params}: {err}");
+            assert!(!err.contains("hidden"), "{params}: {err}");
+        }
+    }
+}
+
 #[test]
 fn outputs_match_the_type() {
     let project = project("");

@@ -5,6 +5,7 @@
 //! everywhere). The document alone determines what is secret, because it may be wrong before any
 //! driver has run.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,9 +19,10 @@ const MASK: char = '*';
 /// What an age identity begins with.
 const IDENTITY: &str = "AGE-SECRET-KEY-";
 
-/// The text with its secrets masked, character by character; none if it has none.
-pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
-    let mut secrets = Vec::new();
+/// The text with its secrets masked, character by character, and with others that schemas know; none if
+/// it has none.
+pub(crate) fn masked(file: &Arc<str>, text: &str, others: &[Range<usize>]) -> Option<String> {
+    let mut secrets: Vec<Secret> = others.iter().map(|bytes| (bytes.clone(), Style::Plain)).collect();
     let faults = yaml::parse(file, text, &mut |document| find(&document.root, false, &mut secrets));
     if !faults.is_empty() {
         in_broken_lines(text, &mut secrets);
@@ -34,11 +36,11 @@ pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
     if secrets.is_empty() {
         return None;
     }
-    secrets.sort_by_key(|(secret, _)| secret.start);
+    secrets.sort_by_key(|(secret, _)| (secret.start, Reverse(secret.end)));
     let mut masked = String::with_capacity(text.len());
     let mut shown_to = 0;
     for (secret, style) in secrets {
-        // What the lines show may be part of what the tree showed.
+        // One may be part of another one.
         if secret.start < shown_to {
             continue;
         }
@@ -104,7 +106,7 @@ pub(crate) fn secret_words<'t>(text: &'t str, shown: &str) -> Vec<&'t str> {
     let parts = whole.iter().flat_map(|word| word.split(|c: char| !c.is_alphanumeric()));
     let mut words: Vec<&str> = whole.iter().copied().chain(parts).collect();
     words.retain(|word| word.chars().count() >= SHORT);
-    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    words.sort_by_key(|word| Reverse(word.len()));
     words.dedup();
     words
 }
@@ -198,7 +200,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        masked(&"a.yaml".into(), text).unwrap_or_else(|| text.to_owned())
+        masked(&"a.yaml".into(), text, &[]).unwrap_or_else(|| text.to_owned())
     }
 
     #[test]
@@ -238,6 +240,17 @@ mod tests {
         ] {
             assert_eq!(shown(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_schemas_declare_secret_is_masked_with_its_keys() {
+        let text = "a: {b: {k: v, 'x y': ['${resources.x}', 1]}, password: p}";
+        let part = |part: &str| text.find(part).map(|at| at..at + part.len()).expect("a part");
+        let others =
+            [part("'x y': ['${resources.x}', 1]"), part("{k: v, 'x y': ['${resources.x}', 1]}"), part("v")];
+        let shown = masked(&"a.yaml".into(), text, &others).expect("masked");
+        assert_eq!(shown, "a: {b: *** ** ** *** **${resources.x}** ***, password: *}");
+        assert_eq!(masked(&"a.yaml".into(), "a: b", &[]), None);
     }
 
     #[test]

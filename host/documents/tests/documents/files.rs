@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::slice::from_ref;
 
-use purlin_documents::{Input, Loaded, load};
+use purlin_documents::{Input, Loaded, load, load_within};
 use purlin_model::Severity;
 
 const SCORE: &str = "apiVersion: score.dev/v1b1\nmetadata: {name: NAME}\ncontainers: {main: {image: x}}\n";
@@ -96,6 +97,36 @@ fn a_deployment_brings_its_score_files() {
     let loaded = load_path(at.join("deployment.yaml"));
     assert_eq!(codes(&loaded), [("unreadable-file", Severity::Error)]);
     assert_eq!(loaded.diagnostics[0].location.as_ref().map(|place| place.line), Some(7));
+}
+
+/// A workspace file above a document widens the folder that its paths stay in only if it counts, or is
+/// named.
+#[cfg(unix)]
+#[test]
+fn a_workspace_file_that_others_may_write_widens_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let file = at.join("purlin.yaml");
+    write(at, "purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
+    write(at, "web.yaml", &SCORE.replace("NAME", "web"));
+    let deployment =
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {workloads: [{score: ../web.yaml}]}\n";
+    write(at, "deploy/deployment.yaml", deployment);
+    let document = Input::Path(at.join("deploy/deployment.yaml"));
+    let mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("set");
+    mode(0o666);
+    assert_eq!(codes(&load(from_ref(&document))), [("outside-path", Severity::Error)]);
+    for named in [Input::Path(file.clone()), Input::Path(at.to_owned())] {
+        assert_eq!(workloads(&load(&[named, document.clone()])), ["web"]);
+    }
+    assert_eq!(
+        workloads(&load_within(from_ref(&document), &|found| found.ends_with("purlin.yaml"))),
+        ["web"]
+    );
+    mode(0o644);
+    assert_eq!(workloads(&load(from_ref(&document))), ["web"]);
+    assert_eq!(codes(&load_within(&[document], &|_| false)), [("outside-path", Severity::Error)]);
 }
 
 /// With a Deployment, an author cannot read files outside its workspace, nor learn the content of a

@@ -68,15 +68,16 @@ impl Task<'_> {
         let Ok(driver) = driver else { return Cause::Call(Arc::new(failed)) };
         failed.most_wait = self.effort.is_out_of_patience.load(Ordering::Relaxed).then(|| driver.patience());
         let plan = &self.shared.plan;
-        if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
-            failed.invalid = plan.rules.reported(plan.graph.as_deref().zip(node), driver.known_as(), inputs);
-        }
-        let resolved = match (&record, &node, &plan.graph) {
-            (None, Some(node), Some(graph)) => {
+        let resolved = match (&node, &plan.graph) {
+            (Some(node), Some(graph)) => {
                 evaluate::known_inputs(graph, *node, &self.shared.node_values, plan).ok()
             }
             _ => None,
         };
+        if let CallError::Failure(Failure::InvalidInputs(invalid)) = &failed.error {
+            let of = plan.graph.as_deref().zip(node);
+            failed.invalid = plan.rules.reported(of, &**driver, resolved.as_ref(), invalid);
+        }
         let inputs = record.as_deref().map(|record| &record.inputs).or(resolved.as_ref());
         let failed = failed.explained(&**driver, &self.effort.facts, inputs, definition());
         Cause::Call(Arc::new(failed.located(&plan.rules)))

@@ -417,8 +417,8 @@ impl Planner<'_> {
     pub(super) fn invalid(&mut self, question: &Question, inputs: &[InvalidInput]) {
         let graph = Arc::clone(&self.graph);
         let Some(node) = graph.node(question.node) else { return };
-        let driver = question.driver.known_as();
-        let faults = self.options.rules.reported(Some((&*graph, node)), driver, inputs);
+        let (driver, known) = (&*question.driver, Some(&question.inputs));
+        let faults = self.options.rules.reported(Some((&*graph, node)), driver, known, inputs);
         self.invalid.push((node.key.clone(), faults));
     }
 }

@@ -111,7 +111,7 @@ impl Planner<'_> {
         self.options.rules.connect(&*driver, type_name, &mut inputs);
         let known = is_known(&inputs);
         let reads_params = self.options.rules.reads_params(&*driver, node);
-        self.note_unread(node, reads_params);
+        self.note_unread(node, reads_params, &inputs.params);
         let inputs_digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
         let digest = known.then_some(inputs_digest);
         if ask == Ask::Change
@@ -185,9 +185,9 @@ impl Planner<'_> {
     }
 
     /// Remarks on the params that nothing reads.
-    fn note_unread(&mut self, node: Node<'_>, driver_reads: bool) {
+    fn note_unread(&mut self, node: Node<'_>, driver_reads: bool, params: &Value) {
         if !driver_reads {
-            let unread = self.options.rules.unread(&self.graph, node);
+            let unread = self.options.rules.unread(&self.graph, node, params);
             self.remarks.extend(unread.into_iter().map(|remark| (node.key.clone(), remark)));
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_model::{Answer, Choices, RequiredBy, RequirementContext, Setting, ValueKind};
-use purlin_requirements::{Rejection, Why, compile, resolve_requirements};
+use purlin_requirements::{Rejection, Why, compile, resolve_requirements, unmapped_faults};
 
 use crate::support::{
     after, around, bundle, catalog, deployed, errors, faults_of, names, required_by, resolved,
@@ -349,6 +349,79 @@ fn an_id_decides_which_setting_a_requirement_sets() {
         "credentials: [{name: kc, $id: 'urn:kc'}, {name: admin}], ",
     );
     assert_eq!(errors(&of(&[db.clone(), bundle("app", "1.0.0", &asked)])), ["set-twice"]);
+}
+
+/// Many parameters, credentials and outputs of one bundle take time in proportion to their number.
+#[test]
+fn values_of_one_bundle_take_linear_time() {
+    let list =
+        |count: usize, one: &dyn Fn(usize) -> String| (0..count).map(one).collect::<Vec<_>>().join(", ");
+    type Spec<'a> = &'a dyn Fn(usize) -> (String, String);
+    let requiring = "bundle: 'acme/db:v1.0.0'";
+    let parts: [(&str, Spec<'_>); 6] = [
+        ("parameters", &|count| {
+            let declared = list(count, &|at| format!("{{name: p{at}, type: string, default: x}}"));
+            let given = list(count, &|at| format!("p{at}: '${{bundle.parameters.p{at}}}'"));
+            let app = format!(
+                "parameters: [{declared}]\nrequires: [{{name: db, {requiring}, parameters: {{{given}}}}}]"
+            );
+            (format!("parameters: [{declared}]"), app)
+        }),
+        ("credentials", &|count| {
+            let declared = list(count, &|at| format!("{{name: c{at}, required: false}}"));
+            let given = list(count, &|at| format!("c{at}: '${{bundle.credentials.c{at}}}'"));
+            let app = format!(
+                "credentials: [{declared}]\nrequires: [{{name: db, {requiring}, credentials: {{{given}}}}}]"
+            );
+            (format!("credentials: [{declared}]"), app)
+        }),
+        ("credentials by id", &|count| {
+            let declared = |name: &str| {
+                list(count, &|at| format!("{{name: {name}{at}, $id: 'urn:{at}', required: false}}"))
+            };
+            let given = list(count, &|at| format!("own{at}: '${{bundle.credentials.own{at}}}'"));
+            let app = format!(
+                "credentials: [{}]\nrequires: [{{name: db, {requiring}, credentials: {{{given}}}}}]",
+                declared("own")
+            );
+            (format!("credentials: [{}]", declared("c")), app)
+        }),
+        ("missing parameters", &|count| {
+            let declared = list(count, &|at| format!("{{name: p{at}, type: string}}"));
+            (format!("parameters: [{declared}]"), format!("requires: [{{name: db, {requiring}}}]"))
+        }),
+        ("unknown parameters", &|count| {
+            let declared = list(count, &|at| format!("{{name: p{at}, type: string, default: x}}"));
+            let given = list(count, &|at| format!("unknown{at}: x"));
+            (
+                format!("parameters: [{declared}]"),
+                format!("requires: [{{name: db, {requiring}, parameters: {{{given}}}}}]"),
+            )
+        }),
+        ("outputs", &|count| {
+            let declared = list(count, &|at| format!("{{name: o{at}, type: string}}"));
+            let taken = list(count, &|at| format!("o{at}: '${{outputs.o{at}}}'"));
+            (
+                format!("outputs: [{declared}]"),
+                format!("requires: [{{name: db, {requiring}, outputs: {{{taken}}}}}]"),
+            )
+        }),
+    ];
+    for (part, spec) in parts {
+        let time = |count: usize| {
+            let (db, app) = spec(count);
+            let catalog = catalog(&[bundle("db", "1.0.0", &db), bundle("app", "1.0.0", &app)]);
+            let begun = std::time::Instant::now();
+            let resolution = resolved(&catalog, "acme/app:v1.0.0", &RequirementContext::default());
+            assert_eq!(names(&resolution), ["root/db", "root"], "{part}");
+            assert_eq!(compile(&resolution).expect("compiles").len(), 2, "{part}");
+            let expected = if part.starts_with("missing") { count } else { 0 };
+            assert_eq!(unmapped_faults(&resolution).len(), expected, "{part}");
+            begun.elapsed()
+        };
+        let (few, many) = (time(1_000), time(8_000));
+        assert!(many < few * 32, "{part}: {few:?} for 1,000, {many:?} for 8,000");
+    }
 }
 
 /// RES-07, RES-12 by the design, and `--with`.

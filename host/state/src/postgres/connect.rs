@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType, Timeouts,
 };
 use futures_core::future::BoxFuture;
 use rustls::{ClientConfig, RootCertStore};
@@ -21,11 +21,13 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::dial::{Dialer, LOGIN};
+use super::greeting::Connector;
 use crate::Error;
 
 /// The maximum number of connections.
 const CONNECTIONS: usize = 8;
-/// The timeout of a connection attempt.
+/// The time limit of a connection to one address of a host.
 const CONNECT: Duration = Duration::from_secs(5);
 /// The timeout of a response, after which the connection counts as lost.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -78,11 +80,18 @@ pub(super) struct Database {
     place: String,
     /// How long to repeat a statement that can be repeated.
     patience: Duration,
+    /// The time limit of an attempt at all hosts.
+    login: Duration,
 }
 
 impl Database {
     /// Prepares a connection pool, without connecting yet. Must be called within a tokio runtime.
     pub(super) fn new(address: &Address, patience: Duration) -> Result<Self, Error> {
+        Self::within(address, patience, LOGIN)
+    }
+
+    /// The same, with another time limit for an attempt at all hosts.
+    fn within(address: &Address, patience: Duration, login: Duration) -> Result<Self, Error> {
         let mut config: Config = address.url.parse().map_err(|error| invalid(&cause(&error)))?;
         let handle = Handle::try_current().map_err(|_| invalid("PostgreSQL needs a tokio runtime"))?;
         if config.get_password().is_some() {
@@ -99,11 +108,15 @@ impl Database {
             config.ssl_mode(if is_local(&config) { SslMode::Disable } else { SslMode::Require });
         }
         config.connect_timeout(CONNECT).keepalives_idle(CONNECT).application_name("purlin");
-        let tls = MakeRustlsConnect::new(trust(address.ca.as_deref())?);
+        let connector = match config.get_ssl_mode() {
+            SslMode::Disable => Connector::Plain,
+            _ => Connector::Tls(MakeRustlsConnect::new(trust(address.ca.as_deref())?)),
+        };
         let recycling_method = RecyclingMethod::Fast;
-        let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method });
-        let timeouts =
-            Timeouts { wait: Some(ANSWER), create: Some(CONNECT + Duration::from_secs(1)), recycle: None };
+        let dialer = Dialer { connector, limit: login };
+        let manager = Manager::from_connect(config, dialer, ManagerConfig { recycling_method });
+        // A host may use the last of its share.
+        let timeouts = Timeouts { wait: Some(ANSWER), create: Some(login + PAUSE), recycle: None };
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS)
             .timeouts(timeouts)
@@ -111,7 +124,7 @@ impl Database {
             .build()
             .map_err(|error| invalid(&error.to_string()))?;
         let schema = format!("\"{}\"", address.schema.replace('"', "\"\""));
-        Ok(Self { pool, handle, schema, place, patience })
+        Ok(Self { pool, handle, schema, place, patience, login })
     }
 
     /// The quoted name of the schema.
@@ -156,7 +169,7 @@ impl Database {
 
     /// Sends a statement once.
     pub(super) async fn once(&self, sql: &str, parameters: &[Parameter]) -> Result<Vec<Row>, Trouble> {
-        let client = self.pool.get().await.map_err(|error| of_pool(&error))?;
+        let client = self.client().await?;
         let parameters: Vec<(&(dyn ToSql + Sync), Type)> =
             parameters.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
         match tokio::time::timeout(ANSWER, client.query_typed(sql, &parameters)).await {
@@ -169,10 +182,25 @@ impl Database {
         }
     }
 
+    /// A connection that no other statement uses.
+    async fn client(&self) -> Result<Object, Trouble> {
+        self.pool.get().await.map_err(|error| match error {
+            PoolError::Backend(error) => of_connection(&error),
+            PoolError::Closed => Trouble::Refused("the state is closed".into()),
+            PoolError::Timeout(TimeoutType::Wait) => {
+                Trouble::Lost(format!("all {CONNECTIONS} connections were in use for {} s", ANSWER.as_secs()))
+            }
+            PoolError::Timeout(_) => {
+                Trouble::Lost(format!("no server completed a login within {} s", self.login.as_secs()))
+            }
+            other => Trouble::Refused(cause(&other)),
+        })
+    }
+
     /// Sends several statements as one text.
     pub(super) async fn batch(&self, action: &'static str, text: &str) -> Result<(), Error> {
         let result = async {
-            let client = self.pool.get().await.map_err(|error| of_pool(&error))?;
+            let client = self.client().await?;
             let result = client.batch_execute(text).await.map_err(|error| of_statement(&error));
             if result.is_err() {
                 // The connection may be in the middle of a transaction.
@@ -275,15 +303,6 @@ fn trust(ca: Option<&[u8]>) -> Result<ClientConfig, Error> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn of_pool(error: &PoolError) -> Trouble {
-    match error {
-        PoolError::Backend(error) => of_connection(error),
-        PoolError::Closed => Trouble::Refused("the state is closed".into()),
-        PoolError::Timeout(_) => Trouble::Lost("no connection within the time limit".into()),
-        other => Trouble::Refused(cause(other)),
-    }
-}
-
 /// Why there is no connection. What speaks another protocol, or no TLS, will not do so at another attempt.
 /// While a statement is under way, the same error leaves open whether it was executed.
 fn of_connection(error: &tokio_postgres::Error) -> Trouble {
@@ -293,6 +312,11 @@ fn of_connection(error: &tokio_postgres::Error) -> Trouble {
         }
         trouble => trouble,
     }
+}
+
+/// Whether a connection that failed with this error may succeed at another attempt.
+pub(super) fn may_pass(error: &tokio_postgres::Error) -> bool {
+    matches!(of_connection(error), Trouble::Lost(_))
 }
 
 /// Whether the server answered, and with something that PostgreSQL does not answer.
@@ -360,38 +384,115 @@ mod tests {
 
     use super::*;
 
-    /// What speaks no TLS will not do so at another attempt. A server that is away is asked again.
-    #[tokio::test(flavor = "multi_thread")]
-    async fn servers_that_can_never_be_right_are_asked_once() {
-        const PATIENCE: Duration = Duration::from_secs(2);
-        for (answer, is_lasting) in [
-            (&b"N"[..], true),
-            (b"HTTP/1.1 400 Bad Request\r\n\r\n", true),
-            (b"S, but no TLS\r\n", true),
-            (b"", false),
-        ] {
-            let server = TcpListener::bind("127.0.0.1:0").expect("a port");
-            let port = server.local_addr().expect("an address").port();
-            let asked = Arc::new(AtomicUsize::new(0));
-            let counted = Arc::clone(&asked);
-            std::thread::spawn(move || {
-                for client in server.incoming() {
-                    let mut client = client.expect("a client");
-                    counted.fetch_add(1, Ordering::SeqCst);
-                    let _ = client.read(&mut [0; 64]);
-                    let _ = client.write_all(answer);
-                    if !answer.is_empty() {
+    /// A server that answers each connection with these bytes: nothing, and then waits, if there are none.
+    /// Returns its port, and how many connections there were.
+    fn server(answer: Option<Vec<u8>>) -> (u16, Arc<AtomicUsize>) {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = server.local_addr().expect("an address").port();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for client in server.incoming() {
+                let mut client = client.expect("a client");
+                counted.fetch_add(1, Ordering::SeqCst);
+                let answer = answer.clone();
+                std::thread::spawn(move || {
+                    let _ = client.read(&mut [0; 256]);
+                    let is_end = answer.as_ref().is_some_and(Vec::is_empty);
+                    let _ = client.write_all(&answer.unwrap_or_default());
+                    if !is_end {
                         // The client ends the connection.
                         let _ = client.read_to_end(&mut Vec::new());
                     }
-                }
-            });
-            let url = format!("postgres://ada@127.0.0.1:{port}/state?sslmode=require");
-            let address = Address { url, schema: "purlin".to_owned(), password: None, ca: None };
-            let database = Database::new(&address, PATIENCE).expect("a database");
-            let trouble = database.try_query("SELECT 1", Vec::new()).await.expect_err("no database");
-            assert_eq!(matches!(trouble, Trouble::Refused(_)), is_lasting, "{answer:?}: {trouble:?}");
-            assert_eq!(asked.load(Ordering::SeqCst) == 1, is_lasting, "{answer:?}: {trouble:?}");
+                });
+            }
+        });
+        (port, asked)
+    }
+
+    /// PostgreSQL's message of an error.
+    fn error(code: &str) -> Vec<u8> {
+        let fields = format!("SFATAL\0VFATAL\0C{code}\0Mno\0\0");
+        let length = u32::try_from(fields.len() + 4).expect("short");
+        [b"E", &length.to_be_bytes()[..], fields.as_bytes()].concat()
+    }
+
+    /// The state at these ports of this machine.
+    fn address(ports: &[u16], sslmode: &str) -> Address {
+        let hosts: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let url = format!("postgres://ada@{}/state?sslmode={sslmode}", hosts.join(","));
+        Address { url, schema: "purlin".to_owned(), password: None, ca: None }
+    }
+
+    async fn ask(database: &Database) -> Trouble {
+        database.try_query("SELECT 1", Vec::new()).await.expect_err("no database")
+    }
+
+    /// What speaks another protocol or no TLS, and what rejects a login, will do so at another attempt. A
+    /// server that is away or starts is asked again.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn servers_that_can_never_be_right_are_asked_once() {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let http = b"HTTP/1.1 400 Bad Request\r\n\r\n";
+        for (sslmode, answer, is_lasting) in [
+            ("require", b"N".to_vec(), true),
+            ("require", http.to_vec(), true),
+            ("require", b"S, but no TLS\r\n".to_vec(), true),
+            ("require", Vec::new(), false),
+            ("disable", http.to_vec(), true),
+            ("disable", b"\n".to_vec(), true),
+            ("disable", b"R\x7f\xff\xff\xff, and more".to_vec(), true),
+            ("disable", b"R\0\0\0\x08\0\0\0\x63".to_vec(), true),
+            ("disable", error("28P01"), true),
+            ("disable", error("3D000"), true),
+            ("disable", error("57P03"), false),
+            ("disable", Vec::new(), false),
+        ] {
+            let (port, asked) = server(Some(answer.clone()));
+            let database = Database::new(&address(&[port], sslmode), PATIENCE).expect("a database");
+            let trouble = ask(&database).await;
+            let case = format!("{sslmode} {}: {trouble:?}", answer.escape_ascii());
+            assert_eq!(!matches!(trouble, Trouble::Lost(_)), is_lasting, "{case}");
+            assert_eq!(asked.load(Ordering::SeqCst) == 1, is_lasting, "{case}");
         }
+    }
+
+    /// The hosts of an address share the time of an attempt, so that a silent one does not hide the next one.
+    /// While one of them may answer later, they are asked again.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn each_host_of_an_address_is_asked_within_one_limit() {
+        const LIMIT: Duration = Duration::from_secs(2);
+        let (wrong, starting) = (|| Some(error("28P01")), || Some(error("57P03")));
+        for (answers, expected) in [
+            (vec![None], "no server completed a login within 2 s"),
+            (vec![None, None], "no server completed a login within 2 s"),
+            (vec![None, wrong()], "no server completed a login within 2 s"),
+            (vec![None, starting()], "57P03"),
+            (vec![starting(), wrong()], "57P03"),
+            (vec![wrong(), starting()], "57P03"),
+            (vec![wrong(), wrong()], "28P01"),
+        ] {
+            let servers: Vec<_> = answers.iter().cloned().map(server).collect();
+            let ports: Vec<u16> = servers.iter().map(|(port, _)| *port).collect();
+            // One attempt.
+            let database = Database::within(&address(&ports, "disable"), Duration::ZERO, LIMIT);
+            let trouble = ask(&database.expect("a database")).await;
+            let asked: Vec<usize> = servers.iter().map(|(_, asked)| asked.load(Ordering::SeqCst)).collect();
+            assert_eq!(asked, vec![1; asked.len()], "{answers:?}: {trouble:?}");
+            let (Trouble::Lost(detail) | Trouble::Login(detail)) = &trouble else { panic!("{trouble:?}") };
+            assert!(detail.contains(expected), "{answers:?}: {detail}");
+            assert_eq!(matches!(trouble, Trouble::Login(_)), expected == "28P01", "{answers:?}: {detail}");
+        }
+    }
+
+    /// Hosts that do not fit their ports are an error of the address, as with a single host.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn hosts_that_do_not_fit_are_an_error_of_the_address() {
+        let address = Address {
+            url: "postgres:///state?user=ada&host=a,b&port=1,2,3&sslmode=disable".to_owned(),
+            ..address(&[], "disable")
+        };
+        let trouble = ask(&Database::new(&address, Duration::from_secs(2)).expect("a database")).await;
+        assert!(matches!(&trouble, Trouble::Refused(detail) if detail.contains("ports")), "{trouble:?}");
     }
 }

@@ -7,6 +7,8 @@
 
 mod claim;
 mod connect;
+mod dial;
+mod greeting;
 mod inspect;
 mod keys;
 mod lease;
