@@ -237,6 +237,7 @@ fn a_server_that_replies_with_an_error() {
         let message = end(&ran, address.port());
         assert!(message.contains(help) && message.contains(&code.to_string()), "{message}");
         assert!(message.contains("--> bucket.yaml:"), "{message}");
+        let project = granted(&format!("http://{address}"));
         let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
         assert_eq!(error["server"]["status"], code, "{error}");
     }

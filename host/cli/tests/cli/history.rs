@@ -156,14 +156,16 @@ fn a_rollback_deploys_the_documents_of_then() {
     // This also works if the documents are invalid or missing.
     project.write("apps/web.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: [}\n");
     project.run(&["up", "--yes"]).status(2);
-    let back = project.run(&["rollback", "3", "--yes"]).status(0);
+    let named = ["--yes", "--app", "shop", "--env", "dev"];
+    let run = |command: &[&str]| project.run(&[command, &named].concat());
+    let back = run(&["rollback", "3"]).status(0);
     assert!(back.err.contains("4 created"), "{}", back.err);
-    project.run(&["destroy", "--yes"]).status(0);
-    project.run(&["rollback", "--yes"]).status(0);
+    run(&["destroy"]).status(0);
+    run(&["rollback"]).status(0);
     assert_eq!(project.recorded().len(), 9);
-    let refused = project.run(&["rollback", "7", "--yes"]).status(2);
+    let refused = run(&["rollback", "7"]).status(2);
     assert!(refused.err.contains("deployment 7 was made from no documents"), "{}", refused.err);
-    project.run(&["rollback", "99", "--yes"]).status(2);
+    run(&["rollback", "99"]).status(2);
 }
 
 #[test]

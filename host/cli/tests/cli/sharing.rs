@@ -460,7 +460,7 @@ fn ctrl_c_ends_the_deletion_of_unused_installations() {
     project.write(
         "purlin.yaml",
         format!(
-            "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {{name: w}}\nspec:\n  drivers:\n    acme/guests:\n      source: {}\n      limits: {{time: 20m}}\n",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {{name: w}}\nspec:\n  drivers:\n    acme/guests:\n      source: {}\n      limits: {{time: 20m, grace: 0s}}\n",
             adversary().display()
         ),
     );

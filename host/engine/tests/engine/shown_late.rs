@@ -156,17 +156,39 @@ async fn a_new_resource_is_not_gone_after_a_lost_update() {
     assert!(platform.record("shared.a").await.is_some_and(|record| record.status != Status::Absent));
 }
 
+/// Whatever the system answers about what it does not show, it may appear afterwards.
+#[tokio::test]
+async fn what_is_not_shown_yet_is_not_deleted() {
+    let platform = lagging(FULL);
+    platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+    let summary = platform.destroy().await;
+    let is_hidden = |(_, cause): &(_, Cause)| matches!(cause, Cause::NotVisible { seconds } if *seconds > 0);
+    assert!(!summary.failed.is_empty() && summary.failed.iter().all(is_hidden), "{summary:?}");
+    assert!(pending(&platform).await.is_empty());
+    assert!(!platform.alive().is_empty());
+    platform.wait(GRACE);
+    shows(&platform);
+    platform.destroy().await;
+    assert!(platform.alive().is_empty());
+}
+
 /// Nothing says whether the deletion was carried out, or the system does not show the resource yet.
 #[tokio::test]
-async fn a_lost_deletion_of_a_new_resource_is_repeated() {
+async fn a_lost_deletion_of_a_new_resource_is_undecided_for_the_grace() {
     for when in [Lost::Before, Lost::After] {
         let platform = lagging(FULL);
         platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+        shows(&platform);
         lose(&platform, "delete a", when);
         platform.destroy().await;
-        assert_eq!(pending(&platform).await, ["delete a"]);
+        *locked(&platform.driver.hides) = true;
+        platform.recover().await;
+        assert_eq!(pending(&platform).await, ["delete a"], "{when:?}");
+        platform.wait(GRACE);
+        shows(&platform);
         platform.recover().await;
         assert!(pending(&platform).await.is_empty(), "{when:?}");
+        platform.destroy().await;
         assert!(platform.alive().is_empty(), "{when:?}");
     }
 }

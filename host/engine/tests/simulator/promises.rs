@@ -148,7 +148,10 @@ fn objects_deleted_with_others_are_not_recorded(
         // may be inside an unrecorded one.
         let home_is_let_go = record.superseded.is_some()
             && record.deleted_with.as_ref().is_some_and(|home| world.retained.contains(home.as_str()));
-        if world.is_unsure(id) || record.tainted || home_is_let_go {
+        // Where an object lives that Purlin let go and adopts again, only the documents can say.
+        let is_adopted_without_home =
+            id.starts_with('p') && record.deleted_with.is_none() && record.perhaps_deleted_with.is_empty();
+        if world.is_unsure(id) || record.tainted || home_is_let_go || is_adopted_without_home {
             continue;
         }
         if let Some(host) = world.went.get(id).filter(|host| !is_open(host)) {
