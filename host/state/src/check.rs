@@ -25,10 +25,6 @@ pub struct RepairReport {
     pub moved: Vec<PathBuf>,
     /// The number of recorded resources.
     pub records: usize,
-    /// The format of the folder, if an earlier version wrote it. A check does not convert it, and
-    /// cannot read the data of version 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub older: Option<u32>,
 }
 
 /// Writes paths as texts, even those that are not UTF-8.
@@ -165,9 +161,6 @@ pub(crate) fn environment_of(table: &Table) -> Option<Environment> {
 /// Checks an entry. Without keys, only its checksum is checked.
 fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result<(), Error> {
     let name = name.to_owned();
-    if key == keyspace::RECIPIENT {
-        return Ok(());
-    }
     codec::check(value, &name)?;
     let digest = || key.get(1..33).and_then(|digest| digest.try_into().ok());
     match (key.first(), keys) {

@@ -8,13 +8,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::convert::{self, stored_key};
 use super::saved::{Saved, save};
 use super::{EmbeddedStore, OpenOptions};
 use crate::check::{RepairReport, environment_of, inspect, left_out};
 use crate::disk::head::{self, Head};
 use crate::disk::journal::{self, Journal};
-use crate::disk::{EnvironmentFolder, FolderFormat, Root, files, index, legacy};
+use crate::disk::{EnvironmentFolder, FolderFormat, Root, files, index};
 use crate::keys::{Keyring, SealedKey, vault};
 use crate::keyspace::{self, EntryKind};
 use crate::probe::Probed;
@@ -33,17 +32,6 @@ impl EmbeddedStore {
         let mut report = RepairReport::default();
         match format_of(&root, &mut report)? {
             FolderFormat::Nothing => {}
-            // The data of version 1 is only in sled, which writes even when it is only opened.
-            FolderFormat::Older(1) => report.older = Some(1),
-            FolderFormat::Older(format) => {
-                report.older = Some(format);
-                let found = legacy::look_at_journal(folder)?;
-                let stored = stored_key(&found.table).map(|stored| stored.into_iter().collect());
-                let keys = keys(options, &root, stored, &mut report);
-                inspect(&found.table, keys.as_ref(), &mut report);
-                report.findings.extend(found.findings);
-                report.lost.extend(found.lost);
-            }
             FolderFormat::Current => {
                 let stored = stored_keys(&root, &mut report);
                 let keys = keys(options, &root, stored, &mut report);
@@ -72,7 +60,6 @@ impl EmbeddedStore {
         let mut report = RepairReport::default();
         match format_of(&root, &mut report)? {
             FolderFormat::Nothing => {}
-            FolderFormat::Older(format) => repair_older(&root, format, (options, &probe), &mut report)?,
             FolderFormat::Current => {
                 if !report.findings.is_empty() || !folder.join("format").exists() {
                     probe.at("repair: before the format is written");
@@ -97,21 +84,15 @@ impl EmbeddedStore {
     }
 }
 
-/// The format of a folder. If its note is lost, the files show it.
+/// The format of a folder. If its note is lost or invalid, the folder of the environments shows it.
 fn format_of(root: &Root, report: &mut RepairReport) -> Result<FolderFormat, Error> {
-    let found = match root.look() {
-        Err(Error::Corrupt { .. }) if root.environments().exists() => FolderFormat::Current,
-        Err(Error::Corrupt { .. }) if root.path().join("journal").exists() => FolderFormat::Older(4),
-        Err(Error::Corrupt { .. }) => FolderFormat::Older(1),
-        Ok(FolderFormat::Current) if !root.path().join("format").exists() => FolderFormat::Current,
-        // An earlier version may have been interrupted after it had moved everything away.
-        Ok(FolderFormat::Nothing) if root.path().join("stale").join("journal").exists() => {
-            FolderFormat::Older(4)
-        }
+    match root.look() {
+        Ok(FolderFormat::Current) if !root.path().join("format").exists() => {}
+        Err(Error::Corrupt { .. }) => {}
         found => return found,
-    };
+    }
     report.findings.push("the file `format` is missing or invalid".into());
-    Ok(found)
+    Ok(FolderFormat::Current)
 }
 
 /// The keys, or a finding about what cannot be checked without them.
@@ -173,41 +154,6 @@ fn repair_keys(root: &Root, probe: &Probed, report: &mut RepairReport) -> Result
         true => Ok(()),
         false => vault::replace(&root.vault(), &stored),
     }
-}
-
-/// Repairs a folder of an earlier format, and converts it to the current one.
-fn repair_older(
-    root: &Root,
-    format: u32,
-    (options, probe): (&OpenOptions, &Probed),
-    report: &mut RepairReport,
-) -> Result<(), Error> {
-    let path = root.path();
-    let moved = path.join("stale");
-    // If an earlier version was interrupted after it had moved everything away, the files are
-    // there.
-    let from = if legacy::left(path).is_empty() && !legacy::left(&moved).is_empty() { &moved } else { path };
-    let found = legacy::salvage(from, format)?;
-    report.findings.extend(found.findings);
-    report.lost.extend(found.lost);
-    let mut table = found.table;
-    let stored = stored_key(&table).map(|stored| stored.into_iter().collect());
-    let keys = keys(options, root, stored, report);
-    let broken = !left_out(&mut table, keys.as_ref(), report).removed.is_empty();
-    if !found.read && (broken || !report.findings.is_empty()) && table.iter().next().is_none() {
-        return Err(unreadable(path, report));
-    }
-    report.records = table.range(&keyspace::all(EntryKind::Record)).count();
-    let lost = !report.lost.is_empty();
-    convert::spread(root, &options.key, table, probe)?;
-    report.moved.extend(legacy::PARTS.into_iter().map(|part| moved.join(part)).filter(|path| path.exists()));
-    if lost && let Some(keys) = keys {
-        for folder in root.folders()? {
-            let mut saved = save(root, &folder)?;
-            write(root, &folder, &mut saved, (Some(&keys), probe))?;
-        }
-    }
-    Ok(())
 }
 
 fn unreadable(folder: &Path, report: &RepairReport) -> Error {
