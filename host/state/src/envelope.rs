@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The checksum covers the version and everything after the checksum, so that a flipped bit cannot turn
-//! an entry into one of another version.
+//! an entry into one of another version. Every version begins with these two, so that an entry of a
+//! newer one is not mistaken for a damaged one.
 //!
 //! The body is the sealed part. In a store without a key, which contains no secrets, it is the end
 //! of the clear part. This module knows no keys: `codec` seals and opens the sealed part.
@@ -59,17 +60,17 @@ impl<'a> Stored<'a> {
         let version = match bytes.first() {
             None => return Err(damaged(name, "it is empty")),
             Some(0) => return Err(damaged(name, "it has no version")),
-            Some(&version) if version <= VERSION => version,
-            Some(&newer) => {
-                let what = format!("the record of `{name}`");
-                return Err(Error::Newer { what, found: newer.into(), supported: VERSION.into() });
-            }
+            Some(&version) => version,
         };
         let (Some(checksum), Some(rest)) = (bytes.get(1..HEADER), bytes.get(HEADER..)) else {
             return Err(damaged(name, "it is cut short"));
         };
         if self::checksum(version, rest) != checksum {
             return Err(damaged(name, "its checksum is wrong"));
+        }
+        if version > VERSION {
+            let what = format!("the record of `{name}`");
+            return Err(Error::Newer { what, found: version.into(), supported: VERSION.into() });
         }
         let mut reader = Reader::new(rest);
         let sealed = reader.bytes().map_err(|detail| damaged(name, detail))?;

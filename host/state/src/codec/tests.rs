@@ -574,6 +574,10 @@ fn a_newer_record_is_rejected() {
     let keys = Keyring::in_memory();
     let mut bytes = encode(&plain(), &keys).expect("writes");
     bytes[0] = VERSION + 1;
+    let error = decode(&bytes, "urn:x", &keys).expect_err("damaged");
+    assert!(matches!(error, Error::Damaged { .. }), "the checksum covers the version: {error}");
+    let checksum = crc32fast::hash(&[&bytes[..1], &bytes[5..]].concat());
+    bytes[1..5].copy_from_slice(&checksum.to_le_bytes());
     let error = decode(&bytes, "urn:x", &keys).expect_err("newer");
     assert!(matches!(error, Error::Newer { found: 2, supported: 1, .. }));
     assert!(error.to_string().contains("urn:x"));

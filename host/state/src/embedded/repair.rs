@@ -34,12 +34,12 @@ impl EmbeddedStore {
             FolderFormat::Nothing => {}
             FolderFormat::Current => {
                 let stored = stored_keys(&root, &mut report);
-                let keys = keys(options, &root, stored, &mut report);
+                let keys = keys(options, &root, stored, &mut report)?;
                 for folder in root.folders()? {
                     let saved = journal::patiently(|| save(&root, &folder))?;
                     report.findings.extend(saved.findings);
                     report.lost.extend(saved.lost);
-                    inspect(&saved.table, keys.as_ref(), &mut report);
+                    inspect(&saved.table, keys.as_ref(), &mut report)?;
                 }
             }
         }
@@ -55,6 +55,8 @@ impl EmbeddedStore {
     /// Like [`EmbeddedStore::verify`]; [`Error::Busy`] if another process writes,
     /// [`Error::Corrupt`] if nothing of an environment can be read; and if the disk fails.
     pub fn repair(folder: &Path, options: &OpenOptions) -> Result<RepairReport, Error> {
+        // If a newer version wrote anything, nothing is changed, not even the intact environments.
+        Self::verify(folder, options)?;
         let (root, probe) = (Root::at(folder), Probed(options.probe.clone()));
         let _alone = root.alone(&options.holder, options.wait)?;
         let mut report = RepairReport::default();
@@ -68,7 +70,7 @@ impl EmbeddedStore {
                 }
                 repair_keys(&root, &probe, &mut report)?;
                 let stored = vault::read(&root.vault());
-                let keys = keys(options, &root, stored, &mut report);
+                let keys = keys(options, &root, stored, &mut report)?;
                 let before = report.findings.len() + report.lost.len();
                 for folder in root.folders()? {
                     repair_environment(&root, &folder, (keys.as_ref(), &probe), &mut report)?;
@@ -101,13 +103,20 @@ fn keys(
     root: &Root,
     stored: Result<Vec<SealedKey>, Error>,
     report: &mut RepairReport,
-) -> Option<Keyring> {
+) -> Result<Option<Keyring>, Error> {
     let keys = stored.and_then(|stored| match stored.is_empty() {
         // Nothing is sealed, so any key will do.
         true => Ok(Keyring::in_memory()),
         false => Keyring::with(&options.key, &root.vault(), stored),
     });
-    keys.map_err(|error| report.findings.push(format!("the sealed content was not checked: {error}"))).ok()
+    match keys {
+        Ok(keys) => Ok(Some(keys)),
+        Err(error @ Error::Newer { .. }) => Err(error),
+        Err(error) => {
+            report.findings.push(format!("the sealed content was not checked: {error}"));
+            Ok(None)
+        }
+    }
 }
 
 /// The data keys from their file or, if that is lost, from the copies in the journals.
@@ -115,6 +124,7 @@ fn stored_keys(root: &Root, report: &mut RepairReport) -> Result<Vec<SealedKey>,
     match vault::read(&root.vault()) {
         Ok(stored) if !stored.is_empty() => return Ok(stored),
         Ok(_) => {}
+        Err(error @ Error::Newer { .. }) => return Err(error),
         Err(error) => report.findings.push(error.to_string()),
     }
     let copies = copies_of_keys(root)?;
@@ -175,7 +185,7 @@ fn repair_environment(
     let mut saved = save(root, folder)?;
     let (findings, lost) = (std::mem::take(&mut saved.findings), std::mem::take(&mut saved.lost));
     let mut own = RepairReport { findings, lost, ..RepairReport::default() };
-    let broken = !left_out(&mut saved.table, keys, &mut own).removed.is_empty();
+    let broken = !left_out(&mut saved.table, keys, &mut own)?.removed.is_empty();
     if !own.is_whole() && !saved.read {
         return Err(unreadable(folder, &own));
     }

@@ -241,6 +241,58 @@ fn a_new_key_seals_everything() {
     assert!(matches!(open(&folder), Err(Error::WrongKey { .. })));
 }
 
+/// Whatever a newer version wrote, the error names it, and nothing is written.
+#[test]
+fn a_newer_format_is_rejected() {
+    let of_folder = |folder: &Path| {
+        fs::write(folder.join("format"), "2\n").expect("written");
+        "the state in `"
+    };
+    let of_key = |folder: &Path| {
+        // The length of the entry, its version, its checksum, and the remainder.
+        edit(&folder.join("data-key"), |bytes| {
+            let start = bytes.iter().position(|byte| byte & 0x80 == 0).expect("a length") + 1;
+            bytes[start] = 2;
+            let sum = crc32fast::hash(&[&bytes[start..=start], &bytes[start + 5..]].concat());
+            bytes[start + 1..start + 5].copy_from_slice(&sum.to_le_bytes());
+        });
+        "the record of `the data key`"
+    };
+    let of_journal = |folder: &Path| {
+        // Eight bytes that name the kind of file, the format, the generation, the id, and the checksum.
+        edit(&place(folder, &environment()).join("journal/00000001.log"), |bytes| {
+            bytes[8] = 2;
+            let sum = crc32fast::hash(&bytes[..36]);
+            bytes[36..40].copy_from_slice(&sum.to_le_bytes());
+        });
+        "the journal `"
+    };
+    for newer in [&of_folder as &dyn Fn(&Path) -> &'static str, &of_key, &of_journal] {
+        let (_temporary, folder) = fixture();
+        let what = newer(&folder);
+        let before = files(&folder);
+        let opened = open(&folder).and_then(|store| run(store.load(&environment())).map(drop));
+        let checked = EmbeddedStore::verify(&folder, &options(&folder)).map(drop);
+        let repaired = EmbeddedStore::repair(&folder, &options(&folder)).map(drop);
+        for result in [opened, checked, repaired] {
+            let error = result.expect_err("newer");
+            let text = error.to_string();
+            assert!(matches!(error, Error::Newer { found: 2, supported: 1, .. }), "{text}");
+            assert!(
+                text.contains(what) && text.contains("has format 2") && text.contains("up to 1"),
+                "{text}"
+            );
+            assert_eq!(files(&folder), before, "{what}");
+        }
+    }
+}
+
+fn edit(path: &Path, change: impl FnOnce(&mut [u8])) {
+    let mut bytes = fs::read(path).expect("read");
+    change(&mut bytes);
+    fs::write(path, bytes).expect("written");
+}
+
 /// A check writes nothing.
 #[test]
 fn a_check_writes_nothing() {
