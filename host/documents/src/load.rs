@@ -155,8 +155,7 @@ impl Reading {
         }
         if read.used {
             let (name, text) = (source.name.clone(), source.text.clone());
-            let files = (!attached.is_empty()).then_some(attached);
-            self.texts.push(SourceText { name, text, named: source.named, scores, files });
+            self.texts.push(SourceText { name, text, named: source.named, scores, files: attached });
         }
     }
 }
@@ -352,7 +351,6 @@ fn read_source(source: &Source) -> Read {
         let mut reader = Reader::new(&source.name, &source.text, false);
         reader.files = match &source.kept {
             KeptFiles::OnDisk => Files::Folder(&source.folder),
-            KeptFiles::Never => Files::Unread,
             KeptFiles::All(files) => Files::Kept(&source.folder, files),
         };
         let recognised = match recognise(&reader, &document.root) {

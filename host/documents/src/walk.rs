@@ -41,8 +41,6 @@ pub(crate) struct Source {
 pub(crate) enum KeptFiles {
     /// The document is on disk, and so are they.
     OnDisk,
-    /// A document from a time when they were not read.
-    Never,
     /// All of them.
     All(Vec<AttachedFile>),
 }

@@ -45,10 +45,8 @@ pub struct Line {
     /// The digest of the changes.
     pub changes: String,
     /// Whether the resource's data is lost.
-    #[serde(default)]
     pub loses_data: bool,
     /// The resulting inputs, needed to resume a plan that was begun.
-    #[serde(default)]
     pub becomes: Vec<Becomes>,
 }
 

@@ -16,10 +16,10 @@ use sha2::{Digest as _, Sha256};
 use crate::files::Files;
 use crate::{Documents, Error};
 
-/// The format that is written, and the newest one that can be read.
+/// The format of archives. A newer one is rejected.
 const FORMAT: u32 = 1;
 
-/// The content of an archive. Newer fields have defaults, so that older archives can be read.
+/// The content of an archive.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Archive {
     format: u32,
@@ -46,7 +46,6 @@ pub(crate) struct Archive {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) workspace: Option<Arc<str>>,
     /// The files and folders that were named as inputs, relative to the workspace's folder.
-    #[serde(default)]
     pub(crate) inputs: Vec<Arc<str>>,
     /// The workspace's folder on the machine that wrote the archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -155,14 +154,7 @@ impl Archive {
 
     /// The texts, each with the path of its file, relative to the workspace's folder.
     pub(crate) fn into_texts(self) -> Vec<(SourceText, Option<Arc<str>>)> {
-        // Older archives have no paths, but their names are usually still the paths of the files.
-        let is_older = self.inputs.is_empty();
-        let read = |text: Text| {
-            let (source, path) = text.read();
-            let path = path.or_else(|| Some(source.name.clone()).filter(|name| is_older && &**name != "-"));
-            (source, path)
-        };
-        self.sources.into_iter().map(read).collect()
+        self.sources.into_iter().map(Text::read).collect()
     }
 
     /// The texts of files that are within `places`, which are as for [`Self::revise`], each with its
@@ -406,9 +398,9 @@ struct Text {
     /// file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<Arc<str>>,
-    /// The files whose content it includes; `None` if an older program did not read them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    files: Option<Vec<Attached>>,
+    /// The files whose content it includes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<Attached>,
 }
 
 impl Text {
@@ -418,14 +410,14 @@ impl Text {
             text: Arc::clone(&source.text),
             named: source.named,
             scores: source.scores.clone(),
-            files: source.files.as_ref().map(|files| files.iter().map(attached).collect()),
+            files: source.files.iter().map(attached).collect(),
             path: path.cloned(),
         }
     }
 
     fn read(self) -> (SourceText, Option<Arc<str>>) {
         let Self { name, text, named, scores, path, files } = self;
-        let files = files.map(|files| files.into_iter().map(file).collect());
+        let files = files.into_iter().map(file).collect();
         (SourceText { name, text, named, scores, files }, path)
     }
 }
@@ -506,7 +498,7 @@ impl Documents {
     /// Reads documents from an archive, in their recorded context, for a new deployment.
     ///
     /// # Errors
-    /// [`Error::Archive`] if neither this program nor an older one wrote the archive;
+    /// [`Error::Archive`] if a newer program wrote the archive, or it is damaged;
     /// [`Error::Documents`] if the documents are no longer valid.
     pub fn from_archive(bytes: &[u8], deployment_id: &str) -> Result<Self, Error> {
         Self::of_archive(Archive::read(bytes)?, deployment_id)

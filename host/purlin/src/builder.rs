@@ -181,9 +181,8 @@ impl Builder {
         self
     }
 
-    /// Sets a receiver of sentences about changes that Purlin makes to the state on its own, such
-    /// as the conversion of an earlier format, and about other deployments that it waits for.
-    /// Without it they are not reported.
+    /// Sets a receiver of sentences about other deployments that Purlin waits for. Without it they
+    /// are not reported.
     #[must_use]
     pub fn on_note(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.tell = Some(Arc::new(tell));

@@ -46,9 +46,8 @@ impl Purlin {
         Ok(Opened::Postgres(Arc::new(store)))
     }
 
-    /// Creates the tables of a state in a database, or upgrades those of an earlier version.
-    /// Returns whether there was anything to do; `None` for a state in a folder, which needs no
-    /// preparation.
+    /// Creates the tables of a state in a database. Returns whether there was anything to do; `None`
+    /// for a state in a folder, which needs no preparation.
     ///
     /// # Errors
     /// [`Error::State`] if the database cannot be reached, or a right is missing there.

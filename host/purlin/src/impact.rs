@@ -215,7 +215,7 @@ impl Difference {
                 text: part.as_str().into(),
                 named: true,
                 scores: Vec::new(),
-                files: None,
+                files: Vec::new(),
             };
             let loaded = load_sources(vec![text], &[]);
             difference.others |= loaded.has_errors() || !is_of_platform(&loaded);
@@ -236,8 +236,8 @@ impl Difference {
 }
 
 /// The content of texts, regardless of their files.
-fn contents(texts: &[SourceText]) -> impl Iterator<Item = (&str, &Option<Vec<AttachedFile>>)> {
-    texts.iter().map(|text| (&*text.text, &text.files))
+fn contents(texts: &[SourceText]) -> impl Iterator<Item = (&str, &[AttachedFile])> {
+    texts.iter().map(|text| (&*text.text, &*text.files))
 }
 
 /// Whether a document is a definition or a resource type, which concerns only resources of its

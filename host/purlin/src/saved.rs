@@ -30,22 +30,17 @@ struct SavedFields {
     prelude: Vec<u8>,
     drawn: Vec<u8>,
     outline: Vec<Line>,
-    /// `None` in plans of older programs, which cannot be resumed.
-    #[serde(default)]
-    marks: Option<Vec<Mark>>,
-    /// `None` for a plan to delete everything.
-    documents: Option<Vec<u8>>,
+    marks: Vec<Mark>,
+    documents: Vec<u8>,
     deployment: String,
     full: bool,
     keep_removed: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     orphan_shared: bool,
     targets: Vec<String>,
     exclude: Vec<String>,
     dependents: bool,
     replace: Vec<String>,
     /// The changes to the recorded context that were confirmed when the plan was made.
-    #[serde(default)]
     changes: ContextChanges,
 }
 
@@ -67,8 +62,8 @@ impl Purlin {
             prelude: encode_changes(&saved.prelude)?.to_vec(),
             drawn: encode_changes(&saved.drawn)?.to_vec(),
             outline: saved.outline,
-            marks: Some(saved.marks),
-            documents: Some(documents.archive()),
+            marks: saved.marks,
+            documents: documents.archive(),
             deployment: plan.context.deployment.to_string(),
             full: options.full,
             keep_removed: options.keep_removed,
@@ -113,8 +108,7 @@ impl SavedPlan {
     /// # Errors
     /// [`Error::Documents`] if the documents are no longer valid.
     pub fn documents(&self) -> Result<Documents, Error> {
-        let bytes = self.kept.documents.as_deref().unwrap_or_default();
-        let documents = Documents::from_archive(bytes, &self.kept.deployment)?;
+        let documents = Documents::from_archive(&self.kept.documents, &self.kept.deployment)?;
         Ok(Documents { changes: self.kept.changes, ..documents })
     }
 
@@ -155,8 +149,7 @@ impl Session<'_> {
         if base.fingerprint() == kept.fingerprint {
             return Ok(begun);
         }
-        let marks = kept.marks.as_ref().filter(|_| begun.is_some());
-        match marks.is_some_and(|marks| purlin_engine::is_left_by_run(marks, &kept.outline, &base)) {
+        match begun.is_some() && purlin_engine::is_left_by_run(&kept.marks, &kept.outline, &base) {
             true => Ok(begun),
             false => Err(Error::Stale),
         }

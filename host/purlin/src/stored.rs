@@ -204,9 +204,6 @@ impl Purlin {
             let folder = self.state_folder.clone();
             // Opening blocks, and takes long if it waits for another process.
             let store = blocking(move || EmbeddedStore::open(&folder, options)).await?;
-            if let (Some(tell), Some(note)) = (&self.tell, store.note()) {
-                tell(note);
-            }
             Ok(Opened::Embedded(Arc::new(store)))
         };
         Ok(self.opened.get_or_try_init(open).await?.store())

@@ -25,10 +25,6 @@ pub struct RepairReport {
     pub moved: Vec<PathBuf>,
     /// The number of recorded resources.
     pub records: usize,
-    /// The format of the folder, if an earlier version wrote it. A check does not convert it, and
-    /// cannot read the data of version 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub older: Option<u32>,
 }
 
 /// Writes paths as texts, even those that are not UTF-8.
@@ -44,17 +40,33 @@ impl RepairReport {
 }
 
 /// Reports the damage in the entries of a table.
-pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut RepairReport) {
+///
+/// # Errors
+/// [`Error::Newer`] if a newer version wrote one of them.
+pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut RepairReport) -> Result<(), Error> {
     let names = names(table);
-    for (key, value) in table.iter() {
-        if let Err(error) = check(key, value, &name(key, &names), keys) {
-            report.findings.push(error.to_string());
-        }
+    for (_, error) in broken(table, &names, keys)? {
+        report.findings.push(error.to_string());
     }
     for (deployment, _) in without_documents(table) {
         report.findings.push(format!("the documents of {} are missing", name(&deployment, &names)));
     }
     report.records += table.range(&keyspace::all(EntryKind::Record)).count();
+    Ok(())
+}
+
+/// The keys of the entries that cannot be read, each with its damage.
+fn broken(table: &Table, names: &Names, keys: Option<&Keyring>) -> Result<Vec<(Vec<u8>, Error)>, Error> {
+    let mut broken = Vec::new();
+    for (key, value) in table.iter() {
+        match check(key, value, &name(key, names), keys) {
+            Ok(()) => {}
+            // It is no damage, so nothing may remove it.
+            Err(error @ Error::Newer { .. }) => return Err(error),
+            Err(error) => broken.push((key.to_vec(), error)),
+        }
+    }
+    Ok(broken)
 }
 
 /// The entries that a repair changed.
@@ -68,14 +80,17 @@ pub(crate) struct Repaired {
 
 /// Removes the entries that cannot be read and reports them. A deployment whose documents are
 /// missing loses the reference to them.
-pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut RepairReport) -> Repaired {
+///
+/// # Errors
+/// [`Error::Newer`] if a newer version wrote one of the entries; then nothing is removed.
+pub(crate) fn left_out(
+    table: &mut Table,
+    keys: Option<&Keyring>,
+    report: &mut RepairReport,
+) -> Result<Repaired, Error> {
     let names = names(table);
     let mut repaired = Repaired::default();
-    let broken: Vec<_> = table
-        .iter()
-        .filter_map(|(key, value)| Some((key.to_vec(), check(key, value, &name(key, &names), keys).err()?)))
-        .collect();
-    for (key, error) in broken {
+    for (key, error) in broken(table, &names, keys)? {
         report.findings.push(error.to_string());
         report.lost.push(name(&key, &names));
         table.apply(key.clone(), None);
@@ -92,7 +107,7 @@ pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut R
         repaired.removed.push(key);
         repaired.added.push((new, value));
     }
-    repaired
+    Ok(repaired)
 }
 
 /// The deployments whose documents are missing. Only the documents of the latest deployments are
@@ -165,9 +180,6 @@ pub(crate) fn environment_of(table: &Table) -> Option<Environment> {
 /// Checks an entry. Without keys, only its checksum is checked.
 fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result<(), Error> {
     let name = name.to_owned();
-    if key == keyspace::RECIPIENT {
-        return Ok(());
-    }
     codec::check(value, &name)?;
     let digest = || key.get(1..33).and_then(|digest| digest.try_into().ok());
     match (key.first(), keys) {
@@ -202,4 +214,38 @@ fn placed(key: &[u8], expected: Option<Vec<u8>>, name: String) -> Result<(), Err
         return Ok(());
     }
     Err(Error::Damaged { name, detail: "it is that of another resource".into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Holder;
+
+    #[test]
+    fn an_entry_of_a_newer_version_is_neither_damaged_nor_removed() {
+        let environment = |env: &str| Environment { org: "o".into(), app: "a".into(), env: env.into() };
+        let key = |env| keyspace::prefix(EntryKind::Hold, &keyspace::place(&environment(env)));
+        let holder = Holder { user: "a".into(), host: "b".into(), pid: 1, command: "c".into(), since: 1 };
+        let keys = Keyring::in_memory();
+        let whole = codec::encode_hold(&holder, &keys).expect("writes");
+        let mut table = Table::default();
+        table.apply(key("dev"), whole.get(1..).map(<[u8]>::to_vec));
+        let mut found = RepairReport::default();
+        inspect(&table, Some(&keys), &mut found).expect("only damaged");
+        assert_eq!(found.findings.len(), 1);
+        let mut newer = whole;
+        newer[0] = 2;
+        let checksum = crc32fast::hash(&[&newer[..1], &newer[5..]].concat());
+        newer[1..5].copy_from_slice(&checksum.to_le_bytes());
+        table.apply(key("prod"), Some(newer));
+        let before = table.tally();
+        for keys in [Some(&keys), None] {
+            let mut report = RepairReport::default();
+            let checked = inspect(&table, keys, &mut report).expect_err("newer");
+            assert!(matches!(checked, Error::Newer { found: 2, supported: 1, .. }), "{checked}");
+            let repaired = left_out(&mut table, keys, &mut report).expect_err("newer");
+            assert!(matches!(repaired, Error::Newer { found: 2, supported: 1, .. }), "{repaired}");
+        }
+        assert_eq!(table.tally(), before);
+    }
 }

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! version, 1 byte │ CRC-32, 4 bytes │ sealed part: length, bytes │ clear part
-//! clear part, since version 3: kind, 1 byte │ lookup key: length, bytes [│ body]
+//! clear part: kind, 1 byte │ lookup key: length, bytes [│ body]
 //! ```
 //!
-//! The checksum covers everything after it and, since version 5, also the version, so that a
-//! flipped bit cannot turn an entry into one of another version.
+//! The checksum covers the version and everything after the checksum, so that a flipped bit cannot turn
+//! an entry into one of another version. Every version begins with these two, so that an entry of a
+//! newer one is not mistaken for a damaged one.
 //!
 //! The body is the sealed part. In a store without a key, which contains no secrets, it is the end
 //! of the clear part. This module knows no keys: `codec` seals and opens the sealed part.
@@ -14,9 +15,8 @@
 use crate::Error;
 use crate::wire::{self, CodecError, Reader};
 
-/// The version that is written. Version 5 differs from version 4 in compressed documents and in the
-/// checksum.
-pub(crate) const VERSION: u8 = 5;
+/// The version of entries. A newer one is rejected.
+pub(crate) const VERSION: u8 = 1;
 /// The length of version and checksum.
 const HEADER: usize = 5;
 
@@ -43,16 +43,13 @@ pub(crate) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8
 /// The checksum of an entry with this version and this remainder.
 fn checksum(version: u8, rest: &[u8]) -> [u8; 4] {
     let mut hasher = crc32fast::Hasher::new();
-    if version >= 5 {
-        hasher.update(&[version]);
-    }
+    hasher.update(&[version]);
     hasher.update(rest);
     hasher.finalize().to_le_bytes()
 }
 
 /// The parts of an entry.
 pub(crate) struct Stored<'a> {
-    pub(crate) version: u8,
     pub(crate) sealed: &'a [u8],
     pub(crate) clear: &'a [u8],
 }
@@ -63,11 +60,7 @@ impl<'a> Stored<'a> {
         let version = match bytes.first() {
             None => return Err(damaged(name, "it is empty")),
             Some(0) => return Err(damaged(name, "it has no version")),
-            Some(&version) if version <= VERSION => version,
-            Some(&newer) => {
-                let what = format!("the record of `{name}`");
-                return Err(Error::Newer { what, found: newer.into(), supported: VERSION.into() });
-            }
+            Some(&version) => version,
         };
         let (Some(checksum), Some(rest)) = (bytes.get(1..HEADER), bytes.get(HEADER..)) else {
             return Err(damaged(name, "it is cut short"));
@@ -75,12 +68,16 @@ impl<'a> Stored<'a> {
         if self::checksum(version, rest) != checksum {
             return Err(damaged(name, "its checksum is wrong"));
         }
+        if version > VERSION {
+            let what = format!("the record of `{name}`");
+            return Err(Error::Newer { what, found: version.into(), supported: VERSION.into() });
+        }
         let mut reader = Reader::new(rest);
         let sealed = reader.bytes().map_err(|detail| damaged(name, detail))?;
-        Ok(Self { version, sealed, clear: reader.rest() })
+        Ok(Self { sealed, clear: reader.rest() })
     }
 
-    /// Splits the clear part, as it is since version 3.
+    /// Splits the clear part.
     pub(crate) fn head(&self) -> Result<Head<'a>, CodecError> {
         let mut clear = Reader::new(self.clear);
         let kind = clear.byte()?;

@@ -165,7 +165,7 @@ pub enum Error {
         /// The failure.
         detail: String,
     },
-    /// The database has no tables of Purlin, or those of an earlier version.
+    /// The database has no tables of Purlin.
     #[error("`{place}` is not prepared for this version of Purlin; run `purlin state init`")]
     Unprepared {
         /// The database.

@@ -18,7 +18,7 @@ pub struct Intent {
     pub since: u64,
     /// When every attempt at the call has ended, in milliseconds since 1970. A process that takes
     /// over the environment knows that the call has no further effects after that. `None` if the
-    /// driver has no limit, and in records that earlier versions wrote.
+    /// driver has no limit.
     pub deadline: Option<u64>,
 }
 

@@ -18,8 +18,6 @@ use sha2::{Digest, Sha256};
 use crate::change::{HOLD_NOTE, STALENESS_NOTE};
 use crate::{Environment, RecordId};
 
-/// The public half of the key, as version 1 stored it.
-pub(crate) const RECIPIENT: &[u8] = b"mrecipient";
 /// The data key.
 pub(crate) const DATA_KEY: &[u8] = b"mkey";
 /// The name of the environment in an exported file.

@@ -102,7 +102,7 @@ pub struct Record {
     pub perhaps_deleted_with: Box<[Urn]>,
     /// The data that is lost with it, in the words of the driver that made it
     /// (`x-purlin-holds-data`); empty if the driver only says that there is data. `None` if it
-    /// holds no data, or if an earlier version recorded it.
+    /// holds no data.
     pub holds_data: Option<Arc<str>>,
     /// The data that other environments may see, if it is an installation (SPEC §6).
     pub share: Option<Arc<Share>>,

@@ -25,13 +25,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// The tally of one entry.
-    pub(crate) fn of(key: &[u8], value: &[u8]) -> Self {
-        let mut tally = Self::default();
-        tally.add(key, value);
-        tally
-    }
-
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         self.count = self.count.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add((key.len() + value.len()) as u64);

@@ -1,5 +1,4 @@
-//! Tests of mistakes that an earlier version did not catch: each of them destroyed something that
-//! was still wanted.
+//! Tests of mistakes, each of which would destroy something that is still wanted.
 
 use crate::project::{Project, Ran};
 

@@ -1,7 +1,5 @@
 //! Tests of `purlin state`: commands that change the record without changing real objects.
 
-use std::path::Path;
-
 use purlin_host::internal::state::{
     Change, EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _,
 };
@@ -279,19 +277,6 @@ fn keys_are_created_and_rotated_but_never_printed() {
     );
 }
 
-/// The files in a folder, with their contents.
-fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
-    let mut found = std::collections::BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => drop(found.insert(path.clone(), std::fs::read(&path).expect("read"))),
-        }
-    }
-    found
-}
-
 /// A repeated command that closes an environment succeeds. An environment that others closed stays
 /// theirs.
 #[test]
@@ -306,40 +291,6 @@ fn closing_an_environment_can_be_repeated() {
     assert!(other.err.contains("is already closed, by "), "{}", other.err);
     project.run(&["state", "unlock"]).status(0);
     project.run(&["up", "--yes"]).status(0);
-}
-
-#[test]
-fn a_check_converts_nothing() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../state/tests/fixtures");
-    for (version, expected) in [
-        (
-            "v1",
-            "The state in `.purlin` has format 1, which is not checked before the next command that uses it converts it.\n",
-        ),
-        (
-            "v4",
-            "ok The state in `.purlin` is intact: 12 resources. It has format 4, and the next command that uses it converts it.\n",
-        ),
-    ] {
-        let project = Project::new();
-        let from = fixtures.join(version);
-        let state = project.path().join(".purlin");
-        for (path, content) in files(&from) {
-            let path = state.join(path.strip_prefix(&from).expect("below"));
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            std::fs::write(&path, content).expect("written");
-        }
-        #[cfg(unix)]
-        for path in files(&state).into_keys() {
-            use std::os::unix::fs::PermissionsExt as _;
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("private");
-        }
-        let before = files(&state);
-        assert_eq!(project.run(&["state", "repair", "--check"]).status(0).out, expected);
-        assert!(files(&state) == before, "{version}");
-        let report = project.run(&["state", "repair", "--check", "--format", "json"]).status(0).json();
-        assert_eq!(format!("v{}", report["older"]), version);
-    }
 }
 
 #[test]

@@ -27,8 +27,6 @@ pub(crate) enum Look {
     /// The same, and this file or folder. Encrypted contents differ each time, so a command that
     /// uses the file proves that it is valid.
     With(&'static str, Option<&'static [&'static str]>),
-    /// Only the record: there are no documents and no real objects.
-    State,
     /// Only the files of the folder: there is no project yet.
     Files,
 }
@@ -57,10 +55,8 @@ impl Case {
 }
 
 const UP: &[&str] = &["up", "--yes"];
-const LIST: &[&str] = &["state", "list", "--app", "shop", "--org", "acme", "--env", "dev"];
 const OWNER: &[&str] = &["up", "--yes", "--bundle", "acme/db", "--name", "owner", "--namespace", "dev"];
 const HAND_OVER: &[&str] = &["destroy", "--yes", "--app", "owner", "--orphan-shared"];
-const OLD: &str = "dns.default#modules.web";
 const ROTATE: &[&str] = &["state", "key", "rotate"];
 const MOVE: &[&str] = &["state", "move", "thing.default#shared.f", G, "--to-env", "other", "--yes"];
 const MOVE_USED: &[&str] = &["state", "move", "owner", "--app", "owner", "--to-app", "base", "--yes"];
@@ -70,10 +66,6 @@ const G: &str = "thing.default#shared.g";
 /// A case in the project with the documents `BEFORE`.
 const fn case(name: &'static str, before: &'static [Before], command: &'static [&'static str]) -> Case {
     Case { name, scene: || Scene::new(BEFORE), before, command, look: Look::Project }
-}
-
-const fn migration(name: &'static str, scene: fn() -> Scene) -> Case {
-    Case { name, scene, before: &[], command: LIST, look: Look::State }
 }
 
 const fn repair(name: &'static str, before: &'static [Before]) -> Case {
@@ -181,22 +173,7 @@ pub(crate) const CASES: &[Case] = &[
     repair("state-repair-format", &[Run(UP), Do(|scene| remove(scene, ".purlin/format"))]),
     repair("state-repair-data-key", &[Run(UP), Do(|scene| remove(scene, ".purlin/data-key"))]),
     repair("state-repair-name", &[Run(UP), Do(forget_name)]),
-    Case { before: &[Killed(LIST)], ..migration("migrate-4-after-kill", || Scene::of_state("v4")) },
-    Case {
-        command: &["state", "protect", OLD, "--app", "shop", "--org", "acme", "--env", "prod"],
-        before: &[Killed(LIST)],
-        ..migration("state-protect-after-killed-migration", || Scene::of_state("v4"))
-    },
     case("up-after-killed-plan", &[Killed(&["plan", "--out", "plan"])], &["up", "--yes", "--format", "json"]),
-    migration("migrate-1", || Scene::of_state("v1")),
-    migration("migrate-2", || Scene::of_state("v2")),
-    migration("migrate-3", || Scene::of_state("v3")),
-    migration("migrate-4", || Scene::of_state("v4")),
-    Case {
-        command: &["state", "repair"],
-        before: &[Do(damage_old_journal)],
-        ..migration("state-repair-4", || Scene::of_state("v4"))
-    },
     writer("init", &["init", "--app", "shop"]),
     writer("manual", &["manual", "man"]),
     writer("driver-new", &["driver", "new", "--lang", "rust", "new"]),
@@ -284,15 +261,8 @@ fn forget_name(scene: &Scene) {
 
 /// Changes one byte of the journal.
 fn damage_journal(scene: &Scene) {
-    damage(&only(&only(&scene.path().join(".purlin/environments")).join("journal")));
-}
-
-fn damage_old_journal(scene: &Scene) {
-    damage(&only(&scene.path().join(".purlin/journal")));
-}
-
-fn damage(path: &Path) {
-    let mut bytes = fs::read(path).expect("read");
+    let path = only(&only(&scene.path().join(".purlin/environments")).join("journal"));
+    let mut bytes = fs::read(&path).expect("read");
     let middle = bytes.len() * 2 / 3;
     bytes[middle] ^= 0x55;
     fs::write(path, bytes).expect("written");

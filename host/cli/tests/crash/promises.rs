@@ -65,7 +65,7 @@ impl End {
         Self {
             look: look(case, scene),
             created: scene.effects("create"),
-            agrees: !matches!(case.look, Look::State | Look::Files) && scene.recorded() == scene.ids(),
+            agrees: case.look != Look::Files && scene.recorded() == scene.ids(),
             whole: is_whole(scene),
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn check(case: &Case, end: &End, tree: &Tree, acknowledged: &Acknowle
     // A damaged state is not read before it is repaired.
     let damaged = case.name.starts_with("state-repair");
     if !damaged && case.look != Look::Files {
-        let (now, last) = (list(case, &scene), &end.look["list"]);
+        let (now, last) = (list(&scene), &end.look["list"]);
         for key in acknowledged.there.iter().filter(|key| has(last, key)) {
             assert!(has(&now, key), "`{key}` was reported as existing and is not recorded");
         }
@@ -137,8 +137,7 @@ fn same(when: &str, now: &Value, end: &Value) {
 
 /// Whether a resource is in a list.
 fn has(list: &Value, key: &str) -> bool {
-    let lists = list.as_array().into_iter().flatten();
-    let mut resources = lists.flat_map(|list| list["resources"].as_array().into_iter().flatten());
+    let mut resources = list["resources"].as_array().into_iter().flatten();
     resources.any(|resource| resource["key"] == key)
 }
 
@@ -147,10 +146,7 @@ fn look(case: &Case, scene: &Scene) -> Value {
     if case.look == Look::Files {
         return files(scene, "", true);
     }
-    let list = list(case, scene);
-    if case.look == Look::State {
-        return json!({ "list": list });
-    }
+    let list = list(scene);
     let environments = scene.json(&["env", "list", "--format", "json"]);
     let plan = scene.json(&["plan", "--format", "json"]);
     let all = environments["environments"].as_array().into_iter().flatten();
@@ -186,22 +182,12 @@ fn files(scene: &Scene, path: &str, contents: bool) -> Value {
 }
 
 /// The recorded resources, without the part of each id that differs each time.
-fn list(case: &Case, scene: &Scene) -> Value {
-    let environments: &[&[&str]] = match case.look {
-        Look::State => &[
-            &["--app", "shop", "--org", "acme", "--env", "dev"],
-            &["--app", "shop", "--org", "acme", "--env", "prod"],
-        ],
-        _ => &[&[]],
-    };
-    let all = environments.iter().map(|environment| {
-        let mut list = scene.json(&[&["state", "list", "--format", "json"], *environment].concat());
-        for one in list["resources"].as_array_mut().into_iter().flatten() {
-            if let Some((name, _)) = one["provider_id"].as_str().and_then(|id| id.rsplit_once('-')) {
-                one["provider_id"] = name.to_owned().into();
-            }
+fn list(scene: &Scene) -> Value {
+    let mut list = scene.json(&["state", "list", "--format", "json"]);
+    for one in list["resources"].as_array_mut().into_iter().flatten() {
+        if let Some((name, _)) = one["provider_id"].as_str().and_then(|id| id.rsplit_once('-')) {
+            one["provider_id"] = name.to_owned().into();
         }
-        list
-    });
-    all.collect()
+    }
+    list
 }

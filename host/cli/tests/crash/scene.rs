@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::disk::{self, Thing, Tree};
+use crate::disk::{self, Tree};
 use crate::heads;
 use crate::reality::{self, Real};
 
@@ -66,21 +66,6 @@ spec:
         disk::write(tree, scene.path());
         heads::renew(scene.path());
         scene
-    }
-
-    /// A folder with nothing but the state of an earlier version.
-    pub(crate) fn of_state(version: &str) -> Self {
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../state/tests/fixtures");
-        let mut tree = Tree::new();
-        tree.insert(".purlin".into(), Thing::Folder { mode: 0o700 });
-        for (path, thing) in disk::read(&fixtures.join(version)) {
-            let thing = match thing {
-                Thing::File { content, .. } => Thing::File { mode: 0o600, content },
-                other => other,
-            };
-            tree.insert(Path::new(".purlin").join(path), thing);
-        }
-        Self::of(&tree)
     }
 
     /// Writes the documents.

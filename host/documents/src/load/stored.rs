@@ -24,15 +24,14 @@ pub struct SourceText {
     /// The Score files that its Deployments name: the path as written, and the `name` of the text
     /// that it refers to.
     pub scores: Vec<(Arc<str>, Arc<str>)>,
-    /// The files whose content its Score documents use (`files.source`). If this is none, no such
-    /// file is read, and paths stay as they are written.
-    pub files: Option<Vec<AttachedFile>>,
+    /// The files whose content its Score documents use (`files.source`).
+    pub files: Vec<AttachedFile>,
 }
 
 impl SourceText {
     /// A text that the user named. Paths in it are relative to the folder of its name.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), text: text.into(), named: true, scores: Vec::new(), files: None }
+        Self { name: name.into(), text: text.into(), named: true, scores: Vec::new(), files: Vec::new() }
     }
 
     /// The name of the text that a path in this one refers to.
@@ -80,7 +79,7 @@ pub fn load_sources(sources: Vec<SourceText>, references: &[Arc<str>]) -> Loaded
         }
         let folder = Path::new(&*stored.name).parent().map(Path::to_path_buf).unwrap_or_default();
         let text = without_mark(&stored.text);
-        let kept = stored.files.clone().map_or(KeptFiles::Never, KeptFiles::All);
+        let kept = KeptFiles::All(stored.files.clone());
         // Which Workspace is in force was decided when the files were read.
         let (name, named) = (stored.name.clone(), stored.named);
         let source = Source { name, text, folder, named, named_at: None, governs: true, kept };

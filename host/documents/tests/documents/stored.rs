@@ -157,7 +157,7 @@ fn files_that_content_is_taken_from_are_kept() {
     );
     drop(folder);
     let again = same_again(&loaded);
-    assert_eq!(again.sources()[0].files.as_ref().map(Vec::len), Some(2));
+    assert_eq!(again.sources()[0].files.len(), 2);
 }
 
 #[test]

@@ -3,12 +3,11 @@
 
 use zeroize::Zeroizing;
 
-use super::value::Source;
 use super::wire::{
     Reader, TOO_LONG, get_id, get_label, put_bytes, put_id, put_label, put_number, put_optional,
 };
-use super::{CodecError, entries, unmet, v2, v3, v4};
-use crate::{Change, Intent, Record, RecordId};
+use super::{CodecError, entries, records, unmet};
+use crate::{Change, RecordId};
 
 const PUT: u8 = 1;
 const REMOVE: u8 = 2;
@@ -20,9 +19,8 @@ const HOLD: u8 = 7;
 const OBSTRUCT: u8 = 8;
 const TRUST: u8 = 9;
 
-/// The version of this format. Up to version 3, changes of a whole environment named it.
-const VERSION: u8 = 4;
-const NAMED: u8 = 3;
+/// The version of this format.
+const VERSION: u8 = 1;
 
 /// Encodes changes.
 pub(super) fn put(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, (usize, CodecError)> {
@@ -47,7 +45,7 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
         Change::Put(record) => {
             out.push(PUT);
             put_id(out, &record.id())?;
-            v4::put(out, record)?;
+            records::put(out, record)?;
         }
         Change::Remove(id) => {
             out.push(REMOVE);
@@ -56,7 +54,7 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
         Change::Intend(intent) => {
             out.push(INTEND);
             put_id(out, &intent.id())?;
-            v4::put_intent(out, intent)?;
+            records::put_intent(out, intent)?;
         }
         Change::Checkpoint { id, provider_id } => {
             out.push(CHECKPOINT);
@@ -90,59 +88,39 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
     Ok(())
 }
 
-/// Decodes the content of a record id, as some version wrote it.
-type Get<T> = fn(&mut Source<'_>, RecordId) -> Result<T, CodecError>;
-
 /// Decodes changes.
 pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, CodecError> {
     let mut reader = Reader::new(bytes);
-    let version = reader.byte()?;
-    if !(1..=VERSION).contains(&version) {
+    if reader.byte()? != VERSION {
         return Err("it has an unknown version");
     }
     let count = reader.count()?;
     let mut changes = Vec::with_capacity(count.min(1024));
     for _ in 0..count {
-        let mut source = match version {
-            1 => Source::new(Reader::new(reader.bytes()?), reader.bytes()?),
-            _ => Source::whole(reader.bytes()?),
-        };
-        changes.push(match version {
-            1 => get_one_of_1(&mut source)?,
-            2 => get_one(&mut source, version, v3::get, v3::get_intent)?,
-            _ => get_one(&mut source, version, v4::get, v4::get_intent)?,
-        });
-        source.finish()?;
+        let mut one = Reader::new(reader.bytes()?);
+        changes.push(get_one(&mut one)?);
+        if !one.is_empty() {
+            return Err(TOO_LONG);
+        }
     }
     if reader.is_empty() { Ok(changes) } else { Err(TOO_LONG) }
 }
 
-fn get_one(
-    source: &mut Source<'_>,
-    version: u8,
-    record: Get<Record>,
-    intent: Get<Intent>,
-) -> Result<Change, CodecError> {
-    let reader = &mut source.sealed;
-    let skip_name = |reader: &mut Reader<'_>| match version {
-        ..=NAMED => entries::get_environment(reader).map(drop),
-        _ => Ok(()),
-    };
+fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
     Ok(match reader.byte()? {
         PUT => {
             let id = get_id(reader)?;
-            Change::Put(Box::new(record(source, id)?))
+            Change::Put(Box::new(records::get(reader, id)?))
         }
         REMOVE => Change::Remove(get_id(reader)?),
         INTEND => {
             let id = get_id(reader)?;
-            Change::Intend(Box::new(intent(source, id)?))
+            Change::Intend(Box::new(records::get_intent(reader, id)?))
         }
         CHECKPOINT => Change::Checkpoint { id: get_id(reader)?, provider_id: get_label(reader)? },
         SETTLE => Change::Settle(get_id(reader)?),
         DEPLOYED => {
             let number = reader.number()?;
-            skip_name(reader)?;
             let deployment = Box::new(entries::get_deployment(reader, number)?);
             let documents = reader.optional(|reader| reader.bytes().map(Into::into))?;
             Change::Deployed { deployment, documents }
@@ -155,35 +133,8 @@ fn get_one(
             };
             Change::Obstruct { urn, unmet }
         }
-        HOLD => {
-            skip_name(reader)?;
-            Change::Hold(reader.optional(entries::get_holder)?)
-        }
+        HOLD => Change::Hold(reader.optional(entries::get_holder)?),
         TRUST => Change::Trust,
-        _ => return Err("it contains a change of an unknown kind"),
-    })
-}
-
-/// Decodes a change of version 1, which had a separate part for secrets.
-fn get_one_of_1(source: &mut Source<'_>) -> Result<Change, CodecError> {
-    let clear = &mut source.clear;
-    Ok(match clear.byte()? {
-        PUT => Change::Put(Box::new(v2::get(source)?)),
-        REMOVE => Change::Remove(get_id(clear)?),
-        INTEND => Change::Intend(Box::new(v2::get_intent(source)?)),
-        CHECKPOINT => Change::Checkpoint { id: get_id(clear)?, provider_id: clear.text()?.into() },
-        SETTLE => Change::Settle(get_id(clear)?),
-        DEPLOYED => {
-            let number = clear.number()?;
-            entries::get_environment(clear)?;
-            let deployment = Box::new(entries::get_deployment(clear, number)?);
-            let documents = source.sealed.optional(|sealed| sealed.bytes().map(Into::into))?;
-            Change::Deployed { deployment, documents }
-        }
-        HOLD => {
-            entries::get_environment(clear)?;
-            Change::Hold(clear.optional(entries::get_holder)?)
-        }
         _ => return Err("it contains a change of an unknown kind"),
     })
 }

@@ -1,5 +1,4 @@
-//! Entries besides records that are unchanged since version 2: deployments, the closing of an
-//! environment, and the data key.
+//! Encodes deployments, environments, and who holds a lock.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ pub(super) const NO_OPERATION: CodecError = "it contains an operation of an unkn
 pub(super) const DEADLINE: u8 = 1 << 7;
 
 /// Combined with the outcome of a deployment: it is a rollback, and the number of the deployment
-/// that provided the documents follows. Programs that do not know this flag reject the outcome.
+/// that provided the documents follows.
 const ROLLBACK: u8 = 1 << 4;
 
 /// Encodes a holder.

@@ -4,18 +4,14 @@
 //! environment. Everything else is sealed, and can only be opened together with the clear part that
 //! it was sealed with. A store gets a key with its first secret; from then on every entry is
 //! sealed, and before that none is. This module knows only bytes: neither where they are kept nor
-//! where keys come from. A new format gets the next version and its own reader next to `v1` to
-//! `v4`, which stay.
+//! where keys come from.
 
 mod changes;
 mod entries;
 mod listing;
 mod opening;
+mod records;
 mod unmet;
-mod v1;
-mod v2;
-mod v3;
-mod v4;
 mod value;
 
 use std::collections::BTreeMap;
@@ -24,14 +20,12 @@ use purlin_model::{Label, ResourceStatus};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use self::opening::UNSEALED;
-use self::value::Source;
 use crate::change::{HOLD_NOTE, STALENESS_NOTE};
-use crate::envelope::{KIND, Stored, VERSION, assemble, damaged};
+use crate::envelope::{Head, KIND, Stored, assemble, damaged};
 use crate::keys::{DataKey, Keyring};
 use crate::packed;
 use crate::table::Tally;
-use crate::wire::{self, CodecError, Reader};
+use crate::wire::{self, CodecError};
 use crate::{
     Change, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord,
     Record, RecordId, Staleness,
@@ -60,14 +54,14 @@ const ROOM: usize = 2048;
 pub(crate) fn encode(record: &Record, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let id = record.id();
     let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
-    pack(RECORD, record.urn.as_str(), keys, record.has_secret(), place, |body| v4::put(body, record))
+    pack(RECORD, record.urn.as_str(), keys, record.has_secret(), place, |body| records::put(body, record))
 }
 
 /// Encodes an intent.
 pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let id = intent.id();
     let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
-    pack(INTENT, id.urn.as_str(), keys, intent.has_secret(), place, |body| v4::put_intent(body, intent))
+    pack(INTENT, id.urn.as_str(), keys, intent.has_secret(), place, |body| records::put_intent(body, intent))
 }
 
 /// Encodes the id that a driver reported during a call.
@@ -193,7 +187,7 @@ pub(crate) fn decode_head(
         if entries::get_environment(place)? != *environment {
             return Err(KIND);
         }
-        let mut number = || body.sealed.array().map(u64::from_le_bytes);
+        let mut number = || body.array().map(u64::from_le_bytes);
         let seq = number()?.cast_signed();
         Ok((seq, Tally { count: number()?, bytes: number()?, digest: number()? }))
     })
@@ -300,36 +294,14 @@ fn unwritable(name: &str, detail: CodecError) -> Error {
 /// Decodes a record. `name` is used in errors if the record's own name cannot be read.
 pub(crate) fn decode(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Record, Error> {
     let stored = Stored::open(bytes, name)?;
-    match stored.version {
-        1 => {
-            let opened = match stored.sealed {
-                [] => None,
-                sealed => Some(keys.key()?.unseal(sealed).ok_or_else(|| damaged(name, UNSEALED))?),
-            };
-            let secret = opened.as_ref().map_or(&[][..], |secret| secret.as_slice());
-            v1::read(Reader::new(stored.clear), secret).map_err(|detail| damaged(name, detail))
-        }
-        2 => stored.read_2(RECORD, name, keys, v2::get),
-        3 => stored.read(RECORD, name, keys, |place, body| v3::get(body, wire::get_id(place)?)),
-        _ => stored.read(RECORD, name, keys, |place, body| v4::get(body, wire::get_id(place)?)),
-    }
+    stored.read(RECORD, name, keys, |place, body| records::get(body, wire::get_id(place)?))
 }
 
 /// Decodes the environment of an entry. Needs no key.
 pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Environment>, Error> {
     let stored = Stored::open(bytes, name)?;
     let environment = || {
-        let (kind, mut place) = match stored.version {
-            1 => {
-                let urn = v1::read_urn(&mut Reader::new(stored.clear))?;
-                return Ok(Environment::of_urn(&urn));
-            }
-            2 => {
-                let mut clear = Reader::new(stored.clear);
-                (clear.byte()?, clear)
-            }
-            _ => stored.head().map(|head| (head.kind, head.place))?,
-        };
+        let Head { kind, mut place, .. } = stored.head()?;
         match kind {
             RECORD | INTENT | UNMET => wire::get_id(&mut place).map(|id| Environment::of_urn(&id.urn)),
             DEPLOYMENT | NAME => entries::get_environment(&mut place).map(Some),
@@ -342,20 +314,12 @@ pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Envi
 /// Decodes an intent.
 pub(crate) fn decode_intent(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Intent, Error> {
     let stored = Stored::open(bytes, name)?;
-    match stored.version {
-        0..=2 => stored.read_2(INTENT, name, keys, v2::get_intent),
-        3 => stored.read(INTENT, name, keys, |place, body| v3::get_intent(body, wire::get_id(place)?)),
-        _ => stored.read(INTENT, name, keys, |place, body| v4::get_intent(body, wire::get_id(place)?)),
-    }
+    stored.read(INTENT, name, keys, |place, body| records::get_intent(body, wire::get_id(place)?))
 }
 
 /// Decodes the id that a driver reported during a call.
 pub(crate) fn decode_checkpoint(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Label, Error> {
-    let stored = Stored::open(bytes, name)?;
-    match stored.version {
-        0..=2 => stored.read_2(CHECKPOINT, name, keys, |source| source.clear.text().map(Into::into)),
-        _ => stored.read(CHECKPOINT, name, keys, |_, body| wire::get_label(&mut body.sealed)),
-    }
+    Stored::open(bytes, name)?.read(CHECKPOINT, name, keys, |_, body| wire::get_label(body))
 }
 
 /// Decodes a deployment.
@@ -365,70 +329,45 @@ pub(crate) fn decode_deployment(
     name: &str,
     keys: &Keyring,
 ) -> Result<Deployment, Error> {
-    placed_deployment(&Stored::open(bytes, name)?, number, name, keys).map(|(_, deployment)| deployment)
-}
-
-fn placed_deployment(
-    stored: &Stored<'_>,
-    number: u64,
-    name: &str,
-    keys: &Keyring,
-) -> Result<(Environment, Deployment), Error> {
-    match stored.version {
-        0..=2 => stored.read_2(DEPLOYMENT, name, keys, |source| {
-            let environment = entries::get_environment(&mut source.clear)?;
-            Ok((environment, entries::get_deployment(&mut source.clear, number)?))
-        }),
-        _ => stored.read(DEPLOYMENT, name, keys, |place, body| {
-            Ok((entries::get_environment(place)?, entries::get_deployment(&mut body.sealed, number)?))
-        }),
-    }
+    Stored::open(bytes, name)?.read(DEPLOYMENT, name, keys, |place, body| {
+        entries::get_environment(place)?;
+        entries::get_deployment(body, number)
+    })
 }
 
 /// Decodes documents, which must have this digest.
 pub(crate) fn decode_documents(bytes: &[u8], digest: &[u8; 32], keys: &Keyring) -> Result<Vec<u8>, Error> {
     let name = "the documents of a deployment";
-    let (stored, documents) = digested(&Stored::open(bytes, name)?, name, keys)?;
+    let stored = Stored::open(bytes, name)?;
+    if stored.sealed.is_empty() {
+        return Err(damaged(name, OPEN));
+    }
+    let (stored, documents): ([u8; 32], _) = stored.read(DOCUMENTS, name, keys, |place, body| {
+        let documents = packed::unpack(body.rest(), usize::MAX);
+        Ok((place.array()?, documents.ok_or("the compressed content is invalid")?))
+    })?;
     if stored != *digest || Sha256::digest(&documents)[..] != digest[..] {
         return Err(damaged(name, "they do not have their digest"));
     }
     Ok(documents)
 }
 
-fn digested(stored: &Stored<'_>, name: &str, keys: &Keyring) -> Result<([u8; 32], Vec<u8>), Error> {
-    match stored.version {
-        0..=2 => stored
-            .read_2(DOCUMENTS, name, keys, |source| Ok((source.clear.array()?, sealed_bytes_of_2(source)?))),
-        _ if stored.sealed.is_empty() => Err(damaged(name, OPEN)),
-        3..=4 => stored
-            .read(DOCUMENTS, name, keys, |place, body| Ok((place.array()?, body.sealed.rest().to_vec()))),
-        _ => stored.read(DOCUMENTS, name, keys, |place, body| {
-            let documents = packed::unpack(body.sealed.rest(), usize::MAX);
-            Ok((place.array()?, documents.ok_or("the compressed content is invalid")?))
-        }),
-    }
-}
-
-/// Decodes the obstacle of a resource. Versions before 4 had none.
+/// Decodes the obstacle of a resource.
 pub(crate) fn decode_unmet(bytes: &[u8], name: &str, keys: &Keyring) -> Result<ObstacleRecord, Error> {
     Stored::open(bytes, name)?.read(UNMET, name, keys, |place, body| {
         let id = wire::get_id(place)?;
-        unmet::get(&mut body.sealed, id.urn)
+        unmet::get(body, id.urn)
     })
 }
 
 /// Decodes the note on who closed an environment.
 pub(crate) fn decode_hold(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Holder, Error> {
-    let stored = Stored::open(bytes, name)?;
-    match stored.version {
-        0..=2 => stored.read_2(HOLD, name, keys, |source| entries::get_holder(&mut source.clear)),
-        _ => stored.read(HOLD, name, keys, |_, body| entries::get_holder(&mut body.sealed)),
-    }
+    Stored::open(bytes, name)?.read(HOLD, name, keys, |_, body| entries::get_holder(body))
 }
 
 /// Decodes why the records may be older than the real state.
 pub(crate) fn decode_staleness(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Staleness, Error> {
-    Stored::open(bytes, name)?.read(STALENESS, name, keys, |_, body| match body.sealed.byte()? {
+    Stored::open(bytes, name)?.read(STALENESS, name, keys, |_, body| match body.byte()? {
         1 => Ok(Staleness::Copied),
         2 => Ok(Staleness::Lost),
         _ => Err(KIND),
@@ -440,22 +379,20 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<EnvironmentSu
     let name = "an environment";
     Stored::open(bytes, name)?.read(KNOWN, name, keys, |place, body| {
         let environment = entries::get_environment(place)?;
-        let records = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
-        let last = match body.sealed.flag()? {
+        let records = usize::try_from(body.number()?).map_err(|_| KIND)?;
+        let last = match body.flag()? {
             true => {
-                let number = body.sealed.number()?;
-                Some(entries::get_deployment(&mut body.sealed, number)?)
+                let number = body.number()?;
+                Some(entries::get_deployment(body, number)?)
             }
             false => None,
         };
-        let held = body.sealed.optional(entries::get_holder)?;
-        // Summaries of earlier versions lack this number and fail here; they are read again from
-        // the journal.
-        let installations = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
+        let held = body.optional(entries::get_holder)?;
+        let installations = usize::try_from(body.number()?).map_err(|_| KIND)?;
         let mut unready = BTreeMap::new();
-        for _ in 0..body.sealed.count()? {
-            let status = ResourceStatus::parse(body.sealed.text()?).ok_or(KIND)?;
-            unready.insert(status, usize::try_from(body.sealed.number()?).map_err(|_| KIND)?);
+        for _ in 0..body.count()? {
+            let status = ResourceStatus::parse(body.text()?).ok_or(KIND)?;
+            unready.insert(status, usize::try_from(body.number()?).map_err(|_| KIND)?);
         }
         Ok(EnvironmentSummary { environment, records, installations, last, unready, held, holder: None })
     })
@@ -466,7 +403,7 @@ pub(crate) fn decode_listing(bytes: &[u8], keys: &Keyring) -> Result<Listing, Er
     let name = "the installations";
     Stored::open(bytes, name)?.read(LISTING, name, keys, |place, body| {
         let environment = entries::get_environment(place)?;
-        listing::get(&mut body.sealed, environment)
+        listing::get(body, environment)
     })
 }
 
@@ -474,51 +411,23 @@ pub(crate) fn decode_listing(bytes: &[u8], keys: &Keyring) -> Result<Listing, Er
 pub(crate) fn decode_blob(bytes: &[u8], keys: &Keyring) -> Result<Zeroizing<Vec<u8>>, Error> {
     let name = "the sealed content";
     let stored = Stored::open(bytes, name)?;
-    match stored.version {
-        0..=2 => stored.read_2(BLOB, name, keys, |source| sealed_bytes_of_2(source).map(Zeroizing::new)),
-        // Bytes that are not sealed may come from anywhere.
-        _ if stored.sealed.is_empty() => Err(damaged(name, OPEN)),
-        _ => stored.read(BLOB, name, keys, |_, body| Ok(Zeroizing::new(body.sealed.rest().to_vec()))),
+    // Bytes that are not sealed may come from anywhere.
+    match stored.sealed {
+        [] => Err(damaged(name, OPEN)),
+        _ => stored.read(BLOB, name, keys, |_, body| Ok(Zeroizing::new(body.rest().to_vec()))),
     }
 }
 
-/// Version 2 appended a byte to sealed bytes, so that there was always something to seal.
-fn sealed_bytes_of_2(source: &mut Source<'_>) -> Result<Vec<u8>, CodecError> {
-    let all = source.sealed.rest();
-    match all.split_last() {
-        Some((0, bytes)) => Ok(bytes.to_vec()),
-        _ => Err("it is cut short"),
-    }
-}
-
-/// Seals an entry with other keys, even if it was not sealed or only partly sealed.
+/// Seals an entry with other keys, even if it was not sealed.
 pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> Result<Vec<u8>, Error> {
     let stored = Stored::open(bytes, name)?;
-    let key = to.data()?;
-    let kind = if stored.version == 1 { Some(RECORD) } else { stored.clear.first().copied() };
-    if stored.version == VERSION || stored.version == 4 && kind != Some(DOCUMENTS) {
-        let opened = stored.unsealed(name, from)?;
-        let whole = || {
-            let body = stored.head()?.body;
-            let head = stored.clear.get(..stored.clear.len() - body.len()).ok_or(KIND)?;
-            seal_beside(&key, head, opened.as_ref().map_or(body, |opened| opened.as_slice()))
-        };
-        return whole().map_err(|detail| unwritable(name, detail));
-    }
-    match kind {
-        Some(RECORD) => encode(&decode(bytes, name, from)?, to),
-        Some(INTENT) => encode_intent(&decode_intent(bytes, name, from)?, to),
-        Some(DEPLOYMENT) => {
-            let (environment, deployment) = placed_deployment(&stored, 0, name, from)?;
-            encode_deployment(&environment, &deployment, to)
-        }
-        Some(CHECKPOINT) => encode_checkpoint(&decode_checkpoint(bytes, name, from)?, to),
-        Some(DOCUMENTS) => encode_documents(&digested(&stored, name, from)?.1, to),
-        Some(HOLD) => encode_hold(&decode_hold(bytes, name, from)?, to),
-        Some(UNMET) => encode_unmet(&decode_unmet(bytes, name, from)?, to),
-        Some(STALENESS) => encode_staleness(decode_staleness(bytes, name, from)?, to),
-        _ => Err(damaged(name, KIND)),
-    }
+    let (key, opened) = (to.data()?, stored.unsealed(name, from)?);
+    let whole = || {
+        let body = stored.head()?.body;
+        let head = stored.clear.get(..stored.clear.len() - body.len()).ok_or(KIND)?;
+        seal_beside(&key, head, opened.as_ref().map_or(body, |opened| opened.as_slice()))
+    };
+    whole().map_err(|detail| unwritable(name, detail))
 }
 
 /// Checks what can be checked without a key.

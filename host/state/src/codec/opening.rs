@@ -2,7 +2,6 @@
 
 use zeroize::Zeroizing;
 
-use super::value::Source;
 use crate::Error;
 use crate::envelope::{Head, KIND, Stored, damaged};
 use crate::keys::Keyring;
@@ -28,7 +27,7 @@ impl Stored<'_> {
         kind: u8,
         name: &str,
         keys: &Keyring,
-        read: impl FnOnce(&mut Reader<'_>, &mut Source<'_>) -> Result<T, CodecError>,
+        read: impl FnOnce(&mut Reader<'_>, &mut Reader<'_>) -> Result<T, CodecError>,
     ) -> Result<T, Error> {
         let opened = self.unsealed(name, keys)?;
         let all = || {
@@ -36,34 +35,11 @@ impl Stored<'_> {
             if found != kind {
                 return Err(KIND);
             }
-            let mut source = Source::whole(opened.as_ref().map_or(body, |opened| opened.as_slice()));
-            let read = read(&mut place, &mut source)?;
-            source.finish()?;
+            let mut whole = Reader::new(opened.as_ref().map_or(body, |opened| opened.as_slice()));
+            let read = read(&mut place, &mut whole)?;
             // A sealed entry has no clear body.
-            if place.is_empty() && (opened.is_none() || body.is_empty()) { Ok(read) } else { Err(TOO_LONG) }
-        };
-        all().map_err(|detail| damaged(name, detail))
-    }
-
-    /// Decodes an entry of a kind in the format of version 2: a clear part, and a sealed part for
-    /// the secrets in it.
-    pub(super) fn read_2<T>(
-        &self,
-        kind: u8,
-        name: &str,
-        keys: &Keyring,
-        read: impl FnOnce(&mut Source<'_>) -> Result<T, CodecError>,
-    ) -> Result<T, Error> {
-        let opened = self.unsealed(name, keys)?;
-        let secret = opened.as_ref().map_or(&[][..], |secret| secret.as_slice());
-        let mut source = Source::new(Reader::new(self.clear), secret);
-        let all = || {
-            if self.version != 2 || source.clear.byte()? != kind {
-                return Err(KIND);
-            }
-            let read = read(&mut source)?;
-            source.finish()?;
-            Ok(read)
+            let is_over = place.is_empty() && whole.is_empty() && (opened.is_none() || body.is_empty());
+            if is_over { Ok(read) } else { Err(TOO_LONG) }
         };
         all().map_err(|detail| damaged(name, detail))
     }

@@ -1,13 +1,12 @@
 //! Encodes values.
 //!
-//! A value is a tag followed by the tag's data. A secret is its tag followed by the value. Up to
-//! version 2, a secret was only a tag in the clear part, with its value in the sealed part.
+//! A value is a tag followed by the tag's data. A secret is its tag followed by the value.
 
 use purlin_model::{Map, Unknown, Value};
 use serde_json::Number;
 
 use super::CodecError;
-use super::wire::{Reader, TOO_LARGE, TOO_LONG, put_number, put_text};
+use super::wire::{Reader, TOO_LARGE, put_number, put_text};
 
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
@@ -26,13 +25,6 @@ const UNKNOWN_SECRET: u8 = 12;
 /// Values nested deeper than this are rejected in both directions, so that no input can exhaust the
 /// stack. Documents and the values that drivers return are nested at most 128 levels deep.
 const DEEPEST: usize = 256;
-
-/// The part to read from.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Part {
-    Clear,
-    Sealed,
-}
 
 /// Appends a value.
 pub(super) fn put(out: &mut Vec<u8>, value: &Value) -> Result<(), CodecError> {
@@ -92,84 +84,53 @@ fn put_json_number(out: &mut Vec<u8>, number: &Number) {
     }
 }
 
-/// The parts that values are read from: the clear part, and the decrypted sealed part. Since
-/// version 3, all values are in the latter.
-pub(super) struct Source<'a> {
-    pub(super) clear: Reader<'a>,
-    pub(super) sealed: Reader<'a>,
+/// Reads a value.
+pub(super) fn get(reader: &mut Reader<'_>) -> Result<Value, CodecError> {
+    get_at(reader, 0)
 }
 
-impl<'a> Source<'a> {
-    pub(super) fn of(&mut self, part: Part) -> &mut Reader<'a> {
-        match part {
-            Part::Clear => &mut self.clear,
-            Part::Sealed => &mut self.sealed,
+fn get_at(reader: &mut Reader<'_>, depth: usize) -> Result<Value, CodecError> {
+    if depth > DEEPEST {
+        return Err("a value in it is nested too deep");
+    }
+    Ok(match reader.byte()? {
+        NULL => Value::Null,
+        FALSE => Value::Bool(false),
+        TRUE => Value::Bool(true),
+        POSITIVE => Value::Number(reader.number()?.into()),
+        NEGATIVE => {
+            let value = i64::try_from(reader.number()?).map_err(|_| TOO_LARGE)?;
+            Value::Number((!value).into())
         }
-    }
-
-    pub(super) fn new(clear: Reader<'a>, sealed: &'a [u8]) -> Self {
-        Self { clear, sealed: Reader::new(sealed) }
-    }
-
-    /// A source with a single part.
-    pub(super) fn whole(bytes: &'a [u8]) -> Self {
-        Self::new(Reader::new(&[]), bytes)
-    }
-
-    /// Checks that nothing is left at the end.
-    pub(super) fn finish(&self) -> Result<(), CodecError> {
-        if self.clear.is_empty() && self.sealed.is_empty() { Ok(()) } else { Err(TOO_LONG) }
-    }
-
-    /// Reads a value from a part.
-    pub(super) fn value(&mut self, part: Part) -> Result<Value, CodecError> {
-        self.value_at(part, 0)
-    }
-
-    fn value_at(&mut self, part: Part, depth: usize) -> Result<Value, CodecError> {
-        if depth > DEEPEST {
-            return Err("a value in it is nested too deep");
+        FLOAT => {
+            let value = f64::from_le_bytes(reader.array()?);
+            Value::Number(Number::from_f64(value).ok_or("it contains an invalid number")?)
         }
-        let reader = self.of(part);
-        Ok(match reader.byte()? {
-            NULL => Value::Null,
-            FALSE => Value::Bool(false),
-            TRUE => Value::Bool(true),
-            POSITIVE => Value::Number(reader.number()?.into()),
-            NEGATIVE => {
-                let value = i64::try_from(reader.number()?).map_err(|_| TOO_LARGE)?;
-                Value::Number((!value).into())
+        NUMBER => Value::Number(reader.text()?.parse().map_err(|_| "it contains an invalid number")?),
+        STRING => Value::String(reader.text()?.into()),
+        LIST => {
+            let count = reader.count()?;
+            let mut items = Vec::with_capacity(count.min(1024));
+            for _ in 0..count {
+                items.push(get_at(reader, depth + 1)?);
             }
-            FLOAT => {
-                let value = f64::from_le_bytes(reader.array()?);
-                Value::Number(Number::from_f64(value).ok_or("it contains an invalid number")?)
-            }
-            NUMBER => Value::Number(reader.text()?.parse().map_err(|_| "it contains an invalid number")?),
-            STRING => Value::String(reader.text()?.into()),
-            LIST => {
-                let count = reader.count()?;
-                let mut items = Vec::with_capacity(count.min(1024));
-                for _ in 0..count {
-                    items.push(self.value_at(part, depth + 1)?);
+            Value::List(items)
+        }
+        MAP => {
+            let count = reader.count()?;
+            let mut map = Map::with_capacity(count.min(1024));
+            for _ in 0..count {
+                let key = reader.text()?.into();
+                let item = get_at(reader, depth + 1)?;
+                if map.insert(key, item).is_some() {
+                    return Err("a map in it has a key twice");
                 }
-                Value::List(items)
             }
-            MAP => {
-                let count = reader.count()?;
-                let mut map = Map::with_capacity(count.min(1024));
-                for _ in 0..count {
-                    let key = self.of(part).text()?.into();
-                    let item = self.value_at(part, depth + 1)?;
-                    if map.insert(key, item).is_some() {
-                        return Err("a map in it has a key twice");
-                    }
-                }
-                Value::Map(map)
-            }
-            SECRET => self.value_at(Part::Sealed, depth + 1)?.into_secret(),
-            UNKNOWN => Value::unknown(),
-            UNKNOWN_SECRET => Value::Unknown(Unknown { secret: true }),
-            _ => return Err("it contains a value of an unknown kind"),
-        })
-    }
+            Value::Map(map)
+        }
+        SECRET => get_at(reader, depth + 1)?.into_secret(),
+        UNKNOWN => Value::unknown(),
+        UNKNOWN_SECRET => Value::Unknown(Unknown { secret: true }),
+        _ => return Err("it contains a value of an unknown kind"),
+    })
 }

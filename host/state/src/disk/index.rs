@@ -32,12 +32,12 @@ const ENVIRONMENT: u8 = b'e';
 const LISTING: u8 = b's';
 
 /// The index entry of an environment: a position and the summary.
-pub(crate) type Noted = (Position, Vec<u8>);
+type Noted = (Position, Vec<u8>);
 
 /// The entries of many environments, by place.
 pub(crate) type Summaries = BTreeMap<Vec<u8>, Noted>;
 
-pub(crate) fn folder_in(root: &Root) -> PathBuf {
+fn folder_in(root: &Root) -> PathBuf {
     root.path().join("index")
 }
 
@@ -136,7 +136,7 @@ fn within<T>(root: &Root, call: impl Fn(&Db) -> Result<T, sled::Error>) -> Resul
 }
 
 /// Opens sled, waiting briefly for another process.
-pub(super) fn open(root: &Root, path: &Path) -> Result<Db, Error> {
+fn open(root: &Root, path: &Path) -> Result<Db, Error> {
     let start = Instant::now();
     files::private_folder(path)?;
     loop {

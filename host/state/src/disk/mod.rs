@@ -13,7 +13,7 @@
 //!     stale/                       damaged files, moved out of the way
 //! <folder>/vacancies/            a file for each, locked by the process that fills it, with its name
 //! <folder>/index/                sled: a summary of each environment, for queries over all of them
-//! <folder>/stale/                the files of an earlier format
+//! <folder>/stale/                damaged files, moved out of the way
 //! ```
 //!
 //! A commit is durable, and reported as such, once its batch is synced to the journal of its
@@ -26,7 +26,6 @@ mod guard;
 pub(crate) mod head;
 pub(crate) mod index;
 pub(crate) mod journal;
-pub(crate) mod legacy;
 mod queue;
 mod root;
 mod shared;
@@ -34,7 +33,7 @@ mod vacancies;
 mod writer;
 
 pub(crate) use environment_folder::{Claimed, EnvironmentFolder, LockFile};
-pub(crate) use root::{FORMAT, FolderFormat, Root};
+pub(crate) use root::{FolderFormat, Root};
 pub(crate) use shared::Shared;
 pub(crate) use vacancies::Filling;
 pub(crate) use writer::{Writer, Writing};

@@ -7,12 +7,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::environment_folder::EnvironmentFolder;
-use super::{files, journal, legacy};
+use super::{files, journal};
 use crate::probe::Probed;
 use crate::{Environment, Error, Holder};
 
-/// The format of the folder that is written, and the newest one that can be read.
-pub(crate) const FORMAT: u32 = 5;
+/// The format of the folder. A newer one is rejected.
+const FORMAT: u32 = 1;
 
 /// The maximum size of the small files in the folder, in bytes.
 pub(super) const SMALL: u64 = 1 << 16;
@@ -36,9 +36,7 @@ pub(super) enum Hold {
 pub(crate) enum FolderFormat {
     /// No format: there is no store, or its creation was interrupted.
     Nothing,
-    /// One folder for all environments, in this format.
-    Older(u32),
-    /// The current format.
+    /// The format that this program writes.
     Current,
 }
 
@@ -79,13 +77,6 @@ impl Root {
         match purlin_files::read_text(&path, SMALL) {
             Ok(text) => match text.trim().parse::<u32>() {
                 Ok(FORMAT) => Ok(FolderFormat::Current),
-                // An interrupted conversion leaves the old files until the format has changed.
-                Ok(1..FORMAT) if self.environments().exists() && legacy::left(&self.path).is_empty() => {
-                    Err(corrupt(
-                        "its file `format` names an earlier format than its environments have; see `purlin state repair`",
-                    ))
-                }
-                Ok(older @ 1..FORMAT) => Ok(FolderFormat::Older(older)),
                 Ok(found) if found > FORMAT => {
                     let what = format!("the state in `{}`", self.path.display());
                     Err(Error::Newer { what, found, supported: FORMAT })
@@ -96,14 +87,9 @@ impl Root {
             },
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // Journals contain their own format.
-                if self.environments().exists() {
-                    Ok(FolderFormat::Current)
-                } else if self.path.join("journal").exists() {
-                    Ok(FolderFormat::Older(FORMAT - 1))
-                } else if self.path.join("sled").join("db").exists() {
-                    Err(corrupt("its file `format` is missing; see `purlin state repair`"))
-                } else {
-                    Ok(FolderFormat::Nothing)
+                match self.environments().exists() {
+                    true => Ok(FolderFormat::Current),
+                    false => Ok(FolderFormat::Nothing),
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::FileTooLarge) => {

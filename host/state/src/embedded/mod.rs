@@ -1,7 +1,6 @@
 //! The embedded store: a folder without a server (SPEC §10).
 
 mod claim;
-mod convert;
 mod repair;
 mod rotate;
 mod saved;
@@ -20,7 +19,7 @@ use zeroize::Zeroizing;
 
 use self::claim::EmbeddedClaim;
 use crate::disk::journal::{Position, Reading};
-use crate::disk::{Claimed, EnvironmentFolder, Filling, FolderFormat, Root, Writing, index};
+use crate::disk::{Claimed, EnvironmentFolder, Filling, Root, Writing, index};
 use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
@@ -54,8 +53,6 @@ struct Inner {
     holder: Holder,
     probe: Probed,
     open: Mutex<Option<Open>>,
-    /// What opening the store changed on its own, in a sentence.
-    note: Option<String>,
 }
 
 /// The part of an environment to read.
@@ -85,28 +82,18 @@ struct Open {
 }
 
 impl EmbeddedStore {
-    /// Opens the store in a folder. Creates nothing if there is none. Converts the files of an
-    /// earlier version, waiting up to [`OpenOptions::wait`] for other processes. Blocks.
+    /// Opens the store in a folder. Creates nothing if there is none. Blocks.
     ///
     /// # Errors
     /// [`Error::Newer`] if a newer version wrote it; [`Error::WrongKey`] and related errors if the
-    /// key does not fit; [`Error::Busy`] if another process uses a folder that must be converted;
-    /// [`Error::Corrupt`] or [`Error::Io`] if it cannot be read.
+    /// key does not fit; [`Error::Corrupt`] or [`Error::Io`] if it cannot be read.
     pub fn open(folder: &Path, options: OpenOptions) -> Result<Self, Error> {
         let OpenOptions { key, holder, wait, probe } = options;
         let (root, probe) = (Root::at(folder), Probed(probe));
-        let note = match root.look()? {
-            FolderFormat::Older(_) => convert::convert(&root, &key, &holder, wait, &probe)?,
-            FolderFormat::Current | FolderFormat::Nothing => convert::put_away(&root)?,
-        };
+        root.look()?;
         let keys = Arc::new(Keyring::open(&key, &root.vault())?);
         let open = Mutex::new(Some(Open::default()));
-        Ok(Self(Arc::new(Inner { root, keys, wait, holder, probe, open, note })))
-    }
-
-    /// What opening the store changed on its own, in a sentence for the caller to show.
-    pub fn note(&self) -> Option<&str> {
-        self.0.note.as_deref()
+        Ok(Self(Arc::new(Inner { root, keys, wait, holder, probe, open })))
     }
 
     /// The public half of the key that secrets are sealed for (`age1…`); `None` if there is no key

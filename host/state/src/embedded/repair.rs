@@ -8,13 +8,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::convert::{self, stored_key};
 use super::saved::{Saved, save};
 use super::{EmbeddedStore, OpenOptions};
 use crate::check::{RepairReport, environment_of, inspect, left_out};
 use crate::disk::head::{self, Head};
 use crate::disk::journal::{self, Journal};
-use crate::disk::{EnvironmentFolder, FolderFormat, Root, files, index, legacy};
+use crate::disk::{EnvironmentFolder, FolderFormat, Root, files, index};
 use crate::keys::{Keyring, SealedKey, vault};
 use crate::keyspace::{self, EntryKind};
 use crate::probe::Probed;
@@ -33,25 +32,14 @@ impl EmbeddedStore {
         let mut report = RepairReport::default();
         match format_of(&root, &mut report)? {
             FolderFormat::Nothing => {}
-            // The data of version 1 is only in sled, which writes even when it is only opened.
-            FolderFormat::Older(1) => report.older = Some(1),
-            FolderFormat::Older(format) => {
-                report.older = Some(format);
-                let found = legacy::look_at_journal(folder)?;
-                let stored = stored_key(&found.table).map(|stored| stored.into_iter().collect());
-                let keys = keys(options, &root, stored, &mut report);
-                inspect(&found.table, keys.as_ref(), &mut report);
-                report.findings.extend(found.findings);
-                report.lost.extend(found.lost);
-            }
             FolderFormat::Current => {
                 let stored = stored_keys(&root, &mut report);
-                let keys = keys(options, &root, stored, &mut report);
+                let keys = keys(options, &root, stored, &mut report)?;
                 for folder in root.folders()? {
                     let saved = journal::patiently(|| save(&root, &folder))?;
                     report.findings.extend(saved.findings);
                     report.lost.extend(saved.lost);
-                    inspect(&saved.table, keys.as_ref(), &mut report);
+                    inspect(&saved.table, keys.as_ref(), &mut report)?;
                 }
             }
         }
@@ -67,12 +55,13 @@ impl EmbeddedStore {
     /// Like [`EmbeddedStore::verify`]; [`Error::Busy`] if another process writes,
     /// [`Error::Corrupt`] if nothing of an environment can be read; and if the disk fails.
     pub fn repair(folder: &Path, options: &OpenOptions) -> Result<RepairReport, Error> {
+        // If a newer version wrote anything, nothing is changed, not even the intact environments.
+        Self::verify(folder, options)?;
         let (root, probe) = (Root::at(folder), Probed(options.probe.clone()));
         let _alone = root.alone(&options.holder, options.wait)?;
         let mut report = RepairReport::default();
         match format_of(&root, &mut report)? {
             FolderFormat::Nothing => {}
-            FolderFormat::Older(format) => repair_older(&root, format, (options, &probe), &mut report)?,
             FolderFormat::Current => {
                 if !report.findings.is_empty() || !folder.join("format").exists() {
                     probe.at("repair: before the format is written");
@@ -81,7 +70,7 @@ impl EmbeddedStore {
                 }
                 repair_keys(&root, &probe, &mut report)?;
                 let stored = vault::read(&root.vault());
-                let keys = keys(options, &root, stored, &mut report);
+                let keys = keys(options, &root, stored, &mut report)?;
                 let before = report.findings.len() + report.lost.len();
                 for folder in root.folders()? {
                     repair_environment(&root, &folder, (keys.as_ref(), &probe), &mut report)?;
@@ -97,21 +86,15 @@ impl EmbeddedStore {
     }
 }
 
-/// The format of a folder. If its note is lost, the files show it.
+/// The format of a folder. If its note is lost or invalid, the folder of the environments shows it.
 fn format_of(root: &Root, report: &mut RepairReport) -> Result<FolderFormat, Error> {
-    let found = match root.look() {
-        Err(Error::Corrupt { .. }) if root.environments().exists() => FolderFormat::Current,
-        Err(Error::Corrupt { .. }) if root.path().join("journal").exists() => FolderFormat::Older(4),
-        Err(Error::Corrupt { .. }) => FolderFormat::Older(1),
-        Ok(FolderFormat::Current) if !root.path().join("format").exists() => FolderFormat::Current,
-        // An earlier version may have been interrupted after it had moved everything away.
-        Ok(FolderFormat::Nothing) if root.path().join("stale").join("journal").exists() => {
-            FolderFormat::Older(4)
-        }
+    match root.look() {
+        Ok(FolderFormat::Current) if !root.path().join("format").exists() => {}
+        Err(Error::Corrupt { .. }) => {}
         found => return found,
-    };
+    }
     report.findings.push("the file `format` is missing or invalid".into());
-    Ok(found)
+    Ok(FolderFormat::Current)
 }
 
 /// The keys, or a finding about what cannot be checked without them.
@@ -120,13 +103,20 @@ fn keys(
     root: &Root,
     stored: Result<Vec<SealedKey>, Error>,
     report: &mut RepairReport,
-) -> Option<Keyring> {
+) -> Result<Option<Keyring>, Error> {
     let keys = stored.and_then(|stored| match stored.is_empty() {
         // Nothing is sealed, so any key will do.
         true => Ok(Keyring::in_memory()),
         false => Keyring::with(&options.key, &root.vault(), stored),
     });
-    keys.map_err(|error| report.findings.push(format!("the sealed content was not checked: {error}"))).ok()
+    match keys {
+        Ok(keys) => Ok(Some(keys)),
+        Err(error @ Error::Newer { .. }) => Err(error),
+        Err(error) => {
+            report.findings.push(format!("the sealed content was not checked: {error}"));
+            Ok(None)
+        }
+    }
 }
 
 /// The data keys from their file or, if that is lost, from the copies in the journals.
@@ -134,6 +124,7 @@ fn stored_keys(root: &Root, report: &mut RepairReport) -> Result<Vec<SealedKey>,
     match vault::read(&root.vault()) {
         Ok(stored) if !stored.is_empty() => return Ok(stored),
         Ok(_) => {}
+        Err(error @ Error::Newer { .. }) => return Err(error),
         Err(error) => report.findings.push(error.to_string()),
     }
     let copies = copies_of_keys(root)?;
@@ -175,41 +166,6 @@ fn repair_keys(root: &Root, probe: &Probed, report: &mut RepairReport) -> Result
     }
 }
 
-/// Repairs a folder of an earlier format, and converts it to the current one.
-fn repair_older(
-    root: &Root,
-    format: u32,
-    (options, probe): (&OpenOptions, &Probed),
-    report: &mut RepairReport,
-) -> Result<(), Error> {
-    let path = root.path();
-    let moved = path.join("stale");
-    // If an earlier version was interrupted after it had moved everything away, the files are
-    // there.
-    let from = if legacy::left(path).is_empty() && !legacy::left(&moved).is_empty() { &moved } else { path };
-    let found = legacy::salvage(from, format)?;
-    report.findings.extend(found.findings);
-    report.lost.extend(found.lost);
-    let mut table = found.table;
-    let stored = stored_key(&table).map(|stored| stored.into_iter().collect());
-    let keys = keys(options, root, stored, report);
-    let broken = !left_out(&mut table, keys.as_ref(), report).removed.is_empty();
-    if !found.read && (broken || !report.findings.is_empty()) && table.iter().next().is_none() {
-        return Err(unreadable(path, report));
-    }
-    report.records = table.range(&keyspace::all(EntryKind::Record)).count();
-    let lost = !report.lost.is_empty();
-    convert::spread(root, &options.key, table, probe)?;
-    report.moved.extend(legacy::PARTS.into_iter().map(|part| moved.join(part)).filter(|path| path.exists()));
-    if lost && let Some(keys) = keys {
-        for folder in root.folders()? {
-            let mut saved = save(root, &folder)?;
-            write(root, &folder, &mut saved, (Some(&keys), probe))?;
-        }
-    }
-    Ok(())
-}
-
 fn unreadable(folder: &Path, report: &RepairReport) -> Error {
     // An empty state would claim that no resources exist.
     let detail = format!(
@@ -229,7 +185,7 @@ fn repair_environment(
     let mut saved = save(root, folder)?;
     let (findings, lost) = (std::mem::take(&mut saved.findings), std::mem::take(&mut saved.lost));
     let mut own = RepairReport { findings, lost, ..RepairReport::default() };
-    let broken = !left_out(&mut saved.table, keys, &mut own).removed.is_empty();
+    let broken = !left_out(&mut saved.table, keys, &mut own)?.removed.is_empty();
     if !own.is_whole() && !saved.read {
         return Err(unreadable(folder, &own));
     }

@@ -106,7 +106,7 @@ impl Inner {
 }
 
 /// The entries, all sealed with the newest data key, including those that were written before there
-/// was a key, and by versions that sealed less.
+/// was a key.
 fn resealed(table: &Table, keys: &Keyring) -> Result<Table, Error> {
     let mut result = Table::default();
     for (at, value) in table.iter().filter(|(at, _)| *at != keyspace::DATA_KEY) {

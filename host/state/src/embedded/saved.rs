@@ -122,7 +122,9 @@ fn rescue(bytes: &[u8], saved: &mut Saved) -> (Option<[u8; 16]>, u64) {
             saved.lost.push(journal::lost_at(at));
         }
         for (key, value) in entries {
-            let whole = value.as_ref().is_none_or(|value| codec::check(value, "").is_ok());
+            let whole = value
+                .as_ref()
+                .is_none_or(|value| !matches!(codec::check(value, ""), Err(Error::Damaged { .. })));
             if broken.is_none() || whole {
                 saved.table.apply(key, value);
             } else {

@@ -40,7 +40,7 @@ impl DataKey {
         let sealed = owner
             .seal(bytes.as_slice())
             .map_err(|_| Error::Unwritable { name: "the data key".into(), detail })?;
-        let stored = SealedKey { recipient: owner.name.clone(), sealed: Some(sealed) };
+        let stored = SealedKey { recipient: owner.name.clone(), sealed };
         Ok(Self { cipher: XChaCha20Poly1305::new((&*bytes).into()), bytes, stored })
     }
 
@@ -51,7 +51,7 @@ impl DataKey {
 
     /// Opens a stored key; `None` if it does not belong to `owner`.
     pub(super) fn open(stored: &SealedKey, owner: &Key) -> Option<Self> {
-        let opened = owner.unseal(stored.sealed.as_deref()?)?;
+        let opened = owner.unseal(&stored.sealed)?;
         let bytes = Zeroizing::new(<[u8; 32]>::try_from(opened.as_slice()).ok()?);
         Some(Self { cipher: XChaCha20Poly1305::new((&*bytes).into()), bytes, stored: stored.clone() })
     }

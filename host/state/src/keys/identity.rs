@@ -1,4 +1,4 @@
-//! An age identity, which seals the data key, and in version 1 sealed every record.
+//! An age identity, which seals the data key.
 
 use std::fmt;
 use std::io::Read;

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::envelope::{KIND, Stored, assemble, damaged};
-use crate::wire::{CodecError, Reader, put_bytes, put_optional, put_text};
+use crate::wire::{CodecError, Reader, put_bytes, put_text};
 
 /// The kind of its entry. `codec` has those of the other entries.
 const KEY: u8 = b'm';
@@ -14,8 +14,8 @@ const NAME: &str = "the data key";
 pub(crate) struct SealedKey {
     /// The public half of the key that it is sealed for.
     pub(crate) recipient: String,
-    /// The sealed key; `None` for version 1, which recorded only the recipient.
-    pub(crate) sealed: Option<Vec<u8>>,
+    /// The sealed key.
+    pub(crate) sealed: Vec<u8>,
 }
 
 impl SealedKey {
@@ -23,7 +23,7 @@ impl SealedKey {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();
         put_text(&mut body, &self.recipient);
-        put_optional(&mut body, self.sealed.as_deref(), put_bytes);
+        put_bytes(&mut body, &self.sealed);
         // It cannot exceed 4 GiB, since it contains two short texts.
         assemble(&[], &[KEY, 0], &body).unwrap_or_default()
     }
@@ -32,18 +32,9 @@ impl SealedKey {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let stored = Stored::open(bytes, NAME)?;
         let key = || {
-            let mut body = match stored.version {
-                0..=2 => {
-                    let mut clear = Reader::new(stored.clear);
-                    if clear.byte()? != KEY {
-                        return Err(KIND);
-                    }
-                    clear
-                }
-                _ => match stored.head()? {
-                    head if head.kind == KEY && head.place.is_empty() => Reader::new(head.body),
-                    _ => return Err(KIND),
-                },
+            let mut body = match stored.head()? {
+                head if head.kind == KEY && head.place.is_empty() => Reader::new(head.body),
+                _ => return Err(KIND),
             };
             let key = Self::get(&mut body)?;
             if body.is_empty() && stored.sealed.is_empty() { Ok(key) } else { Err(KIND) }
@@ -52,8 +43,7 @@ impl SealedKey {
     }
 
     fn get(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let recipient = reader.text()?.into();
-        Ok(Self { recipient, sealed: reader.optional(|reader| reader.bytes().map(Into::into))? })
+        Ok(Self { recipient: reader.text()?.into(), sealed: reader.bytes()?.into() })
     }
 }
 

@@ -53,8 +53,7 @@ impl Inner {
         }
     }
 
-    /// Decodes a summary. An unreadable one is ignored: an earlier version wrote it, or it is
-    /// damaged, and the entries contain the same data.
+    /// Decodes a summary. An unreadable one is ignored, since the entries contain the same data.
     async fn summary<T>(
         &self,
         summary: Option<Vec<u8>>,

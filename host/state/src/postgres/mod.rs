@@ -67,16 +67,16 @@ struct Inner {
 }
 
 impl PostgresStore {
-    /// Creates the tables and, if necessary, their schema, or upgrades the tables of an earlier
-    /// version. Returns whether there was anything to do. Needs no superuser: the right to create a
-    /// schema in the database suffices, or a schema that belongs to the user.
+    /// Creates the tables and, if necessary, their schema. Returns whether there was anything to do.
+    /// Needs no superuser: the right to create a schema in the database suffices, or a schema that
+    /// belongs to the user.
     ///
     /// # Errors
     /// [`Error::Newer`] if a newer version created them; [`Error::Unreachable`]; and
     /// [`Error::Database`] if a right is missing.
     pub async fn prepare(options: &PostgresOptions) -> Result<bool, Error> {
         let database = Database::new(&options.address, options.patience)?;
-        schema::migrate(&database).await
+        schema::create(&database).await
     }
 
     /// Opens the store. Must be called within a tokio runtime, in which its connections live.

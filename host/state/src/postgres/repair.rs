@@ -23,10 +23,8 @@ impl Inner {
         let mut report = RepairReport::default();
         for environment in self.places().await? {
             let Some(whole) = self.whole(&environment).await? else { continue };
-            if let Some(finding) = self.of_head(&environment, &whole) {
-                report.findings.push(finding);
-            }
-            inspect(&whole.table, Some(&self.keys), &mut report);
+            report.findings.extend(self.of_head(&environment, &whole)?);
+            inspect(&whole.table, Some(&self.keys), &mut report)?;
         }
         for place in self.nameless().await? {
             let table = self.entries_at(&place).await?;
@@ -34,7 +32,7 @@ impl Inner {
                 Some(environment) => missing(&environment),
                 None => "there are entries of an environment whose name is lost".into(),
             });
-            inspect(&table, Some(&self.keys), &mut report);
+            inspect(&table, Some(&self.keys), &mut report)?;
         }
         Ok(report)
     }
@@ -50,17 +48,22 @@ impl Inner {
                 None => report.lost.push("the name of an environment, whose entries stay as they are".into()),
             }
         }
+        // All are checked before the first one is changed: if a newer version wrote anything, nothing is.
+        let mut checked = Vec::with_capacity(all.len());
         for environment in all {
             let found = match self.whole(&environment).await? {
                 Some(mut whole) => {
                     let mut found = RepairReport::default();
-                    found.findings.extend(self.of_head(&environment, &whole));
-                    left_out(&mut whole.table, Some(&self.keys), &mut found);
+                    found.findings.extend(self.of_head(&environment, &whole)?);
+                    left_out(&mut whole.table, Some(&self.keys), &mut found)?;
                     found.records = whole.table.range(&keyspace::all(EntryKind::Record)).count();
                     found
                 }
                 None => RepairReport { findings: vec![missing(&environment)], ..RepairReport::default() },
             };
+            checked.push((environment, found));
+        }
+        for (environment, found) in checked {
             let found = match found.is_whole() {
                 true => found,
                 // The previous holder may have written since.
@@ -83,12 +86,10 @@ impl Inner {
         let stale = Write::Put { key, value: codec::encode_staleness(Staleness::Lost, &self.keys)? };
         let taken = self.acquire(environment, holder).await?;
         let work = async {
-            let Some(Whole { mut table, head, reached, tally }) = self.whole(environment).await? else {
-                return Ok(None);
-            };
-            let of_head = self.check(environment, head.as_deref(), &reached, tally);
-            report.findings.extend(of_head.err().map(|error| error.to_string()));
-            let repaired = left_out(&mut table, Some(&self.keys), &mut report);
+            let Some(whole) = self.whole(environment).await? else { return Ok(None) };
+            report.findings.extend(self.of_head(environment, &whole)?);
+            let Whole { mut table, reached, .. } = whole;
+            let repaired = left_out(&mut table, Some(&self.keys), &mut report)?;
             if repaired.removed.is_empty() {
                 report.lost.push(format!("entries of {environment}, which no key refers to"));
             }
@@ -125,9 +126,12 @@ impl Inner {
     }
 
     /// The finding about the tally of entries, or about the head with the tally.
-    fn of_head(&self, environment: &Environment, whole: &Whole) -> Option<String> {
-        let checked = self.check(environment, whole.head.as_deref(), &whole.reached, whole.tally);
-        checked.err().map(|error| error.to_string())
+    fn of_head(&self, environment: &Environment, whole: &Whole) -> Result<Option<String>, Error> {
+        match self.check(environment, whole.head.as_deref(), &whole.reached, whole.tally) {
+            Ok(()) => Ok(None),
+            Err(error @ Error::Newer { .. }) => Err(error),
+            Err(error) => Ok(Some(error.to_string())),
+        }
     }
 
     /// Copies entries to `stale`.

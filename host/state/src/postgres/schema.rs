@@ -18,12 +18,11 @@ use crate::Error;
 /// The tables.
 pub(super) const TABLES: [&str; 6] = ["meta", "keys", "environments", "entries", "vacancies", "stale"];
 
-/// The version of the tables that this program writes.
-const VERSION: i32 = 4;
+/// The version of the tables. A newer one is rejected.
+const VERSION: i32 = 1;
 
-/// The migrations from each version to the next. `{schema}` is the quoted name of the schema.
-const MIGRATIONS: [&str; VERSION as usize] = [
-    "
+/// The statements that create the tables. `{schema}` is the quoted name of the schema.
+const CREATE: &str = "
     CREATE TABLE {schema}.meta (
         single boolean PRIMARY KEY DEFAULT true CHECK (single),
         version integer NOT NULL
@@ -45,12 +44,17 @@ const MIGRATIONS: [&str; VERSION as usize] = [
         holder text,
         token bytea,
         lease_until timestamptz,
-        lapsed boolean NOT NULL DEFAULT false,
+        lapsed_at timestamptz,
         summary bytea,
         listing bytea,
-        summary_seq bigint NOT NULL DEFAULT -1
+        summary_seq bigint NOT NULL DEFAULT -1,
+        turn_at timestamptz,
+        turn_of bytea,
+        next_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+        asked_at timestamptz
     );
     CREATE INDEX environments_by_prefix ON {schema}.environments (prefix);
+    CREATE INDEX environments_by_turn ON {schema}.environments (next_at);
     CREATE TABLE {schema}.entries (
         place bytea NOT NULL,
         key bytea NOT NULL,
@@ -63,61 +67,33 @@ const MIGRATIONS: [&str; VERSION as usize] = [
         holder text,
         lease_until timestamptz NOT NULL
     );
-    INSERT INTO {schema}.meta (version) VALUES (1);
-",
-    "
-    ALTER TABLE {schema}.environments
-        ADD COLUMN turn_at timestamptz,
-        ADD COLUMN next_at timestamptz NOT NULL DEFAULT clock_timestamp();
-    CREATE INDEX environments_by_turn ON {schema}.environments (next_at);
-    UPDATE {schema}.meta SET version = 2;
-",
-    "
-    ALTER TABLE {schema}.environments ADD COLUMN asked_at timestamptz;
     CREATE TABLE {schema}.stale (
         place bytea NOT NULL,
         key bytea NOT NULL,
         value bytea NOT NULL,
         moved_at timestamptz NOT NULL DEFAULT clock_timestamp()
     );
-    UPDATE {schema}.meta SET version = 3;
-",
-    "
-    ALTER TABLE {schema}.environments ADD COLUMN lapsed_at timestamptz, ADD COLUMN turn_of bytea;
-    UPDATE {schema}.environments SET lapsed_at = clock_timestamp() WHERE lapsed;
-    ALTER TABLE {schema}.environments DROP COLUMN lapsed;
-    UPDATE {schema}.meta SET version = 4;
-",
-];
+    INSERT INTO {schema}.meta (version) VALUES ({version});
+";
 
-/// The lock for migrations, so that two programs do not migrate at the same time. Any number works
-/// that other programs do not use.
-const MIGRATING: i64 = 0x7075_726c_696e;
+/// The lock for the creation, so that two programs do not create the tables at the same time. Any
+/// number works that other programs do not use.
+const CREATING: i64 = 0x7075_726c_696e;
 
-/// Creates the schema and its tables, or upgrades them to this version. Returns whether there was
-/// anything to do.
-pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
-    let found = version(database).await?;
-    let from = match found {
-        Some(version) if version > VERSION => return Err(newer(database, version)),
-        Some(VERSION) => {
-            check_tables(database).await?;
-            return Ok(false);
-        }
-        Some(version) => version,
-        None => 0,
-    };
+/// Creates the schema and its tables. Returns whether there was anything to do.
+pub(super) async fn create(database: &Database) -> Result<bool, Error> {
+    if has_tables(database).await? {
+        return Ok(false);
+    }
     let schema = database.schema();
     // One text and one transaction, so that it works through proxies that share sessions.
-    let mut text = format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATING});");
+    let mut text = format!("BEGIN; SELECT pg_advisory_xact_lock({CREATING});");
     // A user without the right to create schemas needs an existing one.
     if !has_schema(database).await? {
         text.push_str(&format!("CREATE SCHEMA IF NOT EXISTS {schema};"));
     }
     // If another program was faster, this fails as a whole, and the version is read again.
-    for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
-        text.push_str(&migration.replace("{schema}", schema));
-    }
+    text.push_str(&CREATE.replace("{schema}", schema).replace("{version}", &VERSION.to_string()));
     text.push_str("COMMIT;");
     match database.batch("create the tables", &text).await {
         Ok(()) => Ok(true),
@@ -130,10 +106,22 @@ pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
 
 /// Checks that the tables are those of this version.
 pub(super) async fn check(database: &Database) -> Result<(), Error> {
+    match has_tables(database).await? {
+        true => Ok(()),
+        false => Err(Error::Unprepared { place: database.place().to_owned() }),
+    }
+}
+
+/// Whether there are tables. Fails if they are not those of this version.
+async fn has_tables(database: &Database) -> Result<bool, Error> {
     match version(database).await? {
-        Some(VERSION) => check_tables(database).await,
+        None => Ok(false),
+        Some(VERSION) => check_tables(database).await.map(|()| true),
         Some(version) if version > VERSION => Err(newer(database, version)),
-        Some(_) | None => Err(Error::Unprepared { place: database.place().to_owned() }),
+        Some(version) => Err(Error::Damaged {
+            name: database.place().to_owned(),
+            detail: format!("its tables have the version {version}, which does not exist"),
+        }),
     }
 }
 

@@ -11,7 +11,7 @@ use purlin_systems::postgres::Pooler;
 use sha2::{Digest, Sha256};
 
 use crate::common::keeps::keeps;
-use crate::common::scene::{KEY, LEASES, LONG, runtime};
+use crate::common::scene::{KEY, LEASES, runtime};
 use crate::common::*;
 
 #[test]
@@ -137,32 +137,6 @@ fn mismatched_databases_and_keys_are_rejected() {
     let store = scene.run(PostgresStore::open(guest("theirs"))).expect("opens");
     let lock = scene.lock(&store);
     scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
-}
-
-/// Tables of the first version, which had no turns.
-#[test]
-fn tables_of_an_earlier_version_are_brought_to_this_one() {
-    let scene = scene!();
-    let store = scene.open();
-    let lock = scene.lock(&store);
-    scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
-    scene.run(lock.release()).expect("released");
-    scene.sql(
-        "ALTER TABLE purlin.environments DROP COLUMN turn_at, DROP COLUMN next_at, DROP COLUMN asked_at,
-             DROP COLUMN turn_of, DROP COLUMN lapsed_at, ADD COLUMN lapsed boolean NOT NULL DEFAULT true",
-    );
-    scene.sql("DROP TABLE purlin.stale");
-    scene.sql("UPDATE purlin.meta SET version = 1");
-    let error = scene.run(PostgresStore::open(scene.options())).err().expect("too old").to_string();
-    assert!(error.contains("purlin state init"), "{error}");
-    assert!(scene.run(PostgresStore::prepare(&scene.options())).expect("prepared"));
-    let store = scene.open();
-    assert_eq!(scene.run(store.load(&environment())).expect("loads").records.len(), 1);
-    let due = scene.run(store.take_turns(None, 10, LONG)).expect("taken");
-    let expected = Due { environment: environment(), is_requested: false };
-    assert_eq!(due, Some(vec![expected]), "what was there is due");
-    // A holder was cut off before the upgrade, at an unknown time.
-    assert!(scene.lock(&store).lapsed().is_some_and(|lapsed| lapsed < Duration::from_mins(10)));
 }
 
 /// Somebody changed the tables, so they are no longer those of this version.

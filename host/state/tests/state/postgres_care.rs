@@ -295,6 +295,39 @@ fn a_repair_saves_what_can_be_read() {
 }
 
 #[test]
+fn an_entry_of_a_newer_version_is_neither_damaged_nor_removed() {
+    let scene = scene!();
+    let store = scene.open();
+    fill(&scene, &store);
+    let records = "(SELECT key FROM purlin.entries WHERE get_byte(key, 0) = ascii('r') ORDER BY key";
+    let value =
+        scene.sql(&format!("SELECT encode(value, 'hex') FROM purlin.entries WHERE key = {records} LIMIT 1)"));
+    // The version, the checksum, and the remainder.
+    let sealed = value.split_at(10).1;
+    let bytes: Vec<u8> = (0..sealed.len())
+        .step_by(2)
+        .filter_map(|at| u8::from_str_radix(&sealed[at..at + 2], 16).ok())
+        .collect();
+    let sum = crc32fast::hash(&[&[2], &bytes[..]].concat()).swap_bytes();
+    scene.sql(&format!(
+        "UPDATE purlin.entries SET value = '\\x02{sum:08x}{sealed}' WHERE key = {records} LIMIT 1)"
+    ));
+    // Another entry is damaged.
+    scene.sql(&format!(
+        "UPDATE purlin.entries SET value = set_byte(value, 60, 1 + get_byte(value, 60) % 255) WHERE key = {records} DESC LIMIT 1)"
+    ));
+    let all = "SELECT md5(string_agg(value, '' ORDER BY place, key)) FROM purlin.entries";
+    let before = scene.sql(all);
+    scene.run(store.load(&environment())).expect_err("the tally differs");
+    for error in
+        [scene.run(store.verify()).expect_err("newer"), scene.run(store.repair(holder())).expect_err("newer")]
+    {
+        assert!(matches!(error, Error::Newer { found: 2, supported: 1, .. }), "{error}");
+    }
+    assert_eq!((scene.sql(all), scene.sql("SELECT count(*) FROM purlin.stale")), (before, "0".into()));
+}
+
+#[test]
 fn missing_documents_are_noticed() {
     let scene = scene!();
     let store = scene.open();

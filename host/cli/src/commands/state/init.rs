@@ -8,7 +8,7 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
 
-/// Create the tables of a state in a database, or update them to this version.
+/// Create the tables of a state in a database.
 ///
 /// purlin.yaml names the database as `state: {postgres: {url: …}}`. Requires the right to create a schema
 /// in it, or a schema that belongs to the user. Running it again changes nothing.

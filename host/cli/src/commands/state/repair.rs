@@ -62,8 +62,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let found = purlin.verify_state(!args.check).await.map_err(Failure::without_sources)?;
     let mut contradictions = Vec::new();
-    // Opening a state of an earlier version converts it, but a check must not write anything.
-    let mut left = !args.check || found.findings.is_empty() && found.older.is_none();
+    let mut left = !args.check || found.findings.is_empty();
     if left {
         (contradictions, left) = contradicting(&purlin, !args.check).await;
     }
@@ -126,18 +125,8 @@ fn report(mut found: state::RepairReport, contradictions: Vec<String>, sound: bo
 }
 
 fn render(report: &RepairReport, place: &str) -> String {
-    let state::RepairReport { findings, lost, moved, records, older, .. } = &report.found;
+    let state::RepairReport { findings, lost, moved, records, .. } = &report.found;
     let records = text::count(*records, "resource");
-    if let (true, Some(format)) = (report.intact, *older) {
-        let then = "the next command that uses it converts it";
-        return match format {
-            1 => format!("The state in `{place}` has format 1, which is not checked before {then}.\n"),
-            _ => format!(
-                "{} The state in `{place}` is intact: {records}. It has format {format}, and {then}.\n",
-                paint(GOOD, "ok")
-            ),
-        };
-    }
     if report.intact {
         return format!("{} The state in `{place}` is intact: {records}.\n", paint(GOOD, "ok"));
     }

@@ -15,7 +15,7 @@ use crate::table::{Entry, Tally};
 use crate::wire::{Reader, put_bytes};
 
 pub(super) const MAGIC: &[u8; 8] = b"PURLINJ\n";
-/// The format of journals that is written, and the newest one that can be read.
+/// The format of journals. A newer one is rejected.
 pub(super) const FORMAT: u32 = 1;
 pub(super) const HEADER: usize = 40;
 pub(super) const FRAME: usize = 24;

@@ -1,5 +1,4 @@
-//! Version 4 of records and intents: a single part that is sealed as a whole, labels that may be
-//! secret, and the reason why a resource is unfinished as a code with data.
+//! Encodes records and intents.
 
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 use purlin_model::{Unfinished, Urn, Value};
@@ -7,7 +6,7 @@ use purlin_model::{Unfinished, Urn, Value};
 use super::CodecError;
 use super::entries::{CREATE, DEADLINE, DELETE, NO_OPERATION, UPDATE};
 use super::listing::NO_JSON;
-use super::value::{self, Part, Source};
+use super::value;
 use super::wire::{
     Reader, get_label, get_urn, put_bytes, put_label, put_number, put_optional, put_text, put_urn,
 };
@@ -24,7 +23,6 @@ const NAMED: u64 = 1 << 7;
 const PERHAPS: u64 = 1 << 8;
 const SHARE: u64 = 1 << 9;
 const ABANDONED: u64 = 1 << 10;
-/// Since version 5 of entries.
 const CONNECTION: u64 = 1 << 11;
 const ALL: u64 = (CONNECTION << 1) - 1;
 
@@ -33,9 +31,6 @@ const INTERRUPTED_UPDATE: u8 = 2;
 const INTERRUPTED_CREATE: u8 = 3;
 const FAILED: u8 = 4;
 const UNCONFIRMED: u8 = 5;
-
-/// Decodes the reason why a resource is unfinished, the only part that differs between versions.
-pub(super) type GetUnfinished = fn(&mut Reader<'_>) -> Result<Unfinished, CodecError>;
 
 /// Encodes a record without its id.
 pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), CodecError> {
@@ -147,18 +142,8 @@ fn get_unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, CodecError> {
 }
 
 /// Decodes a record.
-pub(super) fn get(source: &mut Source<'_>, id: RecordId) -> Result<Record, CodecError> {
-    get_with(source, id, get_unfinished)
-}
-
-/// Decodes a record of this version or of the previous one.
-pub(super) fn get_with(
-    source: &mut Source<'_>,
-    id: RecordId,
-    unfinished: GetUnfinished,
-) -> Result<Record, CodecError> {
+pub(super) fn get(reader: &mut Reader<'_>, id: RecordId) -> Result<Record, CodecError> {
     let RecordId { urn, superseded } = id;
-    let reader = &mut source.sealed;
     let flags = reader.number()?;
     if flags & !ALL != 0 {
         return Err("it has unknown flags");
@@ -166,7 +151,7 @@ pub(super) fn get_with(
     let has = |flag| flags & flag != 0;
     let status = match (has(PARTIAL), has(ABSENT)) {
         (false, false) => Status::Ready,
-        (true, false) => Status::Partial(unfinished(reader)?),
+        (true, false) => Status::Partial(get_unfinished(reader)?),
         (false, true) => Status::Absent,
         (true, true) => return Err("it has unknown flags"),
     };
@@ -193,8 +178,8 @@ pub(super) fn get_with(
     let deployment = reader.text()?.into();
     let dependencies = get_urns(reader, &urn)?;
     let digest = reader.array()?;
-    let inputs = get_inputs(source, has(CONNECTION))?;
-    let state = get_state(source)?;
+    let inputs = get_inputs(reader, has(CONNECTION))?;
+    let state = get_state(reader)?;
     Ok(Record {
         urn,
         superseded,
@@ -232,26 +217,26 @@ fn get_urns(reader: &mut Reader<'_>, near: &Urn) -> Result<Vec<Urn>, CodecError>
     Ok(urns)
 }
 
-fn get_inputs(source: &mut Source<'_>, connection: bool) -> Result<Inputs, CodecError> {
-    let values = source.value(Part::Sealed)?;
-    let params = source.value(Part::Sealed)?;
-    let secrets = source.value(Part::Sealed)?;
-    let account = source.sealed.optional(|reader| reader.text().map(Into::into))?;
-    let connection = if connection { source.value(Part::Sealed)? } else { Value::Null };
+fn get_inputs(reader: &mut Reader<'_>, connection: bool) -> Result<Inputs, CodecError> {
+    let values = value::get(reader)?;
+    let params = value::get(reader)?;
+    let secrets = value::get(reader)?;
+    let account = reader.optional(|reader| reader.text().map(Into::into))?;
+    let connection = if connection { value::get(reader)? } else { Value::Null };
     Ok(Inputs { values, secrets, params, connection, account })
 }
 
-fn get_state(source: &mut Source<'_>) -> Result<ResourceState, CodecError> {
-    let id = get_label(&mut source.sealed)?;
-    let outputs = source.value(Part::Sealed)?;
-    let cookie = source.sealed.bytes()?.to_vec();
-    let count = source.sealed.count()?;
+fn get_state(reader: &mut Reader<'_>) -> Result<ResourceState, CodecError> {
+    let id = get_label(reader)?;
+    let outputs = value::get(reader)?;
+    let cookie = reader.bytes()?.to_vec();
+    let count = reader.count()?;
     let mut manifests = Vec::with_capacity(count.min(1024));
     for _ in 0..count {
         manifests.push(ManifestFile {
-            name: get_label(&mut source.sealed)?,
-            location: get_label(&mut source.sealed)?,
-            data: source.value(Part::Sealed)?,
+            name: get_label(reader)?,
+            location: get_label(reader)?,
+            data: value::get(reader)?,
         });
     }
     Ok(ResourceState { id, outputs, cookie: cookie.into(), manifests })
@@ -278,17 +263,7 @@ pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Codec
 }
 
 /// Decodes an intent.
-pub(super) fn get_intent(source: &mut Source<'_>, id: RecordId) -> Result<Intent, CodecError> {
-    get_intent_with(source, id, get_unfinished)
-}
-
-/// Decodes an intent of this version or of the previous one.
-pub(super) fn get_intent_with(
-    source: &mut Source<'_>,
-    id: RecordId,
-    unfinished: GetUnfinished,
-) -> Result<Intent, CodecError> {
-    let reader = &mut source.sealed;
+pub(super) fn get_intent(reader: &mut Reader<'_>, id: RecordId) -> Result<Intent, CodecError> {
     let idempotency_key = reader.text()?.into();
     let checkpoint = reader.optional(get_label)?;
     let since = reader.number()?;
@@ -296,8 +271,8 @@ pub(super) fn get_intent_with(
     let has_deadline = kind & DEADLINE != 0;
     let deadline = if has_deadline { Some(since.wrapping_add(reader.number()?)) } else { None };
     let operation = match kind & !DEADLINE {
-        CREATE => Operation::Create(Box::new(get_with(source, id, unfinished)?)),
-        UPDATE => Operation::Update(Box::new(get_with(source, id, unfinished)?)),
+        CREATE => Operation::Create(Box::new(get(reader, id)?)),
+        UPDATE => Operation::Update(Box::new(get(reader, id)?)),
         DELETE => Operation::Delete(id),
         _ => return Err(NO_OPERATION),
     };
