@@ -64,7 +64,9 @@ impl Driver for Http {
         let answer = match api.effect(delete, http_request) {
             Ok(Sent::Done(answer)) => answer,
             Ok(Sent::Doubt(message)) => {
-                return Err(Failure::RetryAfter { after: attempt::AGAIN, message });
+                let is_gone =
+                    !inputs.lacks(Lacking::Read) && api.read(&id).is_ok_and(|found| found.is_none());
+                return if is_gone { Ok(()) } else { Err(Failure::undecided(message)) };
             }
             // The path may be wrong, so the answer alone proves nothing.
             Err(Failure::NotFound(message)) if !inputs.lacks(Lacking::Read) && api.read(&id)?.is_some() => {

@@ -134,10 +134,8 @@ impl Api<'_> {
     /// Waits until a resource is gone.
     pub(crate) fn until_gone(&self, id: &str) -> Result<(), Failure> {
         while self.read(id)?.is_some() {
-            self.client.pause(LOOK).map_err(|_| Failure::RetryAfter {
-                after: LOOK,
-                message: "its deletion was accepted, but it still exists".to_owned(),
-            })?;
+            let wait = self.client.pause(LOOK);
+            wait.map_err(|_| Failure::undecided("its deletion was accepted, but it still exists"))?;
         }
         Ok(())
     }

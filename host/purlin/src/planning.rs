@@ -200,7 +200,10 @@ impl Purlin {
         if !base.has_pending() {
             return base;
         }
+        #[cfg(feature = "postgres")]
         let of_store = self.database_clock().await.ok().flatten();
+        #[cfg(not(feature = "postgres"))]
+        let of_store: Option<u64> = None;
         base.at(of_store.unwrap_or_else(|| (self.clock())()))
     }
 

@@ -281,13 +281,10 @@ impl Task<'_> {
                 }
             };
         }
-        // If it is so new that its system may not show it yet, that it is not found proves nothing, and
-        // neither does another deletion.
-        if let Some(left) = self.not_shown_for(&**driver, &record).filter(|_| can_look) {
-            let seconds = seconds(left);
-            return self.undecided_until(intent, Finding::NotVisible { seconds }, look_only).await;
-        }
-        if !can_look && !look_only {
+        // If it is so new that its system may not show it yet, that it is not found proves nothing. Its
+        // system showed it when the deletion began.
+        let is_certain = can_look && self.not_shown_for(&**driver, &record).is_none();
+        if !is_certain && !look_only {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);
             self.shared.count_call();
