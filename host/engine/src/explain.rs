@@ -52,7 +52,7 @@ impl Cause {
                 vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
             }
             Self::Held { driver, id, other } => {
-                let other = other.key().map_or_else(|| other.to_string(), |key| key.to_string());
+                let other = other.shown();
                 vec![Diagnostic::error(self.code(), held(driver, id, &other)).help(format!(
                     "let only one of both declare it; if `{other}` was renamed, record that with `purlin state rename`"
                 ))]

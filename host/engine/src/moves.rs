@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purlin_model::{Diagnostic, Key, Urn};
+use purlin_model::{Diagnostic, Urn};
 use purlin_state::{Change, ObstacleRecord, Record, RecordId, Snapshot};
 
 use crate::edits::without;
@@ -38,7 +38,7 @@ pub fn move_away(
     let (from, to) = (Recorded::new(from)?, Recorded::new(to)?);
     let mut refusals = Vec::new();
     let mut refuse = |urn: &Urn, why: String, help: &str| {
-        let message = format!("`{}` cannot move: {why}", shown(urn));
+        let message = format!("`{}` cannot move: {why}", urn.shown());
         refusals.push(Diagnostic::error("not-movable", message).help(help));
     };
     // The target's own resources take the place of those that stay, such as `base-env`.
@@ -53,7 +53,7 @@ pub fn move_away(
                 Some(same) => drop(targets.insert(needed.clone(), same)),
                 None => refuse(
                     &record.urn,
-                    format!("it depends on `{}`, which stays", shown(needed)),
+                    format!("it depends on `{}`, which stays", needed.shown()),
                     "move both, or deploy the other one in the target first",
                 ),
             }
@@ -94,7 +94,7 @@ pub fn move_away(
         if let Some((_, uses)) = into {
             refuse(
                 &record.urn,
-                format!("it represents `{}` of the target", shown(&uses.installation)),
+                format!("it represents `{}` of the target", uses.installation.shown()),
                 "leave it out: in the target, the documents can require the installation itself",
             );
         }
@@ -102,7 +102,7 @@ pub fn move_away(
         if let Some(other) = to.holders_elsewhere(&record).find(|other| !other.external) {
             refuse(
                 &record.urn,
-                format!("the target records its object as `{}`", shown(&other.urn)),
+                format!("the target records its object as `{}`", other.urn.shown()),
                 "forget one of the two records first: `purlin state forget KEY`",
             );
         }
@@ -123,7 +123,7 @@ pub fn move_away(
         if !force {
             refuse(
                 lost,
-                format!("`{}` depends on it and stays", shown(&record.urn)),
+                format!("`{}` depends on it and stays", record.urn.shown()),
                 "move both, or add `--force`: what stays then loses the dependency",
             );
             continue;
@@ -151,8 +151,4 @@ fn is_moved_copy(from: &Recorded, to: &Recorded, old: &Urn, new: &Urn, targets: 
     let sent = from.records().filter(|record| record.urn == *old).map(|record| moved(record, targets));
     let sent: Vec<Record> = sent.collect();
     there.len() == sent.len() && sent.iter().all(|record| there.contains(&record))
-}
-
-fn shown(urn: &Urn) -> String {
-    urn.key().map_or_else(|| urn.to_string(), |key: Key| key.to_string())
 }

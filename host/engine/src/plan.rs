@@ -155,8 +155,7 @@ impl Step {
 
     /// The previous name of a resource that is renamed: its key if possible, otherwise the URN.
     pub fn previous_name(&self) -> Option<String> {
-        let urn = self.moved_from.as_ref()?;
-        Some(urn.key().map_or_else(|| urn.to_string(), |key| key.to_string()))
+        self.moved_from.as_ref().map(Urn::shown)
     }
 
     /// The data that the step loses, if any. Always `None` in an offline plan, which cannot know

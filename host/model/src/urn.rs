@@ -77,6 +77,11 @@ impl Urn {
         Some(Self::of(env, org, app, key))
     }
 
+    /// Its key for people, or the whole URN if it is not that of a resource.
+    pub fn shown(&self) -> String {
+        self.key().map_or_else(|| self.to_string(), |key| key.to_string())
+    }
+
     /// Its environment: the environment's id, the organisation and the application.
     pub fn place(&self) -> Option<(&str, &str, &str)> {
         let mut parts = self.0.strip_prefix("urn:purlin:")?.splitn(3, "::");

@@ -215,7 +215,7 @@ impl Purlin {
         for (user, used) in &urns {
             let Some(environment) = Environment::of_urn(user) else { continue };
             if environment == *wanted.to {
-                let (used, user) = (shown(used), shown(user));
+                let (used, user) = (used.shown(), user.shown());
                 let message = format!("`{used}` cannot move: `{user}` of the target represents it there");
                 let help = format!(
                     "move to another environment, or let `{user}` use another installation first, with `--with`"
@@ -248,10 +248,6 @@ struct Users<'a> {
     urns: Vec<Urn>,
     /// Their environments, each with the changes that let them follow.
     sessions: Vec<(Session<'a>, Vec<Change>)>,
-}
-
-fn shown(urn: &Urn) -> String {
-    urn.key().map_or_else(|| urn.to_string(), |key| key.to_string())
 }
 
 /// Whether an environment is closed for this move.

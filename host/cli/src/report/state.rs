@@ -237,7 +237,7 @@ impl Named {
 
 /// The key of a URN; the URN itself if it is not a URN of Purlin.
 pub(crate) fn key(urn: &Urn) -> String {
-    urn.key().map_or_else(|| urn.to_string(), |key| key.to_string())
+    urn.shown()
 }
 
 fn driver(record: &Record) -> String {

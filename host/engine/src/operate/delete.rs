@@ -69,7 +69,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// [`Cause::NotVisible`] if it is not shown.
-    pub(super) async fn is_shown(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
+    async fn is_shown(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
         let left = self.not_shown_for(driver, record).filter(|_| driver.manifest().implements.read);
         let Some(left) = left else { return Ok(()) };
         match self.look_at_record(driver, record).await {

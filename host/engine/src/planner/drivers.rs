@@ -73,7 +73,7 @@ pub(super) async fn of_records(
                 set.insert(slot, own.guarded(driver));
             }
             Err(error) => {
-                let key = record.urn.key().map_or_else(|| record.urn.to_string(), |key| key.to_string());
+                let key = record.urn.shown();
                 errors.push(error.fact(format!("it is needed to {what} `{key}`")));
                 missing.insert(slot);
             }
