@@ -15,6 +15,7 @@ use super::effort::Effort;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::event::Phase;
+use crate::plan::OperationKind;
 use crate::recorded::exists;
 use crate::run_state::RunState;
 use crate::visibility;
@@ -126,13 +127,20 @@ impl Task<'_> {
         }
     }
 
+    /// Whether this is a deletion that the system may have accepted: a driver asks for time until a
+    /// resource is gone.
+    fn may_be_going(self) -> bool {
+        matches!(self.operation.kind, OperationKind::Delete { .. }) && self.effort.was_asked_to_wait()
+    }
+
     /// Handles a failed call. If the call certainly did nothing, its intent is withdrawn. Otherwise
     /// the intent stays, and the next run finds out. This call says nothing about an earlier call
     /// whose outcome is unknown.
     pub(super) async fn failed(self, id: RecordId, error: CallError) -> Cause {
         let earlier = self.shared.plan.recorded.pending(&id);
         let is_open = |earlier: &Intent| !is_deletion(earlier) || self.shared.open_create(&id).is_none();
-        if error.did_nothing() && !earlier.is_some_and(|earlier| is_open(earlier)) {
+        let did_nothing = error.did_nothing() && !self.may_be_going();
+        if did_nothing && !earlier.is_some_and(|earlier| is_open(earlier)) {
             if let Err(cause) = self.written(vec![self.withdrawn(id)]).await {
                 return Cause::from(cause);
             }
@@ -246,6 +254,7 @@ where
             Err(CallError::Failure(Failure::RetryAfter { after, .. })) => *after,
             _ => return result,
         };
+        effort.asked_to_wait();
         if attempts >= ATTEMPTS || cancel.is_requested() {
             return result;
         }

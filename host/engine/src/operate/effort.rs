@@ -20,10 +20,21 @@ pub(crate) struct Effort {
     pub(super) facts: Facts,
     attempts: AtomicU32,
     micros: AtomicU64,
+    was_asked_to_wait: AtomicBool,
     is_out_of_patience: AtomicBool,
 }
 
 impl Effort {
+    /// Notes that the driver asked to be called again later.
+    pub(super) fn asked_to_wait(&self) {
+        self.was_asked_to_wait.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the driver asked to be called again later, in any attempt.
+    pub(super) fn was_asked_to_wait(&self) -> bool {
+        self.was_asked_to_wait.load(Ordering::Relaxed)
+    }
+
     /// Notes that the driver asked for longer waits than the operator allows.
     pub(super) fn out_of_patience(&self) {
         self.is_out_of_patience.store(true, Ordering::Relaxed);

@@ -10,8 +10,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_model::Value;
+use purlin_sandbox::clock;
 use purlin_state::{Operation, Record, Snapshot, Status};
 
+use crate::drivers::GRACE;
 use crate::environment::{BrokenPromise, SimEnvironment};
 use crate::scenario::DriverKind;
 use crate::world::{LET_GO, Thing, World, is_there, place_of, references, show, values};
@@ -95,6 +97,11 @@ impl SimEnvironment {
             let Some(thing) = world.things.get(id) else {
                 // It was deleted with an object whose inner resources were unknown.
                 if world.is_unsure(id) && world.went.contains_key(id) {
+                    continue;
+                }
+                // It is so new that nothing follows from that a look does not show it.
+                let (now, grace) = (self.sim.ticks(), clock::millis(GRACE));
+                if now.saturating_sub(record.created) < grace {
                     continue;
                 }
                 return Err(format!("{} is recorded as {id}, which a look shows to be gone", record.id()));

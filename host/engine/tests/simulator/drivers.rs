@@ -457,6 +457,13 @@ impl Driver for SimDriver {
         });
         let under = self.send(under, &request, true).await?;
         let was_there = self.answered(&under, &request).await?;
+        // As the contract demands: what a driver can look at is gone when its deletion succeeds.
+        let left = self.sim.world().shown_for(state.id.expose(), self.sim.ticks());
+        if let Some(after) = left.filter(|_| self.kind.implements.read) {
+            self.sim.pass(after);
+            let failure = Failure::RetryAfter { after, message: "it is still shown".into() };
+            return self.answer(under, Err(CallError::Failure(failure))).await?;
+        }
         self.answer(under, ()).await?;
         if was_there || !self.kind.strict { Ok(()) } else { Err(self.gone(state.id.expose())) }
     }

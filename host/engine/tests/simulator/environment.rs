@@ -107,7 +107,7 @@ impl SimEnvironment {
     /// Lets time pass. Requests in transit arrive meanwhile.
     pub(crate) fn wait(&self, time: Duration) {
         self.sim.late_requests_arrive();
-        self.store.pass(time);
+        self.sim.pass(time);
     }
 
     /// The same environment on another host.
@@ -266,6 +266,7 @@ impl SimEnvironment {
             let wait = purlin_engine::last_attempts(&self.snapshot()?.pending).saturating_sub(lapsed);
             self.sim.say(format!("  waits {wait:?} for the calls of the host before"));
             tokio::time::sleep(wait).await;
+            self.sim.late_requests_arrive();
             self.sim.point().await;
         }
         Ok(())

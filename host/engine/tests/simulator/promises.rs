@@ -196,12 +196,10 @@ pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Broke
 }
 
 fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, BrokenPromise> {
-    // A resource that a driver does not find is no longer new.
-    life.places[number].wait(GRACE);
-    run(life, number, &Step::calm(Command::Refresh(Part::default())))?;
-    run(life, number, &Step::calm(Command::Resolve))?;
+    calmly(life, number, Command::Refresh(Part::default()))?;
+    calmly(life, number, Command::Resolve)?;
     // Undecided resources could not be read before.
-    run(life, number, &Step::calm(Command::Refresh(Part::default())))?;
+    calmly(life, number, Command::Refresh(Part::default()))?;
     let _ = life.places[number].check_after_restore()?;
     let mut runs = converge(life, number)?;
     let place = &mut life.places[number];
@@ -243,6 +241,12 @@ fn run(life: &mut Life, number: usize, step: &Step) -> Result<Ended, BrokenPromi
     ended.pop().ok_or_else(|| "nothing ran".to_owned())
 }
 
+/// Runs a command once systems show everything that was done before.
+fn calmly(life: &mut Life, number: usize, command: Command) -> Result<Ended, BrokenPromise> {
+    life.places[number].wait(GRACE);
+    run(life, number, &Step::calm(command))
+}
+
 /// Runs the same documents until there is nothing to do, and once more.
 fn converge(life: &mut Life, number: usize) -> Result<u32, BrokenPromise> {
     // Each unrecorded resource may need one run to be found, and one to be replaced.
@@ -251,11 +255,7 @@ fn converge(life: &mut Life, number: usize) -> Result<u32, BrokenPromise> {
     while turn <= RUNS_TO_CONVERGE {
         life.places[number].sim.say(format!("== run {turn} towards rest"));
         let _ = life.places[number].check_lost_guests()?;
-        if turn > 0 {
-            // A deleted object no longer keeps its name.
-            life.places[number].wait(GRACE);
-        }
-        let ended = run(life, number, &Step::calm(Command::up()))?;
+        let ended = calmly(life, number, Command::up())?;
         let place = &mut life.places[number];
         match ended.doubted && doubted > 0 {
             true => doubted -= 1,

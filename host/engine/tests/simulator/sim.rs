@@ -40,7 +40,7 @@ pub(crate) struct Sim {
     /// Requests of calls in flight.
     requests: Mutex<Vec<Arc<dyn Sent>>>,
     /// Requests of killed processes that are still in transit.
-    late: Mutex<Vec<Arc<dyn Sent>>>,
+    late: Arc<Mutex<Vec<Arc<dyn Sent>>>>,
     /// The clock of the store.
     time: Mutex<Arc<AtomicU64>>,
 }
@@ -109,7 +109,7 @@ impl Sim {
             clock: Mutex::default(),
             lease: Mutex::default(),
             requests: Mutex::default(),
-            late: Mutex::default(),
+            late: Arc::default(),
             time: Mutex::default(),
         }
     }
@@ -117,7 +117,7 @@ impl Sim {
     /// The same world, for another host.
     pub(crate) fn beside(&self, host: &str) -> Self {
         let name = self.name.as_ref().map_or_else(|| host.to_owned(), |name| format!("{name}, {host}"));
-        Self::new(&self.world, Some(name))
+        Self { late: Arc::clone(&self.late), ..Self::new(&self.world, Some(name)) }
     }
 
     /// Records an event of this process.
@@ -249,6 +249,12 @@ impl Sim {
     /// The time by the clock of the store, in milliseconds, without letting it pass.
     pub(crate) fn ticks(&self) -> u64 {
         locked(&self.time).load(Ordering::Relaxed)
+    }
+
+    /// Lets time pass by the clock of the store.
+    pub(crate) fn pass(&self, time: Duration) {
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        locked(&self.time).fetch_add(ms, Ordering::Relaxed);
     }
 
     /// The time of the store.

@@ -177,12 +177,6 @@ impl SimStore {
         self.0.common.time.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Lets time pass.
-    pub(crate) fn pass(&self, time: Duration) {
-        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.0.common.time.fetch_add(ms, Ordering::Relaxed);
-    }
-
     /// Takes the lease of the environment. Returns the time since a holder left calls that may still be in
     /// transit.
     pub(crate) fn take(&self, host: u8) -> Result<Option<Duration>, Error> {

@@ -1,6 +1,7 @@
 //! Real objects, and a record of all events.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Map, Value};
@@ -507,6 +508,12 @@ impl World {
     pub(crate) fn shown(&self, id: &str, now: u64) -> Option<&Thing> {
         let going = || self.going.get(id).filter(|(_, until)| now < *until).map(|(thing, _)| thing);
         self.things.get(id).or_else(going).filter(|thing| thing.shown <= now)
+    }
+
+    /// How much longer a system shows an object that was deleted.
+    pub(crate) fn shown_for(&self, id: &str, now: u64) -> Option<Duration> {
+        let until = self.going.get(id).map(|(_, until)| *until)?;
+        until.checked_sub(now).filter(|left| *left > 0).map(Duration::from_millis)
     }
 
     /// As [`Self::by_name`], of those that their system shows at a time.
