@@ -134,8 +134,16 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
 /// this option.
 ///
 /// # Errors
-/// If another user could have written it.
+/// If another user could have written it, or if the user's environment names a file that does not exist.
 pub(crate) fn own(file: &Path, name: Option<&Path>) -> Result<(), Failure> {
+    // Only a named file can be missing. Without it, its state would seem to be empty.
+    if !file.exists() {
+        let message = format!("there is no `{}`", text::path(file));
+        let variable = surroundings::WORKSPACE;
+        return Err(
+            Failure::input(message).hint(format!("{variable} names it: correct or unset the variable"))
+        );
+    }
     let Some(why) = surroundings::foreign(file) else { return Ok(()) };
     let folder = text::path(file.parent().unwrap_or(file));
     let variable = format!("`{}={folder}`", surroundings::WORKSPACE);

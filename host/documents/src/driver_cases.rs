@@ -24,6 +24,7 @@ use purlin_model::{
     CaseInputs, Diagnostic, DriverCase, DriverCases, InvalidCase, Location, SkippedRule, Value,
 };
 
+use crate::load::withheld;
 use crate::reader::{Fields, Reader};
 use crate::template::constant;
 use crate::yaml::{self, Node, NodeKind};
@@ -57,6 +58,12 @@ pub fn cases_in(name: &Arc<str>, text: &Arc<str>) -> (Option<DriverCases>, Vec<D
         let message = format!("this file contains {} documents, but only one is allowed", found.len());
         let fault = Diagnostic::error("not-a-document", message).at(&Location::new(name.clone(), 1, 1));
         faults.push(fault.help("begin it with `cases:`, and write each case as an item of that list"));
+    }
+    // Whatever else was named is none of Purlin's, and may contain secrets.
+    if faults.iter().any(Diagnostic::is_error) && !text.lines().any(|line| line.starts_with("cases:")) {
+        let help = "name a file of cases: it begins with `cases:`, and each case is an item of that list";
+        faults.iter_mut().for_each(|fault| withheld::fault(fault, help));
+        sources = SourceMap::default();
     }
     faults.sort_by(|a, b| a.location.cmp(&b.location));
     let is_good = !faults.iter().any(Diagnostic::is_error);

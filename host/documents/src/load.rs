@@ -290,7 +290,7 @@ struct Read {
     attached: Vec<AttachedFile>,
     /// Whether something other than a Workspace was used from it, or was meant to be.
     used: bool,
-    /// It was found in a folder, and nothing in it is ours.
+    /// Nothing in it is ours, so nothing of its text is shown.
     foreign: bool,
 }
 
@@ -419,9 +419,8 @@ fn read_source(source: &Source) -> Read {
     }
     let broken = !faults.is_empty();
     read.pieces.push(Piece::Faults(faults));
-    // An unreadable file without a mark of ours may contain secrets.
-    let chosen = source.named && source.named_at.is_none();
-    read.foreign = !chosen && ours + workspaces == 0 && !(broken && has_mark(&source.text));
+    // A file without a mark of ours may contain secrets, whoever named it.
+    read.foreign = ours + workspaces == 0 && !(broken && has_mark(&source.text));
     if let (true, Some(place)) = (read.foreign, &source.named_at) {
         // Nothing of it is reported: the author of the path may lack the right to read the file.
         read.pieces.clear();

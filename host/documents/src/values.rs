@@ -49,7 +49,7 @@ impl Loaded {
             }
         };
         let place = Location::new(name.clone(), 0, 0);
-        let mut documents = 0;
+        let (mut documents, mut is_map) = (0, true);
         let mut given = Vec::new();
         let mut found: Vec<Diagnostic> = Vec::new();
         let mut broken: Vec<Diagnostic> = Vec::new();
@@ -65,13 +65,15 @@ impl Loaded {
                     .about(&kind.span, "wrong-type", "this is a document, not a file of values")
                     .help("name it with `-f`, or write a map of values");
                 reader.report(fault);
+            } else if root.entries().is_none() {
+                is_map = false;
             } else if documents == 1 {
                 given = read(&mut reader, root, "a file of values", ValueOrigin::File);
             }
             found.append(&mut reader.faults);
         });
         broken.extend(faults);
-        if broken.is_empty() {
+        if broken.is_empty() && is_map {
             self.sources.insert(name, text);
             found.iter_mut().for_each(|fault| self.sources.mask(fault));
         } else {
@@ -80,8 +82,12 @@ impl Loaded {
             broken.iter_mut().for_each(|fault| withheld::fault(fault, help));
             found = broken;
         }
-        if found.is_empty() && documents != 1 {
-            let holds = if documents == 0 { "is empty" } else { "contains several documents" };
+        if found.is_empty() && (documents != 1 || !is_map) {
+            let holds = match documents {
+                0 => "is empty",
+                1 => "is not a map",
+                _ => "contains several documents",
+            };
             let fault = Diagnostic::error("wrong-type", format!("the file of values {holds}"));
             found.push(fault.at(&place).help("write one map, such as `domain: example.com`"));
         }

@@ -274,11 +274,11 @@ impl Purlin {
                         session.release().await?;
                         one
                     }
-                    Err(
-                        Error::State(purlin_state::Error::Locked { .. })
-                        | Error::Held { .. }
-                        | Error::Moving { .. },
-                    ) => Ok(None),
+                    Err(Error::State(purlin_state::Error::Locked { .. })) => Ok(None),
+                    Err(closed @ (Error::Held { .. } | Error::Moving { .. })) => {
+                        let why = Diagnostic::warning("closed", closed.to_string());
+                        Err(Error::Documents(vec![why.help("the next `purlin up` afterwards deletes it")]))
+                    }
                     Err(error) => return Err(error),
                 },
             };

@@ -8507,8 +8507,8 @@ pub mod exports {
                     ///
                     /// Pre: none; a missing resource is a success. Post: it is gone. If the system only accepted
                     /// the request, or still shows the resource, the driver waits, or answers `retry-after`.
-                    /// Errors: any but `not-found` and `partial`; the host then assumes that it still exists. After
-                    /// `undecided` the host checks whether it does. Effects: yes.
+                    /// Errors: any but `not-found` and `partial`; the host then assumes that it still exists. If any
+                    /// attempt answered `undecided` or `retry-after`, the host checks whether it does. Effects: yes.
                     #[allow(async_fn_in_trait)]
                     fn delete(request: DeleteRequest) -> Result<(), Failure>;
                 }

@@ -173,6 +173,11 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
             Ok(answer) => state(answer),
             Err(error) => return Err(Failure::Failed(error)),
         },
+        // One after the other.
+        "requests" => match (0..number("count", 1)).try_for_each(|_| http::request(&values).map(drop)) {
+            Ok(()) => state(json!({})),
+            Err(error) => return Err(Failure::Failed(error)),
+        },
         "write" => match std::fs::write(text("path"), text("text")) {
             Ok(()) => state(json!({"read": std::fs::read_to_string(text("path")).unwrap()})),
             Err(error) => return Err(Failure::Failed(error.to_string())),

@@ -306,7 +306,12 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Show
     }
     if !summary.failed.is_empty() {
         MissingGrants::of(summary.failed.iter().map(|(_, cause)| cause)).hint(&app.ui);
-        app.ui.hint("completed changes are kept; run the same command again to continue");
+        app.ui.hint(match summary.failed.iter().any(|(_, cause)| cause.code() == "conflict") {
+            true => {
+                "completed changes are kept; resolve the conflict, and run the same command again to continue"
+            }
+            false => "completed changes are kept; run the same command again to continue",
+        });
     }
 }
 

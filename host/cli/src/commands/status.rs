@@ -91,9 +91,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 }
 
 async fn look(purlin: &Purlin, environment: &Environment) -> Result<StatusReport, purlin_host::Error> {
+    // In this order: a run that ends meanwhile leaves no call open that nobody is said to be making.
+    let held = purlin.holder_of(environment).await?;
     let snapshot = purlin.snapshot(environment).await?;
     let history = purlin.history(environment).await?;
-    Ok(StatusReport::new(environment, &snapshot, &history))
+    let holder = held.as_ref().map(|held| &held.holder);
+    Ok(StatusReport::new(environment, (&snapshot, holder), &history))
 }
 
 fn shown(report: &StatusReport, app: &App, rows: Option<usize>) -> String {

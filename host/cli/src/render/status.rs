@@ -102,6 +102,12 @@ fn heading(report: &StatusReport, look: StatusView) -> String {
         );
         let _ = writeln!(out, "{}", paint(DIM, line));
     }
+    if let Some(holder) = &report.locked_by {
+        let _ = writeln!(out, "locked by {}", text::line(holder));
+        if report.summary.contains_key(&ResourceStatus::Interrupted) {
+            let _ = writeln!(out, "{}", paint(DIM, "calls shown as interrupted may still be running"));
+        }
+    }
     out
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use purlin_host::internal::engine::{ResourceStatus, recorded_statuses};
 use purlin_host::internal::model::{Awaited, Condition, Obstacle, Worded};
-use purlin_host::internal::state::{Deployment, Environment, Outcome, Snapshot};
+use purlin_host::internal::state::{Deployment, Environment, Holder, Outcome, Snapshot};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
@@ -18,6 +18,9 @@ pub(crate) struct StatusReport {
     pub(crate) environment: Environment,
     /// The latest deployment; null if the history is empty.
     pub(crate) deployment: Option<Latest>,
+    /// Who has the environment locked: what is interrupted may still be under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) locked_by: Option<String>,
     /// The number of resources per status that occurs.
     pub(crate) summary: BTreeMap<ResourceStatus, usize>,
     pub(crate) resources: Vec<Resource>,
@@ -59,7 +62,11 @@ pub(crate) struct Resource {
 }
 
 impl StatusReport {
-    pub(crate) fn new(environment: &Environment, snapshot: &Snapshot, history: &[Deployment]) -> Self {
+    pub(crate) fn new(
+        environment: &Environment,
+        (snapshot, holder): (&Snapshot, Option<&Holder>),
+        history: &[Deployment],
+    ) -> Self {
         let mut summary = BTreeMap::new();
         let mut resources = Vec::new();
         for recorded in recorded_statuses(snapshot) {
@@ -95,7 +102,14 @@ impl StatusReport {
             user: last.holder.user.clone(),
             at: last.ended.unwrap_or(last.holder.since),
         });
-        Self { format: FORMAT, environment: environment.clone(), deployment, summary, resources }
+        Self {
+            format: FORMAT,
+            environment: environment.clone(),
+            deployment,
+            locked_by: holder.map(ToString::to_string),
+            summary,
+            resources,
+        }
     }
 }
 

@@ -112,18 +112,27 @@ fn text_of_what_is_no_document_is_shown_nowhere() {
     assert!(faults > 100, "nothing was wrong with them: {faults}");
 }
 
-/// Credentials and values in files that the user names are no documents either.
+/// It does not matter who names a file: documents, values and cases that are none are not shown either.
 #[test]
-fn text_of_named_values_is_shown_nowhere() {
-    for broken in BROKEN {
+fn text_of_named_files_is_shown_nowhere() {
+    let others = ["@:x:0:0:@:/@:/bin/@\n", "machine: @\npassword: @\n", "- @\n", "@\n", "{\"a\": \"@\"}\n"];
+    for broken in BROKEN.iter().chain(&others) {
         let project = Project::new();
-        project.write("values", broken.replace('@', "s3hunter"));
-        for option in ["--credentials", "--params", "--values"] {
-            for format in ["text", "json"] {
-                let ran = project.run(&["validate", ".", option, "values", "--format", format]);
-                let shown = [&ran.out, &ran.err].into_iter().any(|text| text.contains("s3hunter"));
-                assert!(!shown, "{broken:?} {option}: {}{}", ran.out, ran.err);
-            }
+        project.write("named", broken.replace('@', "s3hunter"));
+        let drivers = std::env::var("PURLIN_DRIVERS_DIR").unwrap_or_default();
+        for command in [
+            "validate . --credentials named",
+            "validate . --params named",
+            "validate . --values named",
+            "validate named",
+            "plan -f named",
+            "graph named",
+            "bundle explain acme/x -f named",
+            &format!("driver check {drivers}/echo.wasm --cases named"),
+        ] {
+            let ran = project.run(&command.split(' ').collect::<Vec<_>>());
+            let shown = [&ran.out, &ran.err].into_iter().any(|text| text.contains("s3hunter"));
+            assert!(!shown, "{broken:?} {command}: {}{}", ran.out, ran.err);
         }
     }
 }

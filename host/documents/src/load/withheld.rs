@@ -1,6 +1,6 @@
-//! Faults of a file that is not a document: one that was found beside documents, or a file of values. It may
-//! hold anything, such as the passwords of a secret store, so its faults say where they are and of which
-//! kind, and quote nothing.
+//! Faults of a file that is not a document, whoever named it, and of a file of values. It may hold anything,
+//! such as the passwords of a secret store, so its faults say where they are and of which kind, and quote
+//! nothing.
 
 use purlin_model::{Diagnostic, Severity};
 
@@ -12,8 +12,9 @@ pub(crate) fn fault(fault: &mut Diagnostic, help: &str) {
     }
     fault.notes.clear();
     fault.related.iter_mut().for_each(|(_, what)| what.clear());
-    // These quote nothing, and their help is the same for every text.
-    if ["control-character", "merge-conflict", "too-deep", "yaml-tab"].contains(&fault.code) {
+    // These quote nothing but an `apiVersion`, and their help is the same for every text.
+    if ["control-character", "merge-conflict", "not-a-document", "too-deep", "yaml-tab"].contains(&fault.code)
+    {
         return;
     }
     fault.message = match fault.code {

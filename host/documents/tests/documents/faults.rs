@@ -103,7 +103,7 @@ fn yaml() {
             "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {values: {a: .inf, b: !Ref x, c: 123456789012345678901234}}\n",
             "a: \u{1b}[31mred\n",
         ]
-        .map(shown)
+        .map(|text| shown(&format!("# purlin.dev/v1\n{text}")))
         .join("\n")
     );
 }

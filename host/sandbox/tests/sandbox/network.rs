@@ -189,6 +189,17 @@ async fn answers_end_at_their_limit_and_requests_at_theirs() {
 }
 
 #[tokio::test]
+async fn requests_leave_no_handles_behind() {
+    let server = answering(http("200 OK", "", "")).await;
+    let grant = format!("http://127.0.0.1:{}", server.port());
+    let limits = Limits { requests: Some(2_000), time: Some(seconds(600)), ..Limits::default() };
+    let driver = granted(&Targets { http: &[&grant], ..NONE }, limits).await;
+    let mut many = get(&server, "/");
+    (many["do"], many["count"]) = ("requests".into(), 1_500.into());
+    assert_eq!(report(&driver, many).await, Ok(json!({})));
+}
+
+#[tokio::test]
 async fn slow_and_silent_servers_are_cut_off_in_time() {
     let slow = serving(|mut stream, _| async move {
         head(&mut stream).await;

@@ -89,7 +89,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 format!("`{}`, made by {driver}, was not deleted, and is no longer managed", text::line(id))
             }
             None => {
-                format!("{driver} was interrupted while creating it, so the object may exist")
+                format!(
+                    "{driver} was interrupted while creating it, so the object may exist; \
+                     if it does, `purlin import {name} ID` records it"
+                )
             }
         });
     }
