@@ -6,7 +6,6 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 use crate::step::root;
 
@@ -46,20 +45,7 @@ pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> 
         let component = assembled().with_context(|| format!("cannot make a component of {name}.wat"))?;
         fs::write(folder.join(name).with_extension("wasm"), component)?;
     }
-    let before = folder.join("contract-0-1.wasm");
-    fs::write(before, of_contract_0_1(&common).context("cannot make a component of contract 0.1.0")?)?;
     Ok(attacks.len())
-}
-
-/// A driver of the previous contract, which hosts still load. It consists of `common` only.
-fn of_contract_0_1(common: &[(String, String)]) -> anyhow::Result<Vec<u8>> {
-    let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_dir(root().join("wit/0.1"))?;
-    let world = resolve.select_world(&[package], Some("driver"))?;
-    let text: String = common.iter().map(|(_, text)| text.replace("@0.2.0#", "@0.1.0#")).collect();
-    let mut module = wat::parse_str(format!("(module\n{text}\n)"))?;
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
-    ComponentEncoder::default().module(&module)?.encode()
 }
 
 /// The parts of `common` that an attack does not define itself.

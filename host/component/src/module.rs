@@ -6,7 +6,7 @@ use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAM
 use wasmparser::{Encoding, Parser, Payload};
 
 use crate::Error;
-use crate::wit::{EDITIONS, Edition, World};
+use crate::wit::{CONTRACT, World};
 
 /// The names in a core module.
 pub(crate) struct Module {
@@ -89,17 +89,7 @@ impl Module {
         if unknown.is_empty() { Ok(()) } else { Err(Error::UnknownImports { imports: unknown }) }
     }
 
-    /// The edition of the contract whose functions it exports, otherwise the current one.
-    pub(crate) fn edition(&self) -> &'static Edition {
-        let exports = |edition: &&Edition| {
-            let named = |name: &String| name.split_once('#').is_some_and(|(of, _)| of == edition.interface);
-            self.exports.iter().any(named)
-        };
-        let [current, _] = &EDITIONS;
-        EDITIONS.iter().find(exports).unwrap_or(current)
-    }
-
-    /// The version of the contract that it was made for, if no edition has that version.
+    /// The version of the contract that it was made for, if that is another one.
     fn other_contract(&self) -> Option<String> {
         let name = |export: &String| Some(export.split_once('#')?.0.to_owned());
         self.exports.iter().filter_map(name).find_map(|name| other_version(&name))
@@ -109,7 +99,7 @@ impl Module {
 /// Checks whether the module's own description makes it a driver.
 fn check_contract(world: &World) -> Result<(), Error> {
     let exported: Vec<String> = world.exported().collect();
-    if exported.iter().any(|name| EDITIONS.iter().any(|edition| name == edition.interface)) {
+    if exported.iter().any(|name| name == CONTRACT) {
         return Ok(());
     }
     match exported.iter().find_map(|name| other_version(name)) {
@@ -118,9 +108,8 @@ fn check_contract(world: &World) -> Result<(), Error> {
     }
 }
 
-/// The version in the name of the contract's interface, if no edition has that version.
+/// The version in the name of the contract's interface, if that is another one.
 fn other_version(interface: &str) -> Option<String> {
     let found = interface.strip_prefix("purlin:driver/lifecycle@")?;
-    let is_known = EDITIONS.iter().any(|edition| edition.interface == interface);
-    (!is_known).then(|| found.to_owned())
+    (interface != CONTRACT).then(|| found.to_owned())
 }

@@ -20,29 +20,6 @@ pub const WIT: &[(&str, &str)] = &[
 /// The interface that makes a component a driver.
 pub const CONTRACT: &str = "purlin:driver/lifecycle@0.2.0";
 
-/// The interface of the previous contract, which hosts still load.
-const CONTRACT_0_1: &str = "purlin:driver/lifecycle@0.1.0";
-
-/// An edition of the contract: its interface, and its files.
-pub(crate) struct Edition {
-    pub(crate) interface: &'static str,
-    files: &'static [(&'static str, &'static str)],
-}
-
-/// All editions that hosts load, the current one first.
-pub(crate) static EDITIONS: [Edition; 2] = [
-    Edition { interface: CONTRACT, files: WIT },
-    Edition {
-        interface: CONTRACT_0_1,
-        files: &[
-            ("host.wit", include_str!("../../../wit/0.1/host.wit")),
-            ("lifecycle.wit", include_str!("../../../wit/0.1/lifecycle.wit")),
-            ("types.wit", include_str!("../../../wit/0.1/types.wit")),
-            ("world.wit", include_str!("../../../wit/0.1/world.wit")),
-        ],
-    },
-];
-
 /// The version of WASI whose interfaces are known.
 pub(crate) const WASI: &str = "WASI 0.2.12";
 
@@ -53,13 +30,13 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The world `driver` of an edition, with those of the wanted interfaces that WASI 0.2 has.
-    pub(crate) fn driver(edition: &Edition, wanted: &BTreeSet<String>) -> Result<Self, Error> {
+    /// The world `driver` of the contract, with those of the wanted interfaces that WASI 0.2 has.
+    pub(crate) fn driver(wanted: &BTreeSet<String>) -> Result<Self, Error> {
         let mut resolve = if wanted.is_empty() { Resolve::default() } else { wasi()? };
         let known: BTreeSet<String> =
             resolve.interfaces.iter().filter_map(|(id, _)| resolve.id_of(id)).collect();
         let mut sources = SourceMap::default();
-        for (name, text) in edition.files {
+        for (name, text) in WIT {
             sources.push_str(name, *text);
         }
         let group = sources.parse().map_err(|(_, error)| Error::encode(error))?;
@@ -142,15 +119,13 @@ mod tests {
 
     #[test]
     fn the_world_is_the_contracts() {
-        for edition in &EDITIONS {
-            let world = World::driver(edition, &BTreeSet::new()).expect("read");
-            assert_eq!(world.exported().collect::<Vec<_>>(), [edition.interface]);
-            let functions = world.functions();
-            assert_eq!(functions.len(), 8, "{functions:?}");
-            assert!(functions.contains(&format!("{}#update-impact", edition.interface)), "{functions:?}");
-            let log = edition.interface.replace("lifecycle", "log");
-            assert!(world.imported().any(|name| name == log));
-        }
+        let world = World::driver(&BTreeSet::new()).expect("read");
+        assert_eq!(world.exported().collect::<Vec<_>>(), [CONTRACT]);
+        let functions = world.functions();
+        assert_eq!(functions.len(), 8, "{functions:?}");
+        assert!(functions.contains(&format!("{CONTRACT}#update-impact")), "{functions:?}");
+        let log = CONTRACT.replace("lifecycle", "log");
+        assert!(world.imported().any(|name| name == log));
     }
 
     #[test]
@@ -159,7 +134,7 @@ mod tests {
         let wanted: BTreeSet<String> = ["http/outgoing-handler", "filesystem/types", "sockets/tcp"]
             .map(|name| format!("wasi:{name}@{version}"))
             .into();
-        let world = World::driver(&EDITIONS[0], &wanted).expect("read");
+        let world = World::driver(&wanted).expect("read");
         assert!(wanted.is_subset(&world.imported().collect()), "{:?}", world.imported().collect::<Vec<_>>());
         assert_eq!(world.exported().collect::<Vec<_>>(), [CONTRACT]);
     }

@@ -123,13 +123,6 @@ fn files_that_are_no_modules_are_reported() {
 }
 
 #[test]
-fn modules_of_the_contract_before_become_drivers_of_that() {
-    let component = componentize(&wat::parse_str(text("", &[], "0.1.0")).expect("a module")).expect("made");
-    let (_, exports) = names(&component);
-    assert_eq!(exports, ["purlin:driver/lifecycle@0.1.0"]);
-}
-
-#[test]
 fn missing_exports_are_named() {
     let error = refused(&text("", &["read", "cabi_realloc"], "0.2.0"));
     assert_eq!(

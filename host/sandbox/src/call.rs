@@ -17,13 +17,13 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{CallHook, Store, Trap};
 use zeroize::Zeroizing;
 
+use crate::bindings::DriverPre;
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
 use crate::capability::{Granted, Guest, Log, Operation, Stop};
 use crate::clock;
 use crate::component;
 use crate::context::{CallContext, CancelToken, Permission};
-use crate::contract::{Exports, Pre};
 use crate::convert::people;
 use crate::deadline::{Deadline, PASSED};
 use crate::engine::TABLES_PER_SLOT;
@@ -89,7 +89,7 @@ pub(crate) struct Runner {
     pub(crate) name: Arc<str>,
     pub(crate) limits: Limits,
     shared: Arc<Shared>,
-    pre: Pre,
+    pre: DriverPre<Guest>,
     granted: Arc<Granted>,
     /// Values of the granted environment variables: a value that is kept out of documents and
     /// passed this way is often a credential.
@@ -121,10 +121,9 @@ impl Runner {
         setup: &DriverSetup,
         linker: &Linker<Guest>,
     ) -> Result<Self, LoadError> {
-        let invalid = |error: wasmtime::Error| LoadError::invalid(&error);
-        let contract = component::check_interface(sandbox.engine(), component)?;
-        let pre = linker.instantiate_pre(component).map_err(invalid)?;
-        let pre = Pre::new(contract, pre).map_err(invalid)?;
+        let bind = component::check_interface(sandbox.engine(), component)?;
+        let linked = linker.instantiate_pre(component);
+        let pre = linked.and_then(bind).map_err(|error| LoadError::invalid(&error))?;
         let limits = Limits::new(&setup.limits);
         let needed = component.resources_required();
         let slots = needed.map_or(1, |r| r.num_memories.max(r.num_tables.div_ceil(TABLES_PER_SLOT))).max(1);
@@ -217,14 +216,14 @@ impl Runner {
             cancel,
             may_begin: None,
         };
-        self.call(call, |guest, store| Box::pin(guest.describe(store))).await
+        self.call(call, |guest, store| Box::pin(guest.call_describe(store))).await
     }
 
     /// Calls a function of the component in a fresh instance.
     pub(crate) async fn run<R>(
         &self,
         given: &CallData<'_>,
-        function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
+        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         let context = given.context;
         let (key, observer) = (Some(&context.subject.key), context.observer.clone());
@@ -244,7 +243,7 @@ impl Runner {
     async fn call<R>(
         &self,
         call: OneCall,
-        function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
+        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         if call.cancel.is_cut() {
             return Err(CallError::Cancelled);
@@ -302,7 +301,7 @@ impl Runner {
         &self,
         call: OneCall,
         deadline: Deadline,
-        function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R>,
+        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R>,
     ) -> Result<R, CallError> {
         let instantiate = |message: String| CallError::Instantiate { driver: self.name.to_string(), message };
         let _running = self.shared.ticker.run();
@@ -320,7 +319,7 @@ impl Runner {
         store.epoch_deadline_async_yield_and_update(1);
         store.set_hostcall_fuel(self.limits.copied());
         let result = match self.pre.instantiate_async(&mut store).await {
-            Ok(driver) => function(driver.exports(), &mut store).await,
+            Ok(driver) => function(driver.purlin_driver_lifecycle(), &mut store).await,
             Err(error) if error.is::<wasmtime::PoolConcurrencyLimitError>() => {
                 return Err(instantiate(format!("{error:#}")));
             }

@@ -11,7 +11,6 @@ use wasmparser::{Parser, Payload};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
-use crate::contract::Pre;
 use crate::error::LoadError;
 use crate::functions::Functions;
 use crate::{capability, component, engine, instances, modules};
@@ -21,7 +20,7 @@ use crate::{capability, component, engine, instances, modules};
 pub struct Names {
     /// Such as `wasi:sockets/tcp@0.2.6`.
     pub imports: Vec<String>,
-    /// Such as `purlin:driver/lifecycle@0.1.0`.
+    /// Such as `purlin:driver/lifecycle@0.2.0`.
     pub exports: Vec<String>,
 }
 
@@ -118,10 +117,10 @@ pub(crate) fn rehearse(code: &[u8]) -> wasmtime::Result<()> {
     let mut linker = Linker::new(&engine);
     capability::link(&mut linker)?;
     // Loading reports whether it is a driver, with its name.
-    if let Ok(contract) = component::check_interface(&engine, &component)
+    if let Ok(bind) = component::check_interface(&engine, &component)
         && let Ok(linked) = linker.instantiate_pre(&component)
     {
-        let _ = Pre::new(contract, linked);
+        let _ = bind(linked);
     }
     Ok(())
 }

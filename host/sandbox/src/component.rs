@@ -3,13 +3,10 @@
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::CONTRACT_VERSION;
-use crate::contract::Contract;
+use crate::contract::{self, Bind, EDITIONS, compatible};
 use crate::convert::people;
 use crate::error::LoadError;
 use crate::secrets::SecretMatcher;
-
-const LIFECYCLE: &str = "purlin:driver/lifecycle";
 
 /// Distinguishes WebAssembly components from everything else by their first eight bytes.
 pub(crate) fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
@@ -23,40 +20,22 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
     }
 }
 
-/// Checks the exports and imports of a component. Returns the contract that it exports.
-pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<Contract, LoadError> {
+/// Checks the exports and imports of a component. Returns what binds its edition of the contract.
+pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<Bind, LoadError> {
     let world = component.component_type();
     let exports: Vec<_> = world.exports(engine).map(|(name, _)| name).collect();
     check_names(exports.into_iter(), world.imports(engine).map(|(name, _)| name))
 }
 
-/// The version of the contract, if this is the name of its export.
-pub(crate) fn contract(export: &str) -> Option<&str> {
-    export.strip_prefix(LIFECYCLE).map(|rest| rest.strip_prefix('@').unwrap_or(rest))
-}
-
-/// Checks the names of a component's exports and imports. Of several contracts the latest is used.
+/// Checks the names of a component's exports and imports.
 pub(crate) fn check_names<'a>(
     exports: impl Iterator<Item = &'a str>,
     mut imports: impl Iterator<Item = &'a str>,
-) -> Result<Contract, LoadError> {
-    let mut other = None;
-    let mut found = None;
-    for version in exports.filter_map(contract) {
-        match Contract::ALL.iter().position(|one| compatible(version, one.version())) {
-            Some(place) => found = Some(found.map_or(place, |best: usize| best.min(place))),
-            None => other = Some(version.to_owned()),
-        }
-    }
-    let Some(found) = found.and_then(|place| Contract::ALL.get(place)) else {
-        return Err(match other {
-            Some(found) => LoadError::ContractVersion { found, supported: CONTRACT_VERSION },
-            None => LoadError::MissingExport { export: format!("{LIFECYCLE}@{CONTRACT_VERSION}") },
-        });
-    };
+) -> Result<Bind, LoadError> {
+    let bind = contract::pick(&EDITIONS, exports)?;
     match imports.find(|name| !offered(name)) {
         Some(name) => Err(LoadError::UnknownImport { import: people(&SecretMatcher::default(), name) }),
-        None => Ok(*found),
+        None => Ok(bind),
     }
 }
 
@@ -66,24 +45,12 @@ pub(crate) fn offered(import: &str) -> bool {
     let Some((name, version)) = import.split_once('@') else { return false };
     let Some((package, _)) = name.split_once('/') else { return false };
     match package {
-        "purlin:driver" => Contract::ALL.iter().any(|contract| compatible(version, contract.version())),
+        "purlin:driver" => EDITIONS.iter().any(|(edition, _)| compatible(version, edition)),
         "wasi:http" => {
             matches!(name, "wasi:http/types" | "wasi:http/outgoing-handler") && compatible(version, "0.2.0")
         }
         "wasi:io" | "wasi:cli" | "wasi:clocks" | "wasi:random" | "wasi:filesystem" | "wasi:sockets" => {
             compatible(version, "0.2.0")
-        }
-        _ => false,
-    }
-}
-
-/// Versions are compatible when the first number that is not zero is the same.
-fn compatible(version: &str, with: &str) -> bool {
-    match (semver::Version::parse(version), semver::Version::parse(with)) {
-        (Ok(a), Ok(b)) => {
-            a.pre == b.pre
-                && a.major == b.major
-                && (a.major > 0 || (a.minor == b.minor && (a.minor > 0 || a.patch == b.patch)))
         }
         _ => false,
     }
@@ -106,7 +73,6 @@ mod tests {
         for yes in [
             "wasi:io/streams@0.2.6",
             "wasi:http/outgoing-handler@0.2.4",
-            "purlin:driver/log@0.1.0",
             "purlin:driver/log@0.2.0",
             "wasi:cli/environment@0.2.0",
         ] {

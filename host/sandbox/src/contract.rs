@@ -1,166 +1,103 @@
-//! The contract's functions, in any edition that a component exports. The rest of this crate knows
-//! only the current edition; each earlier one has an adapter.
+//! The editions of the contract that this host runs. A component names its edition in the interface
+//! that it exports, and only this module picks one.
+//!
+//! The rest of this crate knows only the types of the current edition. To run another one, give it a
+//! line in [`EDITIONS`] and its interfaces in [`link`], and let [`Bind`] return an adapter that is
+//! called with the types of the current one.
 
-use wasmtime::component::{InstancePre, Linker};
-use wasmtime::{Store, component::HasSelf};
+use wasmtime::component::{HasSelf, InstancePre, Linker};
 
-use crate::bindings;
-use crate::bindings::exports::purlin::driver::lifecycle as wit;
+use crate::CONTRACT_VERSION;
+use crate::bindings::{Driver, DriverPre};
 use crate::capability::Guest;
-use crate::v0_1;
+use crate::error::LoadError;
 
-/// An edition of the contract that this host loads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Contract {
-    /// As in `wit/`.
-    Current,
-    /// As in `wit/0.1/`.
-    V0_1,
-}
+/// The interface that makes a component a driver, without its version.
+const LIFECYCLE: &str = "purlin:driver/lifecycle";
 
-impl Contract {
-    /// All of them, the current one first.
-    pub(crate) const ALL: [Self; 2] = [Self::Current, Self::V0_1];
+/// Finds the functions of an edition in a linked component.
+pub(crate) type Bind = fn(InstancePre<Guest>) -> wasmtime::Result<DriverPre<Guest>>;
 
-    /// Its version.
-    pub(crate) const fn version(self) -> &'static str {
-        match self {
-            Self::Current => crate::CONTRACT_VERSION,
-            Self::V0_1 => "0.1.0",
-        }
-    }
-}
+/// Every edition by its version, the current one first.
+pub(crate) const EDITIONS: [(&str, Bind); 1] = [(CONTRACT_VERSION, DriverPre::new)];
 
-/// Links the contract's interfaces for drivers, in every edition.
+/// Links the interfaces of every edition for drivers.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    bindings::Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
-    v0_1::link(linker)
+    Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
 }
 
-/// A component with known exports.
-pub(crate) enum Pre {
-    Current(bindings::DriverPre<Guest>),
-    V0_1(v0_1::DriverPre<Guest>),
+/// The version of the contract, if this is the name of its export.
+pub(crate) fn version(export: &str) -> Option<&str> {
+    export.strip_prefix(LIFECYCLE).map(|rest| rest.strip_prefix('@').unwrap_or(rest))
 }
 
-impl Pre {
-    pub(crate) fn new(contract: Contract, pre: InstancePre<Guest>) -> wasmtime::Result<Self> {
-        Ok(match contract {
-            Contract::Current => Self::Current(bindings::DriverPre::new(pre)?),
-            Contract::V0_1 => Self::V0_1(v0_1::DriverPre::new(pre)?),
-        })
-    }
-
-    pub(crate) fn instance_pre(&self) -> &InstancePre<Guest> {
-        match self {
-            Self::Current(pre) => pre.instance_pre(),
-            Self::V0_1(pre) => pre.instance_pre(),
+/// Picks the edition whose interface is among the exports of a component; of several, the first one
+/// in the table.
+///
+/// # Errors
+/// [`LoadError::ContractVersion`] with a version that is not in the table, or
+/// [`LoadError::MissingExport`] for a component that exports no edition at all.
+pub(crate) fn pick<'a, E: Copy>(
+    editions: &[(&str, E)],
+    exports: impl Iterator<Item = &'a str>,
+) -> Result<E, LoadError> {
+    let versions: Vec<&str> = exports.filter_map(version).collect();
+    let is_exported = |edition: &str| versions.iter().any(|version| compatible(version, edition));
+    match (editions.iter().find(|(edition, _)| is_exported(edition)), versions.first()) {
+        (Some((_, picked)), _) => Ok(*picked),
+        (None, Some(found)) => {
+            Err(LoadError::ContractVersion { found: (*found).to_owned(), supported: CONTRACT_VERSION })
         }
-    }
-
-    pub(crate) async fn instantiate_async(&self, store: &mut Store<Guest>) -> wasmtime::Result<Instance> {
-        Ok(match self {
-            Self::Current(pre) => Instance::Current(pre.instantiate_async(store).await?),
-            Self::V0_1(pre) => Instance::V0_1(pre.instantiate_async(store).await?),
-        })
+        (None, None) => Err(LoadError::MissingExport { export: format!("{LIFECYCLE}@{CONTRACT_VERSION}") }),
     }
 }
 
-/// An instance of a driver.
-pub(crate) enum Instance {
-    Current(bindings::Driver),
-    V0_1(v0_1::Driver),
-}
-
-impl Instance {
-    pub(crate) fn exports(&self) -> Exports<'_> {
-        match self {
-            Self::Current(driver) => Exports::Current(driver.purlin_driver_lifecycle()),
-            Self::V0_1(driver) => Exports::V0_1(v0_1::Exports::new(driver)),
+/// Versions are compatible when the first number that is not zero is the same.
+pub(crate) fn compatible(version: &str, with: &str) -> bool {
+    match (semver::Version::parse(version), semver::Version::parse(with)) {
+        (Ok(a), Ok(b)) => {
+            a.pre == b.pre
+                && a.major == b.major
+                && (a.major > 0 || (a.minor == b.minor && (a.minor > 0 || a.patch == b.patch)))
         }
+        _ => false,
     }
 }
 
-/// The exports of an instance.
-#[derive(Clone, Copy)]
-pub(crate) enum Exports<'a> {
-    Current(&'a wit::Guest),
-    V0_1(v0_1::Exports<'a>),
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The result of a call: a trap, a failure, or an answer.
-pub(crate) type Answer<T> = wasmtime::Result<Result<T, wit::Failure>>;
+    /// Picks from two editions, of which the second does not exist.
+    fn picked(exports: &[&str]) -> Result<&'static str, LoadError> {
+        pick(&[("0.2.0", "current"), ("0.9.0", "another")], exports.iter().copied())
+    }
 
-impl Exports<'_> {
-    pub(crate) async fn describe(self, store: &mut Store<Guest>) -> wasmtime::Result<wit::Manifest> {
-        match self {
-            Self::Current(guest) => guest.call_describe(store).await,
-            Self::V0_1(guest) => guest.describe(store).await,
+    #[test]
+    fn the_name_of_the_export_picks_the_edition() {
+        for (exports, edition) in [
+            (&["purlin:driver/lifecycle@0.2.0"][..], "current"),
+            (&["acme:bank/transfer@0.2.0", "purlin:driver/lifecycle@0.9.0"], "another"),
+            (&["purlin:driver/lifecycle@0.9.3"], "another"),
+            (&["purlin:driver/lifecycle@0.9.0", "purlin:driver/lifecycle@0.2.0"], "current"),
+            (&["purlin:driver/lifecycle@0.7.0", "purlin:driver/lifecycle@0.9.0"], "another"),
+        ] {
+            assert_eq!(picked(exports).expect("known"), edition, "{exports:?}");
         }
     }
 
-    pub(crate) async fn check(
-        self,
-        store: &mut Store<Guest>,
-        request: &wit::CheckRequest,
-    ) -> Answer<wit::Checked> {
-        match self {
-            Self::Current(guest) => guest.call_check(store, request).await,
-            Self::V0_1(guest) => guest.check(store, request).await,
+    #[test]
+    fn other_editions_are_refused_by_name() {
+        for version in ["0.7.0", "0.9.0-rc.1", "1.2.0", ""] {
+            let refused = picked(&[&format!("purlin:driver/lifecycle@{version}")]);
+            assert!(
+                matches!(&refused, Err(LoadError::ContractVersion { found, .. }) if found == version),
+                "{version}: {refused:?}"
+            );
         }
-    }
-
-    pub(crate) async fn name(self, store: &mut Store<Guest>, request: &wit::NameRequest) -> Answer<String> {
-        match self {
-            Self::Current(guest) => guest.call_name(store, request).await,
-            Self::V0_1(guest) => guest.name(store, request).await,
+        for export in ["purlin:driver/log@0.2.0", "run"] {
+            assert!(matches!(picked(&[export]), Err(LoadError::MissingExport { .. })), "{export}");
         }
-    }
-
-    pub(crate) async fn create(
-        self,
-        store: &mut Store<Guest>,
-        request: &wit::CreateRequest,
-    ) -> Answer<wit::State> {
-        match self {
-            Self::Current(guest) => guest.call_create(store, request).await,
-            Self::V0_1(guest) => guest.create(store, request).await,
-        }
-    }
-
-    pub(crate) async fn read(
-        self,
-        store: &mut Store<Guest>,
-        request: &wit::ReadRequest,
-    ) -> Answer<Option<wit::Observed>> {
-        match self {
-            Self::Current(guest) => guest.call_read(store, request).await,
-            Self::V0_1(guest) => guest.read(store, request).await,
-        }
-    }
-
-    pub(crate) async fn update_impact(
-        self,
-        store: &mut Store<Guest>,
-        request: &wit::Change,
-    ) -> Answer<wit::Impact> {
-        match self {
-            Self::Current(guest) => guest.call_update_impact(store, request).await,
-            Self::V0_1(guest) => guest.update_impact(store, request).await,
-        }
-    }
-
-    pub(crate) async fn update(self, store: &mut Store<Guest>, request: &wit::Change) -> Answer<wit::State> {
-        match self {
-            Self::Current(guest) => guest.call_update(store, request).await,
-            Self::V0_1(guest) => guest.update(store, request).await,
-        }
-    }
-
-    pub(crate) async fn delete(self, store: &mut Store<Guest>, request: &wit::DeleteRequest) -> Answer<()> {
-        match self {
-            Self::Current(guest) => guest.call_delete(store, request).await,
-            Self::V0_1(guest) => guest.delete(store, request).await,
-        }
+        assert!(matches!(picked(&[]), Err(LoadError::MissingExport { .. })));
     }
 }

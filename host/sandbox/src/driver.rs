@@ -142,7 +142,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.check(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.call_check(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         answer.map_or_else(|failure| Err(reader.failure(failure)), |checked| reader.checked(checked, inputs))
@@ -164,7 +164,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.name(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.call_name(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         answer.map_or_else(|failure| Err(reader.failure(failure)), |name| reader.name(name))
@@ -194,7 +194,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.create(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.call_create(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         answer.map_or_else(|failure| Err(reader.failure(failure)), |state| reader.state(state))
@@ -236,7 +236,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.read(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.call_read(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         match answer {
@@ -275,7 +275,9 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.update_impact(store, &request).await }))
+            .run(&given, |guest, store| {
+                Box::pin(async move { guest.call_update_impact(store, &request).await })
+            })
             .await?;
         let reader = self.reader(&given);
         let answer = answer.map_err(|failure| reader.failure(failure));
@@ -303,7 +305,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.update(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.call_update(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         let answer = answer.map_err(|failure| reader.failure(failure)).and_then(|state| reader.state(state));
@@ -339,7 +341,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.delete(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.call_delete(store, &request).await }))
             .await?;
         match answer {
             Ok(()) | Err(wit::Failure::NotFound(_)) => Ok(()),

@@ -27,6 +27,7 @@ use crate::call::Runner;
 use crate::capability::Guest;
 use crate::compiler::Names;
 use crate::component;
+use crate::contract;
 use crate::error::{CallError, LoadError};
 use crate::manifest;
 use crate::sandbox::{DriverSetup, Sandbox, blocking};
@@ -164,7 +165,7 @@ const KNOWN: &[Known] = &[
 impl Interfaces {
     fn new(wasm: &[u8], names: Names) -> Self {
         let imports = names.imports.iter().map(|name| describe_import(name)).collect();
-        let contract = names.exports.iter().find_map(|name| component::contract(name)).map(str::to_owned);
+        let contract = names.exports.iter().find_map(|name| contract::version(name)).map(str::to_owned);
         let digest: [u8; 32] = Sha256::digest(wasm).into();
         Self { size: wasm.len() as u64, digest: hex(&digest), imports, exports: names.exports, contract }
     }

@@ -40,7 +40,6 @@ mod sandbox;
 mod secrets;
 mod sensitive;
 mod ticker;
-mod v0_1;
 mod worker;
 
 pub use artifact::Precompiled;
@@ -57,5 +56,5 @@ pub use sandbox::{
 };
 pub use worker::{Worker, serve_worker};
 
-/// The version of the contract in `wit/` that this host supports. Drivers of 0.1.0 load as well.
+/// The version of the contract in `wit/`, which this host supports.
 pub const CONTRACT_VERSION: &str = "0.2.0";

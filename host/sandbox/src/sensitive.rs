@@ -1,6 +1,6 @@
 //! Which parts of a driver's results are secret, according to the driver.
 //!
-//! Contract 0.1.0 has a place for outputs that are secret as a whole, and none for parts of outputs and
+//! The contract has a place for outputs that are secret as a whole, and none for parts of outputs and
 //! of manifests. A driver names those in the secret output `$sensitive`: a list of JSON Pointers
 //! into `{"outputs":…,"manifests":{NAME: data}}`.
 

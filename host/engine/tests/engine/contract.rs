@@ -1,4 +1,4 @@
-//! The failures and keywords of contract 0.2.0: what drivers can report, and what the host does
+//! The failures and keywords of the contract: what drivers can report, and what the host does
 //! according to their schemas.
 
 use crate::pending::lose;

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
 use purlin_model::{Label, Limits, Map, Value};
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Look, Progress, Source};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Look, Progress};
 use serde_json::json;
 
-use crate::common::{self, PASSWORD, create, guest, inputs, seconds, subject, with_password};
+use crate::common::{PASSWORD, create, guest, inputs, seconds, subject, with_password};
 
 #[tokio::test]
 async fn a_life_from_check_to_delete() {
@@ -378,25 +378,4 @@ async fn one_driver_for_many_calls_at_once() {
         let state = call.await.expect("joined").expect("made");
         assert_eq!(state.outputs.redact(), json!({"n": n}));
     }
-}
-
-/// A driver that was built for the previous contract.
-#[tokio::test]
-async fn a_driver_of_contract_0_1_is_called_as_ever() {
-    let wasm = common::component("hostile/contract-0-1");
-    let setup = common::setup(Limits::default());
-    let driver = common::sandbox().load(Source::Bytes(wasm.into()), &setup).await.expect("it loads");
-    let subject = subject();
-    let context = CallContext::new(&subject, "key-1");
-    let mut given = with_password(json!({"host": "db"}));
-    given.connection = Value::from(json!({"server": "of no interest to it"}));
-    driver.check(&context, &given, None).await.expect("checked");
-    let state = driver.create(&context, &given, "n", Some(&"another".into())).await.expect("made");
-    assert_eq!(state.id, "id");
-    let look = Look { id: None, name: "n", inputs: &given, state: None, known: &["other".into()] };
-    assert_eq!(driver.read(&context, look).await, Ok(None));
-    let change = Change { state: &state, before: &given, after: &given, name: "n" };
-    assert_eq!(driver.update_impact(&context, change).await, Ok(Impact::default()));
-    assert_eq!(driver.update(&context, change).await.map(|state| state.id), Ok("id".into()));
-    assert_eq!(driver.delete(&context, &state, &given).await, Ok(()));
 }
