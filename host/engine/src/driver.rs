@@ -9,6 +9,7 @@ use purlin_model::{Diagnostic, DriverRequirement, Grants, Label};
 
 pub use purlin_sandbox::Look;
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Facts, Permission};
+use purlin_state::Record;
 
 /// Receives the progress that a driver reports: a message and, if known, a percentage.
 pub type Progress = Arc<dyn Fn(&str, Option<u8>) + Send + Sync>;
@@ -239,4 +240,17 @@ impl Call {
             ..CallContext::new(&self.subject, &self.idempotency_key)
         }
     }
+}
+
+/// The slot of a requirement: two recipes that require the same versions share a driver.
+pub(crate) fn requirement_name(requirement: &DriverRequirement) -> Arc<str> {
+    match &requirement.range {
+        None => Arc::clone(&requirement.name),
+        Some(range) => format!("{}@{range}", requirement.name).into(),
+    }
+}
+
+/// The slot of a recorded driver.
+pub(crate) fn recorded_name(record: &Record) -> Arc<str> {
+    format!("{}={}", record.driver.name, record.driver.version).into()
 }

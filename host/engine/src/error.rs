@@ -6,8 +6,8 @@ use purlin_model::{Diagnostic, Reason};
 use purlin_sandbox::CallError;
 
 use crate::failed::{CallFailed, Defined, Lacking};
-use crate::planner::{Misnamed, Role};
-use crate::workload::WorkloadError;
+use crate::names::{Misnamed, Role};
+use crate::values::workload::WorkloadError;
 
 /// Why no plan could be made, or a run could not begin.
 #[derive(Debug, thiserror::Error)]

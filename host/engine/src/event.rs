@@ -6,7 +6,7 @@ use purlin_model::{Condition, Finding, Key, Obstacle, Reason};
 
 use crate::error::Cause;
 use crate::plan::{Action, Tally};
-use crate::recorded_status::ResourceStatus;
+use crate::records::recorded_status::ResourceStatus;
 
 /// The progress of a resource.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use purlin_sandbox::CallError;
 use crate::error::{Cause, held};
 use crate::failed::{CallFailed, Defined};
 use crate::missing_grants;
-use crate::workload::{PatchFault, PatchProblem, WorkloadError};
+use crate::values::workload::{PatchFault, PatchProblem, WorkloadError};
 
 impl Cause {
     /// The underlying problem if the host observed it, such as `connection-refused` where

@@ -12,7 +12,7 @@ use purlin_model::{Diagnostic, DocumentPart, Grants, Location, Recipe, Spot, Val
 use purlin_sandbox::{CallError, Facts};
 
 use crate::driver::Driver;
-use crate::rules::Rules;
+use crate::values::rules::Rules;
 
 /// A failed driver call.
 #[derive(Debug, thiserror::Error)]

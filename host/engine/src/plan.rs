@@ -12,12 +12,12 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Context, Departure, Diagnostic, Key, Reason, ReferenceField, Urn, Value};
 use purlin_state::{Record, RecordId};
 
-use crate::current::CurrentInputs;
+use crate::changes::holding::LostData;
 use crate::driver::Driver;
-use crate::holding::LostData;
 use crate::json::is_zero;
-use crate::recorded::Recorded;
-use crate::secrets::Vault;
+use crate::records::recorded::Recorded;
+use crate::values::current::CurrentInputs;
+use crate::values::secrets::Vault;
 
 /// The action for a resource (SPEC §9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -393,7 +393,7 @@ pub struct Plan {
     /// once all inputs are known.
     pub(crate) drafts: HashMap<NodeId, Prepared>,
     /// The schemas of resource types and drivers.
-    pub(crate) rules: Arc<crate::rules::Rules>,
+    pub(crate) rules: Arc<crate::values::rules::Rules>,
     /// The secrets that were read from stores, and the means to read more.
     pub(crate) vault: Arc<Vault>,
     /// The fingerprint of the state before the prelude.
@@ -453,7 +453,7 @@ impl Plan {
     pub fn unread(&self) -> usize {
         let read: HashSet<&Urn> = self.steps.iter().map(|step| &step.urn).collect();
         let only_recorded = |record: &Record| {
-            let driver = self.drivers.get(&crate::planner::drivers::recorded_name(record));
+            let driver = self.drivers.get(&crate::driver::recorded_name(record));
             driver.is_some_and(|driver| crate::driver::reaches_nothing(&**driver))
         };
         let unread = |record: &&Arc<Record>| !read.contains(&record.urn) && !only_recorded(record);
@@ -466,7 +466,7 @@ impl Plan {
     }
 
     /// The resources whose loss of data neither the documents nor the user have allowed. As long as
-    /// there are any, [`apply`](crate::apply()) rejects the plan.
+    /// there are any, [`apply`](crate::run::apply()) rejects the plan.
     pub fn losses_not_allowed(&self) -> Vec<Key> {
         let open = |step: &&Step| step.loss.as_ref().is_some_and(|loss| !loss.allowed);
         let mut keys: Vec<Key> = self.steps.iter().filter(open).map(|step| step.key.clone()).collect();

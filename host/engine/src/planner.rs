@@ -8,26 +8,27 @@
 mod aliases;
 mod alike;
 mod base;
+mod begun;
 mod decide;
 mod decisions;
 mod destroy;
-pub(crate) mod drivers;
+mod drivers;
 mod follows;
+mod foresight;
 mod grants;
-pub(crate) mod look;
+mod look;
 mod losses;
-mod names;
 mod operations;
 mod part;
-pub(crate) mod predict;
 mod protection;
+mod saved;
 mod scope;
 mod twins;
 mod undecided;
 mod upkeep;
 mod used;
 mod validate;
-pub(crate) mod waits;
+mod waits;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -38,24 +39,27 @@ use purlin_model::{Context, Diagnostic, Key, Reason, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Record, RecordId};
 
-use crate::answers::Total;
-use crate::ask;
-use crate::current::CurrentInputs;
-use crate::cycles::TransitionCycles;
+use crate::changes::answers::Total;
+use crate::changes::ask;
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
-use crate::evaluate::{self, NodeValueTable, NodeValues};
 use crate::failed::{CallFailed, Defined};
+use crate::names::Role;
 use crate::plan::{Action, DriverSet, Operation, OperationKind, Plan, Prepared, Step, Warning};
-use crate::recorded::{Recorded, exists};
-use crate::rules::{self, Rules};
-use crate::secrets::{self, NoStores, SecretStores, Vault};
-use crate::workload;
+use crate::records::cycles::TransitionCycles;
+use crate::records::recorded::{Recorded, exists};
+use crate::values::current::CurrentInputs;
+use crate::values::evaluate::{self, NodeValueTable, NodeValues};
+use crate::values::rules::{self, Rules};
+use crate::values::secrets::{self, NoStores, SecretStores, Vault};
+use crate::values::workload;
 
 pub use base::{Base, Scratch};
+pub use begun::{Becomes, Mark, deviations_of_rest, is_left_by_run};
 use decisions::{Certainty, Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
-pub use names::{Misnamed, Role, find, find_declared};
+pub use foresight::{ByManifest, RecordedSecrets};
+pub use saved::{Deviation, Differs, Line, Saved, deviations, drawn};
 pub use scope::{Scope, fits, select, with_aliases};
 use undecided::Undecided;
 pub use upkeep::{read, recover, refresh};
@@ -138,7 +142,7 @@ pub async fn plan(
     let aliases::Aliases { names, waiting: renamed_later } =
         aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
     if !names.is_empty() {
-        for change in crate::renames::renames(&recorded, &names) {
+        for change in crate::records::renames::renames(&recorded, &names) {
             recorded.apply(change.clone());
             prelude.push(change);
         }

@@ -130,6 +130,16 @@ pub(crate) const CHECKS: &[Check] = &[
             ("purlin-cli", &[], "fn a() { fs::write(path, text); }"),
         ],
     },
+    Check {
+        invariant: 12,
+        find: plans_and_runs_are_strangers,
+        broken: &[
+            ("purlin-engine", &[], "//! src/run/apply.rs\nuse crate::planner::Base;"),
+            ("purlin-engine", &[], "//! src/planner.rs\nuse crate::run::apply;"),
+            ("purlin-engine", &[], "//! src/records/edits.rs\nuse crate::run::apply;"),
+            ("purlin-engine", &[], "//! src/values.rs\nuse crate::planner::Base;"),
+        ],
+    },
 ];
 
 /// Where components are parsed and compiled: in a worker process or, for built-in drivers, during
@@ -383,6 +393,22 @@ fn files_are_opened_in_one_place(workspace: &Workspace) -> Vec<BrokenInvariant> 
         // `purlin-builtin` has a build script only, and `purlin-component` is given bytes.
         .filter(|one| one.name != "purlin-files");
     lines_with(11, product, OPENERS)
+}
+
+fn plans_and_runs_are_strangers(workspace: &Workspace) -> Vec<BrokenInvariant> {
+    const STRANGERS: &[(&str, &[&str])] = &[
+        ("planner", &["crate::run"]),
+        ("run", &["crate::planner"]),
+        ("records", &["crate::planner", "crate::run"]),
+        ("values", &["crate::planner", "crate::run"]),
+        ("changes", &["crate::planner", "crate::run"]),
+    ];
+    let faults = STRANGERS.iter().flat_map(|(module, unwanted)| {
+        let places = [format!("/src/{module}/"), format!("/src/{module}.rs")];
+        let found = lines_with(12, workspace.named("purlin-engine"), unwanted);
+        found.into_iter().filter(move |fault| places.iter().any(|place| fault.place.contains(place)))
+    });
+    faults.collect()
 }
 
 fn components_are_parsed_in_one_place(workspace: &Workspace) -> Vec<BrokenInvariant> {

@@ -83,9 +83,10 @@ fn the_table_can_be_contradicted() {
     assert_eq!(faults, ["`a` may not use `b`", "`c` has no row"]);
 }
 
-/// A crate with a single file.
+/// A crate with a single file, whose path the text may begin with.
 fn sample(name: &str, needs: &[&str], text: &str) -> Crate {
-    let source = Source { path: "src/lib.rs".into(), code: workspace::code(text) };
+    let named = text.strip_prefix("//! ").and_then(|text| text.lines().next());
+    let source = Source { path: named.unwrap_or("src/lib.rs").into(), code: workspace::code(text) };
     Crate {
         name: name.into(),
         folder: format!("host/{}", name.trim_start_matches("purlin-")),

@@ -18,7 +18,7 @@ const FORWARDED: &[(&str, usize, &[&str])] = &[
     // A constant.
     ("documents/src/template.rs", 1, &["placeholder-without-dollar"]),
     ("purlin/src/missing_documents/slips.rs", 1, &[]),
-    ("engine/src/rules.rs", 1, &[]),
+    ("engine/src/values/rules.rs", 1, &[]),
     ("expression/src/evaluate.rs", 1, &[]),
     ("expression/src/error.rs", 1, &[]),
     ("graph/src/build/analyse.rs", 1, &[]),

@@ -8,7 +8,7 @@ use super::is_zero;
 use crate::error::Cause;
 use crate::event::{Event, Phase, Summary};
 use crate::plan::{Action, Change, Tally};
-use crate::recorded_status::ResourceStatus;
+use crate::records::recorded_status::ResourceStatus;
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,9 +4,9 @@ use purlin_model::{FORMAT, Key, Reason, ReferenceField, Urn, Value, Worded};
 use serde::{Serialize, Serializer};
 
 use super::is_false;
-use crate::compare::Difference;
-use crate::holding::LostData;
+use crate::changes::holding::LostData;
 use crate::plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
+use crate::values::compare::Difference;
 
 /// A document with `format`, without the resources that the run excludes.
 impl Serialize for Plan {

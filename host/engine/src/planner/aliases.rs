@@ -6,7 +6,7 @@ use purlin_graph::Graph;
 use purlin_model::{AliasName, Context, Diagnostic, Key, Urn};
 use purlin_state::RecordId;
 
-use crate::recorded::Recorded;
+use crate::records::recorded::Recorded;
 
 /// The renames to perform, and those that must wait.
 #[derive(Debug, Default)]

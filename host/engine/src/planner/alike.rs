@@ -8,9 +8,10 @@ use std::sync::Arc;
 use purlin_graph::Graph;
 use purlin_model::Key;
 
-use super::{drivers, operations};
+use super::operations;
+use crate::driver::requirement_name;
 use crate::plan::{Action, DriverSet, InsteadOf, Operation, OperationKind, Step, Suggestion};
-use crate::recorded::Recorded;
+use crate::records::recorded::Recorded;
 
 /// Two resources are alike if they have the same driver and the same digest of inputs.
 type Likeness = (Arc<str>, [u8; 32]);
@@ -56,7 +57,8 @@ fn identical(
             _ => None,
         };
         if let Some(record) = record {
-            let group = (Arc::clone(&record.driver.name), crate::digest::of(&record.inputs, true, "", ""));
+            let group =
+                (Arc::clone(&record.driver.name), crate::changes::digest::of(&record.inputs, true, "", ""));
             groups.entry(group).or_default().0.push(index);
         }
     }
@@ -72,9 +74,10 @@ fn identical(
         };
         let Some(node) = operation.node.and_then(|node| graph.node(node)) else { continue };
         let wanted = &node.recipe.driver;
-        let driver = set.get(&drivers::requirement_name(wanted));
+        let driver = set.get(&requirement_name(wanted));
         let driver = driver.map_or_else(|| Arc::clone(&wanted.name), |driver| driver.known_as().into());
-        if let Some((_, come)) = groups.get_mut(&(driver, crate::digest::of(&prepared.inputs, true, "", "")))
+        if let Some((_, come)) =
+            groups.get_mut(&(driver, crate::changes::digest::of(&prepared.inputs, true, "", "")))
         {
             come.push(index);
         }

@@ -9,9 +9,9 @@ use purlin_model::{Location, Obstacle, Unfinished, Urn};
 use purlin_state::{Change, Durable, Record, Snapshot, Staleness, Status, Writer};
 
 use super::Users;
-use crate::current::CurrentInputs;
 use crate::error::Error;
-use crate::recorded::Recorded;
+use crate::records::recorded::Recorded;
+use crate::values::current::CurrentInputs;
 
 /// The starting point of a plan.
 #[derive(Clone, Debug)]

@@ -8,16 +8,17 @@ use purlin_model::{Diagnostic, Reason, Unfinished, Urn, Use};
 use purlin_state::{Record, RecordId, Status};
 
 use super::twins::NewName;
-use super::{Certainty, Decided, Planner, is_done, predict, prepared};
-use crate::ask::{self, Answer, Ask, Question};
-use crate::diff;
+use super::{Certainty, Decided, Planner, is_done, prepared};
+use crate::changes::ask::{self, Answer, Ask, Question};
+use crate::changes::diff;
+use crate::changes::fate::{self, Case, Fate};
 use crate::driver::Driver;
-use crate::evaluate::NodeValues;
-use crate::fate::{self, Case, Fate};
-use crate::operate::read::reports_all;
-use crate::operate::{named, record_of, with_unknown_host};
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, Warning};
-use crate::recorded::{are_one, exists};
+use crate::records::making::reports_all;
+use crate::records::making::{named, record_of, with_unknown_host};
+use crate::records::recorded::{are_one, exists};
+use crate::values::evaluate::NodeValues;
+use crate::values::predict;
 
 impl Planner<'_> {
     pub(super) fn decide(&mut self, mut answer: Answer) {

@@ -7,9 +7,10 @@ use purlin_model::{Context, Diagnostic, Obstacle, Urn};
 use purlin_state::Record;
 
 use super::undecided::Undecided;
-use super::{Base, Decisions, Role, Scope, drivers, losses, operations, protection, to_delete, used};
+use super::{Base, Decisions, Scope, drivers, losses, operations, protection, to_delete, used};
 use crate::driver::Drivers;
 use crate::error::Error;
+use crate::names::Role;
 use crate::plan::{DriverSet, Plan};
 
 /// The options of a deletion.
@@ -89,7 +90,7 @@ pub async fn destroy(
 }
 
 /// No driver is called for a paused resource, so it cannot be deleted.
-fn paused(recorded: &crate::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Diagnostic> {
+fn paused(recorded: &crate::records::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Diagnostic> {
     let paused = recorded.all_unmet().filter(|unmet| unmet.obstacle == Obstacle::Paused);
     let keys = paused.filter(|unmet| going.contains(&unmet.urn)).filter_map(|unmet| unmet.urn.key());
     keys.map(|key| {
@@ -102,7 +103,7 @@ fn paused(recorded: &crate::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Dia
 /// Excluded resources stay, together with their dependencies. So do retained resources that live in
 /// an old copy that stays.
 fn keep_with_dependencies(
-    recorded: &crate::recorded::Recorded,
+    recorded: &crate::records::recorded::Recorded,
     scope: &HashSet<Urn>,
     going: &mut HashSet<Urn>,
 ) {

@@ -4,25 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use purlin_graph::Node;
-use purlin_model::{Diagnostic, DriverRequirement};
+use purlin_model::Diagnostic;
 use purlin_state::Record;
 
-use crate::driver::{Drivers, Needed};
+use crate::driver::{Drivers, Needed, recorded_name, requirement_name};
 use crate::plan::DriverSet;
-use crate::rules::Rules;
-
-/// The slot of a requirement: two recipes that require the same versions share a driver.
-pub(crate) fn requirement_name(requirement: &DriverRequirement) -> Arc<str> {
-    match &requirement.range {
-        None => Arc::clone(&requirement.name),
-        Some(range) => format!("{}@{range}", requirement.name).into(),
-    }
-}
-
-/// The slot of a recorded driver.
-pub(crate) fn recorded_name(record: &Record) -> Arc<str> {
-    format!("{}={}", record.driver.name, record.driver.version).into()
-}
+use crate::values::rules::Rules;
 
 /// Finds the drivers that the recipes of these nodes name.
 pub(super) async fn of_recipes(

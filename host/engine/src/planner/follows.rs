@@ -8,7 +8,7 @@ use purlin_model::{Urn, Value};
 
 use super::{Certainty, Planner};
 use crate::plan::Change;
-use crate::recorded::exists;
+use crate::records::recorded::exists;
 
 impl Planner<'_> {
     /// How certain the replacement of a node is, given its changes.

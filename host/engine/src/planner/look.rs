@@ -7,14 +7,16 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Diagnostic, Lifecycle, Reason, Unfinished, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
-use super::drivers::requirement_name;
 use super::{Planner, is_done, part, waits};
-use crate::ask::{Ask, Question};
-use crate::evaluate::{self, NodeValues};
+use crate::changes::ask::{Ask, Question};
+use crate::changes::{diff, digest, fate, ignore};
+use crate::driver::requirement_name;
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step};
-use crate::recorded::exists;
-use crate::rules::connection;
-use crate::{diff, digest, fate, ignore};
+use crate::records::recorded::exists;
+use crate::values::awaited;
+use crate::values::evaluate::{self, NodeValues};
+use crate::values::evaluate::{is_known, is_known_but_connection};
+use crate::values::rules::connection;
 
 impl Planner<'_> {
     /// Resolves the inputs of a node and decides its fate if no driver call is needed.
@@ -53,7 +55,7 @@ impl Planner<'_> {
         let mut inputs = match resolved.and_then(inputs) {
             Ok(inputs) => inputs,
             Err(errors) => {
-                match waits::for_values(&graph, id, &self.node_values) {
+                match awaited::for_values(&graph, id, &self.node_values) {
                     reasons if reasons.is_empty() || self.validating => self.errors.extend(errors),
                     reasons => {
                         self.waiting.insert(id, reasons.clone());
@@ -425,14 +427,4 @@ impl Planner<'_> {
             self.settle(node.id, Step { reasons, changes, ..step(Action::Update) }, kind);
         }
     }
-}
-
-/// Whether all inputs are known before provisioning.
-pub(crate) fn is_known(inputs: &Inputs) -> bool {
-    is_known_but_connection(inputs) && !inputs.connection.has_unknown()
-}
-
-/// Whether all inputs except the connection are known.
-fn is_known_but_connection(inputs: &Inputs) -> bool {
-    ![&inputs.values, &inputs.secrets, &inputs.params].into_iter().any(Value::has_unknown)
 }

@@ -9,11 +9,11 @@ use purlin_graph::{Graph, Node};
 use purlin_model::Urn;
 use purlin_state::{Record, RecordId};
 
-use super::drivers::recorded_name;
+use crate::changes::holding::{Holding, LostData};
+use crate::driver::recorded_name;
 use crate::driver::{Driver, Drivers, Needed};
-use crate::holding::{Holding, LostData};
 use crate::plan::{DriverSet, Loss, Operation, OperationKind, Step};
-use crate::recorded::{Recorded, exists};
+use crate::records::recorded::{Recorded, exists};
 
 /// Marks the steps that lose data, and allows the losses that the documents allow
 /// (`lifecycle.allow_data_loss`).

@@ -25,7 +25,7 @@ use purlin_state::{Record, RecordId};
 use super::{Certainty, Decisions};
 use crate::error::Error;
 use crate::plan::{Operation, OperationKind, Step, Warning};
-use crate::recorded::{Recorded, exists};
+use crate::records::recorded::{Recorded, exists};
 use edges::Edges;
 pub(super) use joint_deletion::losing_their_host;
 

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use purlin_graph::Graph;
 use purlin_model::{Context, Diagnostic, Key, Urn};
 
-use crate::cycles::Dependence;
-use crate::recorded::Recorded;
+use crate::records::cycles::Dependence;
+use crate::records::recorded::Recorded;
 
 /// The help for a run that covers a resource without another one, which it needs.
 pub(super) fn both(other: &Key) -> String {

@@ -8,12 +8,12 @@ use purlin_graph::Graph;
 use purlin_model::{Context, Diagnostic, Grants, Location, Obstacle, Reason, Urn};
 use purlin_state::Record;
 
-use super::drivers::requirement_name;
+use crate::changes::fate;
 use crate::driver::Driver;
+use crate::driver::requirement_name;
 use crate::error::Error;
-use crate::fate;
 use crate::plan::{Action, DriverSet, Operation, OperationKind, Step, Warning};
-use crate::recorded::{Recorded, exists};
+use crate::records::recorded::{Recorded, exists};
 
 /// The maximum number of resources named in the error of a protected environment.
 const NAMED: usize = 10;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use purlin_graph::Graph;
 use purlin_model::{Context, Key, Urn};
 
-use super::names::{self, Misnamed, Role};
-use crate::recorded::Recorded;
+use crate::names::{self, Misnamed, Role};
+use crate::records::recorded::Recorded;
 
 /// The resources that a run covers: all of them by default.
 ///

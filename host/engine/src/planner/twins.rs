@@ -9,7 +9,7 @@ use purlin_state::Record;
 
 use crate::driver::Driver;
 use crate::plan::{Action, Step, Warning};
-use crate::recorded::{Recorded, exists};
+use crate::records::recorded::{Recorded, exists};
 
 /// The name of a resource to create, as its driver gives it.
 pub(super) struct NewName {

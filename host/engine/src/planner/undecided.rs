@@ -6,11 +6,12 @@ use std::time::Duration;
 use purlin_model::{Key, Urn};
 use purlin_state::{Intent, Operation, Record};
 
-use super::drivers::{self, recorded_name};
+use super::drivers;
+use crate::driver::recorded_name;
 use crate::driver::{Driver, Drivers};
 use crate::plan::{DriverSet, Warning};
-use crate::recorded::{Recorded, perhaps_made_by};
-use crate::visibility::{ended, not_shown_for, seconds};
+use crate::records::recorded::{Recorded, perhaps_made_by};
+use crate::records::visibility::{ended, not_shown_for, seconds};
 
 /// The warnings about calls with an unknown outcome.
 #[derive(Default)]

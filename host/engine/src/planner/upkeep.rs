@@ -7,12 +7,14 @@ use std::sync::Arc;
 use purlin_model::{Context, Reason, Unfinished, Urn};
 use purlin_state::{Operation as Intended, Record};
 
-use super::drivers::{self, recorded_name};
-use super::{Base, Role, Scope};
+use super::drivers;
+use super::{Base, Scope};
 use crate::driver::Drivers;
+use crate::driver::recorded_name;
 use crate::error::Error;
+use crate::names::Role;
 use crate::plan::{Action, DriverSet, Operation, OperationKind, Plan, Step};
-use crate::recorded::exists;
+use crate::records::recorded::exists;
 
 /// Makes a plan that reads the resources in a scope and records the results. Paused resources, and
 /// those whose drivers cannot read, are left out.

@@ -8,9 +8,9 @@ use purlin_graph::Graph;
 use purlin_model::{Diagnostic, Key, Urn};
 use purlin_state::{Change, Record};
 
-use super::Recorded;
 use crate::error::Error;
 use crate::plan::{Action, Step, Warning, ends};
+use crate::records::recorded::Recorded;
 
 /// The users of an environment's installations in other environments, in words for people, by the
 /// URN of the installation.

@@ -10,14 +10,14 @@ use purlin_model::{Context, Definition, Diagnostic, Map, Value};
 use purlin_state::Snapshot;
 
 use super::{Base, Decisions, PlanOptions, Planner, drivers};
-use crate::answers::Total;
-use crate::cycles::TransitionCycles;
+use crate::changes::answers::Total;
 use crate::driver::{Drivers, Needed};
 use crate::error::Error;
-use crate::evaluate::NodeValueTable;
 use crate::plan::DriverSet;
-use crate::rules;
-use crate::secrets::{Vault, outline, unread};
+use crate::records::cycles::TransitionCycles;
+use crate::values::evaluate::NodeValueTable;
+use crate::values::rules;
+use crate::values::secrets::{Vault, outline, unread};
 
 /// Every fault that the schemas of resource types, the schemas of drivers, and the drivers' `check`
 /// find in the resources of a graph. Definitions that no resource uses are checked as far as

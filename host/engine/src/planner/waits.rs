@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use purlin_graph::{EmptyReference, Graph, Missing, NodeId};
+use purlin_graph::{Graph, NodeId};
 use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
 use purlin_state::{Record, RecordId, Status};
 
-use crate::cycles::TransitionCycles;
-use crate::evaluate::NodeValueTable;
-use crate::recorded::{Recorded, exists};
+use crate::records::cycles::TransitionCycles;
+use crate::records::recorded::{Recorded, exists};
+use crate::values::awaited;
 
 /// The maximum number of missing resources for which a waiting resource reports the path.
 const MOST_REPORTED: usize = 10;
@@ -35,7 +35,7 @@ pub(super) fn find(
         }
     }
     for missing in graph.missing().iter().filter(|missing| missing.blocking) {
-        let reason = Reason::Waits(missed(missing));
+        let reason = Reason::Waits(awaited::missed(missing));
         let reasons = waiting.entry(missing.from).or_default();
         if !is_held(reasons) {
             reasons.push(reason);
@@ -164,26 +164,6 @@ pub(super) fn needed<'a>(
         }
     }
     needed
-}
-
-/// The waits for values of other resources that are still empty; none if there are other faults.
-pub(crate) fn for_values(graph: &Graph, node: NodeId, node_values: &NodeValueTable) -> Vec<Reason> {
-    let wait = |empty: EmptyReference| {
-        let key = graph.key(empty.target)?.clone();
-        let at = empty.location.to_string().into();
-        Some(Reason::Waits(Wait::directly(Awaited::Empty { key, path: empty.path.into(), at })))
-    };
-    graph.empty_references(node, node_values).into_iter().filter_map(wait).collect()
-}
-
-/// The wait for a resource that no document declares.
-pub(crate) fn missed(missing: &Missing) -> Wait {
-    Wait::directly(Awaited::Missing {
-        target: missing.target.to_string().into(),
-        field: missing.field.clone(),
-        at: missing.location.to_string().into(),
-        near: missing.near.clone(),
-    })
 }
 
 /// Whether a resource is left alone for a reason of its own, regardless of other resources.

@@ -7,7 +7,7 @@ use purlin_state::{Record, RecordId};
 
 use super::{Building, deletion_order, has_dependents, the_old_one_stays};
 use crate::plan::{Action, Operation, OperationKind, Step, Warning};
-use crate::recorded::exists;
+use crate::records::recorded::exists;
 
 impl Building<'_> {
     /// Deletes the resources that the documents no longer contain.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use purlin_model::Urn;
 use purlin_state::Record;
 
-use crate::recorded::Recorded;
+use crate::records::recorded::Recorded;
 
 /// The resources to delete, dependents first, then by URN.
 pub(super) fn dependents_first(recorded: &Recorded, going: &HashSet<&Urn>) -> Vec<Arc<Record>> {

@@ -10,7 +10,7 @@ use purlin_state::{Record, RecordId, Status};
 use super::edges::{self, waits_for};
 use super::{Building, prefer};
 use crate::plan::{Action, InsteadOf, Operation, OperationKind, Step};
-use crate::recorded::{Recorded, exists};
+use crate::records::recorded::{Recorded, exists};
 
 /// The resources that would lose their host, each with the reason to replace it too: the host is
 /// deleted for a new one, and the resource does not move elsewhere before that. The documents name

@@ -1,0 +1,10 @@
+//! Whether a resource changes, and what that means for it. A plan decides this for everything that
+//! is known, and a run for the rest, by the same rules.
+
+pub(crate) mod answers;
+pub(crate) mod ask;
+pub(crate) mod diff;
+pub(crate) mod digest;
+pub(crate) mod fate;
+pub(crate) mod holding;
+pub(crate) mod ignore;

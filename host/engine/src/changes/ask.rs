@@ -1,0 +1,311 @@
+//! Calls drivers while a plan is made: `read`, `check` and `update-impact`, all without effects.
+
+use std::sync::Arc;
+
+use purlin_graph::NodeId;
+use purlin_model::driver::{Failure, Impact, Inputs, InvalidInput, Observed, Subject};
+use purlin_model::{Context, Key, Label, Path, Urn, Value};
+use purlin_sandbox::{CallError, Change};
+use purlin_state::Record;
+
+use crate::changes::answers::Total;
+use crate::changes::diff;
+use crate::changes::fate;
+use crate::driver::{Call, Driver, Look};
+use crate::failed::CallFailed;
+use crate::values::predict;
+use crate::values::rules::keep_secret;
+
+/// A resource whose driver must be called.
+pub(crate) struct Question {
+    pub node: NodeId,
+    pub key: Key,
+    pub urn: Urn,
+    pub inputs: Inputs,
+    /// The digest of the inputs, even if they contain unknown values.
+    pub inputs_digest: [u8; 32],
+    /// The same digest, if all inputs are known.
+    pub digest: Option<[u8; 32]>,
+    pub driver: Arc<dyn Driver>,
+    /// The record of the existing resource, if Purlin may change it.
+    pub record: Option<Arc<Record>>,
+    /// What to find out.
+    pub ask: Ask,
+    /// Whether the resource is replaced regardless of its inputs.
+    pub forced: bool,
+    /// The inputs that an earlier `check` returned, used instead of a new call.
+    pub drawn: Option<Inputs>,
+}
+
+/// What to find out from a driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// The effect of a change.
+    Change,
+    /// The effect of a change, and whether the resource is the one that the user names by this id.
+    ChangeOf(Arc<str>),
+    /// The object with this id, which the plan adopts, and the effect of a change on it.
+    Adopt(Arc<str>),
+    /// The object with this id.
+    Observe(Arc<str>),
+}
+
+/// The answer of the driver.
+pub(crate) struct Answer {
+    pub question: Question,
+    pub inputs: Inputs,
+    pub warnings: Vec<String>,
+    pub impact: Impact,
+    pub found: Option<Observed>,
+    /// The outputs that the driver computes from the inputs, each unknown; `None` if their names are
+    /// not known.
+    pub computed: Option<Value>,
+    /// The name of a new resource in its system, if its driver names resources and the inputs are known.
+    pub name: Option<Label>,
+}
+
+type Outcome = Result<Answer, (Question, CallFailed)>;
+
+/// Puts all questions to their drivers, at most `parallelism` at a time, and returns the answers in
+/// order.
+pub(crate) async fn ask_all(
+    questions: Vec<Question>,
+    context: &Context,
+    parallelism: usize,
+    total: &Arc<Total>,
+) -> Vec<Outcome> {
+    let mut answers: Vec<Option<Outcome>> = Vec::new();
+    let permits = Arc::new(tokio::sync::Semaphore::new(parallelism.max(1)));
+    let mut tasks = tokio::task::JoinSet::new();
+    for question in questions {
+        let index = answers.len();
+        let implements = question.driver.manifest().implements;
+        let impact = implements.update_impact && question.record.is_some();
+        let computes = computes(&question);
+        let is_named = is_named(&question);
+        if !implements.check && !impact && !computes && !is_named && question.ask == Ask::Change {
+            let inputs = question.drawn.clone().unwrap_or_else(|| question.inputs.clone());
+            answers.push(Some(Ok(Answer {
+                question,
+                inputs,
+                warnings: Vec::new(),
+                impact: Impact::default(),
+                found: None,
+                computed: None,
+                name: None,
+            })));
+            continue;
+        }
+        answers.push(None);
+        let (context, permits, total) = (context.clone(), Arc::clone(&permits), Arc::clone(total));
+        tasks.spawn(async move {
+            let _permit = permits.acquire_owned().await;
+            (index, ask(question, context, &total).await)
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        match done {
+            Ok((index, answer)) => {
+                if let Some(slot) = answers.get_mut(index) {
+                    *slot = Some(answer);
+                }
+            }
+            // A panic in the host is a bug in Purlin and must not pass for an answer.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => {}
+        }
+    }
+    answers.into_iter().flatten().collect()
+}
+
+async fn ask(question: Question, context: Context, total: &Total) -> Outcome {
+    let driver = Arc::clone(&question.driver);
+    let call = Call::quiet(Subject { urn: question.urn.clone(), key: question.key.clone(), context });
+    let mut answer = Answer {
+        inputs: question.inputs.clone(),
+        warnings: Vec::new(),
+        impact: Impact::default(),
+        found: None,
+        computed: None,
+        name: None,
+        question,
+    };
+    match fill(&mut answer, &*driver, &call, total).await {
+        Ok(()) => Ok(answer),
+        Err(error) => {
+            let Question { inputs, .. } = &answer.question;
+            let failed = CallFailed::from(error).explained(&*driver, &call.facts, Some(inputs), None);
+            Err((answer.question, failed))
+        }
+    }
+}
+
+async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Total) -> Result<(), CallError> {
+    let implements = driver.manifest().implements;
+    let question = &answer.question;
+    let mut base = question.record.clone();
+    if let Ask::Adopt(id) | Ask::Observe(id) | Ask::ChangeOf(id) = &question.ask {
+        let name = base.as_ref().map_or("", |record| record.name.expose());
+        // If the user names another id, the recorded state is about a different object.
+        let known = base.as_ref().filter(|record| record.is_called(id));
+        // A secret that is generated later is no reason not to look at the object.
+        let given = known_part(&question.inputs);
+        let look =
+            Look { id: Some(id), name, inputs: &given, state: known.map(|record| &record.state), known: &[] };
+        answer.found = driver.read(call, look).await.map_err(|error| {
+            let left_out = || {
+                diff::inputs(Some(&given), &question.inputs).into_iter().find(crate::plan::Change::is_unknown)
+            };
+            match &error {
+                CallError::Failure(Failure::InvalidInputs(_)) => {
+                    left_out().map_or(error, |input| CallError::Unknown { pointer: input.path })
+                }
+                _ => error,
+            }
+        })?;
+        let Some(found) = &answer.found else { return Ok(()) };
+        let files = found.state.manifests.iter().map(|file| &file.data);
+        total
+            .take(driver.known_as(), [&found.state.outputs].into_iter().chain(&found.values).chain(files))?;
+        if matches!(question.ask, Ask::Observe(_)) {
+            return Ok(());
+        }
+        if let (Some(record), Ask::Adopt(_)) = (&base, &question.ask) {
+            base = Some(Arc::new(as_found(record, found)));
+        }
+    }
+    let before = base.as_ref().map(|record| &record.inputs);
+    // If some inputs are unknown, the drawn inputs serve only as the previous ones.
+    let previous = question.drawn.as_ref().filter(|_| question.digest.is_none()).or(before);
+    if let (Some(drawn), Some(_)) = (&question.drawn, question.digest) {
+        answer.inputs = drawn.clone();
+    } else if implements.check {
+        let checked = driver.check(call, &question.inputs, previous).await?;
+        total.take(driver.known_as(), [&checked.values, &checked.secrets])?;
+        answer.inputs.values = checked.values;
+        answer.inputs.secrets = checked.secrets;
+        answer.warnings.extend(checked.warnings.iter().map(ToString::to_string));
+    }
+    if is_named(question) {
+        answer.name = Some(driver.name(call, &answer.inputs).await?);
+    }
+    if computes(question) {
+        let name = match &answer.name {
+            Some(name) => name.clone(),
+            None => driver.name(call, &answer.inputs).await?,
+        };
+        let made = driver.create(call, &answer.inputs, name.expose(), None).await?;
+        total.take(driver.known_as(), [&made.outputs])?;
+        answer.computed = Some(predict::computed(&made.outputs));
+    }
+    if let (None, Some(found)) = (&base, &answer.found) {
+        // An adopted object has no record yet. Its current inputs are those that were found, or
+        // else the desired ones.
+        let before = found_inputs(&answer.inputs, found);
+        answer.impact = impact(driver, call, &found.state, &before, &answer.inputs, "", false).await?;
+    }
+    if let Some(record) = base.as_ref().filter(|record| fate::made_it(driver, record)) {
+        let replaced = fate::is_replaced_unchanged(record, driver, question.forced);
+        let name = record.name.expose();
+        let before = fate::compared(record, &answer.inputs);
+        answer.impact = impact(driver, call, &record.state, &before, &answer.inputs, name, replaced).await?;
+    }
+    Ok(())
+}
+
+/// Whether the names of the outputs of a new resource are found out by computing them.
+fn computes(question: &Question) -> bool {
+    is_new(question) && predict::computes(&*question.driver, &question.key)
+}
+
+/// Whether the name of a new resource is asked for.
+fn is_named(question: &Question) -> bool {
+    is_new(question) && question.driver.manifest().implements.name
+}
+
+/// Whether the resource is to be created, with inputs that are known.
+fn is_new(question: &Question) -> bool {
+    question.record.is_none() && question.ask == Ask::Change && question.digest.is_some()
+}
+
+/// Finds out the effect of a change. If the inputs did not change, the driver is called only for a
+/// resource that is `replaced` anyway, and only its answer about the order counts: whether the old
+/// copy must be deleted first.
+pub(crate) async fn impact(
+    driver: &dyn Driver,
+    call: &Call,
+    state: &purlin_model::driver::ResourceState,
+    before: &Inputs,
+    after: &Inputs,
+    name: &str,
+    replaced: bool,
+) -> Result<Impact, CallError> {
+    let changes = before != after;
+    if !driver.manifest().implements.update_impact || !(changes || replaced) {
+        return Ok(Impact::default());
+    }
+    let impact = driver.update_impact(call, Change { state, before, after, name }).await?;
+    if !replaced && impact.replaces.is_empty() && !impact.immutable.is_empty() {
+        let fault = |pointer: String| InvalidInput {
+            message: "it cannot change once the resource exists; restore the old value, or request a \
+                      replacement with `--replace`"
+                .to_owned(),
+            pointer,
+        };
+        let faults = impact.immutable.into_iter().map(fault).collect();
+        return Err(CallError::Failure(Failure::InvalidInputs(faults)));
+    }
+    match changes {
+        true => Ok(impact),
+        false => Ok(Impact { delete_before_replace: impact.delete_before_replace, ..Impact::default() }),
+    }
+}
+
+/// The inputs without their unknown values, in the form in which `check` takes previous inputs.
+pub(crate) fn known_part(inputs: &Inputs) -> Inputs {
+    Inputs {
+        values: pruned(&inputs.values).unwrap_or_default(),
+        secrets: pruned(&inputs.secrets).unwrap_or_default(),
+        params: pruned(&inputs.params).unwrap_or_default(),
+        connection: pruned(&inputs.connection).unwrap_or_default(),
+        account: inputs.account.clone(),
+    }
+}
+
+fn pruned(value: &Value) -> Option<Value> {
+    match value {
+        Value::Map(map) => Some(Value::Map(
+            map.iter().filter_map(|(name, value)| Some((name.clone(), pruned(value)?))).collect(),
+        )),
+        // A list that lost some elements would shift the others, so it is removed as a whole.
+        value if value.has_unknown() => None,
+        value => Some(value.clone()),
+    }
+}
+
+/// A record with its state and inputs replaced by those that were found.
+pub(crate) fn as_found(record: &Record, found: &Observed) -> Record {
+    let mut state = found.state.clone();
+    state.outputs = keep_secret(&record.state.outputs, state.outputs);
+    if let Some(share) = &record.share {
+        state.outputs = share.seal(&Path::default(), state.outputs);
+    }
+    Record { inputs: found_inputs(&record.inputs, found), state, ..record.clone() }
+}
+
+/// Inputs with their values replaced by those that were found.
+pub(crate) fn found_inputs(inputs: &Inputs, found: &Observed) -> Inputs {
+    let mut inputs = inputs.clone();
+    if let Some(Value::Map(found)) = &found.values {
+        let mut values = inputs.values.as_map().cloned().unwrap_or_default();
+        for (name, value) in found {
+            let value = match values.get(name) {
+                Some(known) => keep_secret(known, value.clone()),
+                None => value.clone(),
+            };
+            values.insert(name.clone(), value);
+        }
+        inputs.values = Value::Map(values);
+    }
+    inputs
+}

@@ -1,0 +1,254 @@
+//! Plans from the records alone, to look ahead over many environments: no driver is called and no
+//! store is read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use purlin_graph::Graph;
+use purlin_model::driver::keywords::keep_omitted;
+use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
+use purlin_model::{Context, Diagnostic, Label, Map, Urn, Value};
+use purlin_sandbox::{CallError, Change};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::driver::{About, Call, Driver, Drivers, Look, Needed};
+use crate::planner::Base;
+use crate::values::current::AsRecorded;
+use crate::values::secrets::{self, SecretFault, SecretRef, SecretStores};
+
+/// Drivers reduced to their manifests: the schemas say what a change does, and the records stand
+/// for the real objects. What a driver's `check` made of inputs is in the records too: where the
+/// documents write the same as before, or nothing, the recorded value stays.
+pub struct ByManifest<'a> {
+    drivers: &'a dyn Drivers,
+    /// The values that the documents of the records wrote.
+    written: Arc<HashMap<Urn, Value>>,
+}
+
+impl<'a> ByManifest<'a> {
+    /// `graph` is that of the documents with which the resources of `base` were provisioned.
+    pub fn new(drivers: &'a dyn Drivers, graph: &Graph, base: &Base) -> Self {
+        let read = AsRecorded { graph, recorded: &base.recorded };
+        let written = graph.nodes().filter_map(|node| {
+            let urn = Urn::new(graph.context(), node.key);
+            base.current(&urn)?;
+            Some((urn, graph.evaluate(node.id, &read).ok()?.values))
+        });
+        Self { drivers, written: Arc::new(written.collect()) }
+    }
+}
+
+#[async_trait]
+impl Drivers for ByManifest<'_> {
+    async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
+        let driver = self.drivers.find(needed).await?;
+        let manifest = driver.manifest();
+        let implements = Implements { update_impact: false, ..manifest.implements };
+        let manifest = Manifest { implements, ..manifest.clone() };
+        Ok(Arc::new(Silent { manifest, driver, written: Arc::clone(&self.written) }))
+    }
+}
+
+struct Silent {
+    manifest: Manifest,
+    driver: Arc<dyn Driver>,
+    written: Arc<HashMap<Urn, Value>>,
+}
+
+impl Silent {
+    fn refuse<T>(&self, what: &str) -> Result<T, CallError> {
+        let message = format!("only a call of the driver `{}` can {what}", self.driver.known_as());
+        Err(CallError::Failure(Failure::Failed(message)))
+    }
+}
+
+#[async_trait]
+impl Driver for Silent {
+    fn about(&self) -> About<'_> {
+        About { manifest: &self.manifest, ..self.driver.about() }
+    }
+
+    async fn check(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        previous: Option<&Inputs>,
+    ) -> Result<Checked, CallError> {
+        let Inputs { mut values, secrets, .. } = inputs.clone();
+        if let Some(previous) = previous {
+            let written = self.written.get(&call.subject.urn);
+            values = checked_again(&values, written, Some(&previous.values)).unwrap_or_default();
+            if let Some(schema) = self.manifest.schema(call.subject.key.type_name()) {
+                keep_omitted(&schema.inputs, "values", &previous.values, &mut values);
+            }
+        }
+        Ok(Checked { values, secrets, warnings: Vec::new() })
+    }
+
+    async fn name(&self, _: &Call, _: &Inputs) -> Result<Label, CallError> {
+        self.refuse("name the resource")
+    }
+
+    async fn create(
+        &self,
+        _: &Call,
+        _: &Inputs,
+        _: &str,
+        _: Option<&Label>,
+    ) -> Result<ResourceState, CallError> {
+        self.refuse("create the resource")
+    }
+
+    async fn read(&self, _: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+        match look.state {
+            Some(state) => Ok(Some(Observed { state: state.clone(), values: None })),
+            None => self.refuse("read the resource"),
+        }
+    }
+
+    async fn update_impact(&self, _: &Call, _: Change<'_>) -> Result<Impact, CallError> {
+        Ok(Impact::default())
+    }
+
+    async fn update(&self, _: &Call, _: Change<'_>) -> Result<ResourceState, CallError> {
+        self.refuse("update the resource")
+    }
+
+    async fn delete(&self, _: &Call, _: &ResourceState, _: &Inputs) -> Result<(), CallError> {
+        self.refuse("delete the resource")
+    }
+}
+
+/// A value as the driver's `check` would return it: like the `previous` one if it is `written` as
+/// before, also if it is written nowhere. `None` if there is no such value.
+fn checked_again(value: &Value, written: Option<&Value>, previous: Option<&Value>) -> Option<Value> {
+    let Some(previous) = previous else {
+        return (written != Some(value)).then(|| value.clone());
+    };
+    if written == Some(value) {
+        return Some(previous.clone());
+    }
+    Some(match (value, previous) {
+        (Value::Map(map), Value::Map(previous)) => {
+            let was = |name: &str| written.and_then(|written| written.as_map()?.get(name));
+            let mut checked = Map::with_capacity(map.len());
+            for (name, value) in map {
+                if let Some(value) = checked_again(value, was(name), previous.get(name)) {
+                    checked.insert(name.clone(), value);
+                }
+            }
+            for (name, value) in previous {
+                if !map.contains_key(name) && was(name).is_none() {
+                    checked.insert(name.clone(), value.clone());
+                }
+            }
+            Value::Map(checked)
+        }
+        (Value::List(items), Value::List(previous)) if items.len() == previous.len() => {
+            let was = |index: usize| match written {
+                Some(Value::List(written)) => written.get(index),
+                _ => None,
+            };
+            let items = items.iter().zip(previous).enumerate();
+            let checked = items.map(|(index, (item, previous))| {
+                checked_again(item, was(index), Some(previous)).unwrap_or_default()
+            });
+            Value::List(checked.collect())
+        }
+        _ => value.clone(),
+    })
+}
+
+/// Stores that return the secrets with which resources were last provisioned. A secret that is not
+/// recorded gets a unique text, which equals no other secret.
+#[derive(Debug)]
+pub struct RecordedSecrets {
+    known: HashMap<SecretRef, SecretString>,
+    stores: Arc<dyn SecretStores>,
+}
+
+impl RecordedSecrets {
+    /// The secrets of an environment: `graph` says which store secret each resource was provisioned
+    /// with. `stores` decides which driver may have one.
+    pub fn new(graph: &Graph, base: &Base, stores: Arc<dyn SecretStores>) -> Self {
+        let mut known = HashMap::new();
+        let read = AsRecorded { graph, recorded: &base.recorded };
+        for node in graph.nodes() {
+            let recipe = node.recipe;
+            if recipe.secret_refs.is_none() && recipe.connection.is_none() {
+                continue;
+            }
+            let Some(record) = base.current(&Urn::new(graph.context(), node.key)) else { continue };
+            let Ok(resolved) = graph.evaluate(node.id, &read) else { continue };
+            let Inputs { secrets, connection, .. } = &record.inputs;
+            let refs = resolved.secret_refs.unwrap_or_default();
+            for (written, recorded) in [(&refs, secrets), (&resolved.connection, connection)] {
+                secrets::pair(written, recorded, &mut |secret, value| {
+                    if let Value::String(text) = value.exposed() {
+                        known.insert(secret, SecretString::from(text.to_string()));
+                    }
+                });
+            }
+        }
+        Self { known, stores }
+    }
+}
+
+#[async_trait]
+impl SecretStores for RecordedSecrets {
+    fn allows(&self, driver: &str, store: &str) -> Result<(), SecretFault> {
+        self.stores.allows(driver, store)
+    }
+
+    fn knows_driver(&self, driver: &str) -> bool {
+        self.stores.knows_driver(driver)
+    }
+
+    async fn get(&self, secret: &SecretRef, _: &Context) -> Result<SecretString, SecretFault> {
+        if let Some(known) = self.known.get(secret) {
+            return Ok(SecretString::from(known.expose_secret().to_owned()));
+        }
+        let SecretRef { store, name, version } = secret;
+        let version = version.as_deref().unwrap_or_default();
+        Ok(SecretString::from(format!("not read: `{name}` of `{store}` {version}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_the_driver_made_of_unchanged_values_stays() {
+        let written = Value::from(json!({
+            "bucket": {"tags": {"a": "1", "b": "2"}, "gone": 1, "null": null},
+            "name": "Example.COM", "rules": [{"x": 1}, {"x": 2}],
+        }));
+        let previous = Value::from(json!({
+            "bucket": {"name": "chosen", "tags": {"a": "1", "b": "2", "owner": "me"}, "gone": 1},
+            "name": "example.com", "rules": [{"x": 1, "id": "one"}, {"x": 2, "id": "two"}],
+        }));
+        let again = |value: serde_json::Value| {
+            checked_again(&value.into(), Some(&written), Some(&previous)).expect("a value").redact()
+        };
+        let same = written.redact();
+        assert_eq!(again(same), previous.redact());
+        assert_eq!(
+            again(json!({
+                "bucket": {"tags": {"a": "1", "c": "3"}, "null": null},
+                "name": "Example.COM", "rules": [{"x": 1}, {"x": 3}],
+            })),
+            json!({
+                "bucket": {"tags": {"a": "1", "c": "3", "owner": "me"}, "name": "chosen"},
+                "name": "example.com", "rules": [{"x": 1, "id": "one"}, {"x": 3, "id": "two"}],
+            })
+        );
+        assert_eq!(again(json!({"name": "other", "rules": []}))["name"], json!("other"));
+        assert_eq!(again(json!({"rules": []})), json!({"rules": []}));
+        // A resource that the earlier documents did not have.
+        let moved = checked_again(&Value::from(json!({"bucket": {}})), None, Some(&previous));
+        assert_eq!(moved.expect("a value").redact()["bucket"]["name"], json!("chosen"));
+    }
+}

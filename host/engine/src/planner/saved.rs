@@ -1,0 +1,221 @@
+//! Saved plans: the parts of a plan that must be kept to execute exactly this plan later, and the
+//! comparison with a plan that is made again.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use purlin_model::{Label, Urn, Value};
+use purlin_state::{Change, Intent, Operation as Intended};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Action, Operation, OperationKind, Plan};
+use crate::planner::Drawn;
+use crate::planner::begun::{self, Becomes, Mark};
+use crate::records::making::record_of;
+
+/// The saved parts of a plan, besides the documents that it was made from. A plan that is made
+/// again from those documents, from a state with the same fingerprint and with the drawn values,
+/// must have the same outline.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The fingerprint of the state that it was made from.
+    pub fingerprint: [u8; 32],
+    /// The findings from planning, to be recorded before the plan is executed.
+    pub prelude: Vec<Change>,
+    /// The inputs as the drivers' `check` returned them, in the form of intents.
+    pub drawn: Vec<Change>,
+    /// The outline of every operation.
+    pub outline: Vec<Line>,
+    /// The marks of the records after the prelude is written.
+    pub marks: Vec<Mark>,
+}
+
+/// The outline of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The resource.
+    pub urn: String,
+    /// The action for the resource.
+    pub action: String,
+    /// The kind of the operation.
+    pub work: String,
+    /// The operations that come before.
+    pub after: Vec<u32>,
+    /// The digest of the changes.
+    pub changes: String,
+    /// Whether the resource's data is lost.
+    pub loses_data: bool,
+    /// The resulting inputs, needed to resume a plan that was begun.
+    pub becomes: Vec<Becomes>,
+}
+
+impl Plan {
+    /// The parts of the plan to save.
+    pub fn save(&self) -> Saved {
+        let drawn = self.operations.iter().filter_map(|operation| self.drawn(operation)).collect();
+        Saved {
+            fingerprint: self.fingerprint,
+            prelude: self.prelude.clone(),
+            drawn,
+            outline: self.outline(),
+            marks: begun::marks(&self.recorded),
+        }
+    }
+
+    /// The outline of every operation.
+    pub fn outline(&self) -> Vec<Line> {
+        let line = |operation: &Operation| {
+            let step = self.steps.get(operation.step as usize)?;
+            let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 changes of a planned step v1");
+            let mut feed = |bytes: &[u8]| {
+                hasher.update(&(bytes.len() as u64).to_le_bytes());
+                hasher.update(bytes);
+            };
+            for change in &step.changes {
+                feed(change.path.as_bytes());
+                for side in [&change.before, &change.after] {
+                    side.as_ref().unwrap_or(&Value::Null).feed(&mut feed);
+                }
+            }
+            Some(Line {
+                urn: step.urn.to_string(),
+                action: step.action.as_str().to_owned(),
+                work: name(&operation.kind),
+                after: operation.after.clone(),
+                changes: hasher.finalize().to_hex()[..32].to_owned(),
+                loses_data: step.loss.is_some(),
+                becomes: begun::becomes(&self.recorded, step),
+            })
+        };
+        self.operations.iter().filter_map(line).collect()
+    }
+
+    fn drawn(&self, operation: &Operation) -> Option<Change> {
+        let prepared = match &operation.kind {
+            OperationKind::Keep { prepared }
+            | OperationKind::Create { prepared, .. }
+            | OperationKind::Update { prepared, .. } => {
+                prepared.as_deref().or_else(|| self.drafts.get(&operation.node?))?
+            }
+            _ => return None,
+        };
+        let graph = self.graph.as_ref()?;
+        let node = graph.node(operation.node?)?;
+        let driver = self.drivers.get(&crate::driver::requirement_name(&node.recipe.driver))?;
+        let inputs = prepared.inputs.clone();
+        let mut record = record_of(graph, node, &self.context, &**driver, inputs, Label::default());
+        record.digest = prepared.digest;
+        Some(Change::Intend(Box::new(Intent {
+            operation: Intended::Create(Box::new(record)),
+            idempotency_key: String::new(),
+            checkpoint: None,
+            since: 0,
+            deadline: None,
+        })))
+    }
+}
+
+/// The inputs that drivers' `check` returned, from the saved changes.
+pub fn drawn(kept: Vec<Change>) -> Drawn {
+    let inputs = kept.into_iter().filter_map(|change| match change {
+        Change::Intend(intent) => match intent.operation {
+            Intended::Create(record) => Some((record.urn, (record.digest, record.inputs))),
+            _ => None,
+        },
+        _ => None,
+    });
+    Arc::new(inputs.collect::<HashMap<_, _>>())
+}
+
+/// A difference between a plan that is made again and the saved one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Deviation {
+    /// The resource's key, or its URN if it has none.
+    pub resource: String,
+    /// The kind of difference.
+    pub how: Differs,
+}
+
+/// How a plan that is made again differs from the saved one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Differs {
+    /// The new plan takes an action that the saved one does not take.
+    More {
+        /// The word for the action.
+        action: String,
+    },
+    /// The new plan does not take an action that the saved one takes.
+    Less {
+        /// The word for the action.
+        action: String,
+    },
+    /// The new plan changes the resource differently.
+    Otherwise,
+    /// The new plan loses the resource's data, which the saved one keeps.
+    LosesData,
+}
+
+impl fmt::Display for Deviation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb =
+            |action: &str| if action == Action::None.as_str() { "leave alone" } else { action }.to_owned();
+        let resource = &self.resource;
+        match &self.how {
+            Differs::More { action } => write!(f, "the plan does not {} `{resource}`", verb(action)),
+            Differs::Less { action } => {
+                write!(
+                    f,
+                    "the plan would {} `{resource}`, which the documents no longer ask for",
+                    verb(action)
+                )
+            }
+            Differs::Otherwise => write!(f, "the plan changes `{resource}` in another way"),
+            Differs::LosesData => write!(f, "the plan does not lose the data of `{resource}`"),
+        }
+    }
+}
+
+/// Every difference between a plan that is made again and the saved one, without duplicates.
+pub fn deviations(kept: &[Line], now: &[Line]) -> Vec<Deviation> {
+    let key = |line: &Line| (line.urn.clone(), line.work.clone());
+    let kept_lines: HashMap<_, _> = kept.iter().map(|line| (key(line), line)).collect();
+    let now_lines: HashMap<_, _> = now.iter().map(|line| (key(line), line)).collect();
+    let deviation = |line: &Line, how| {
+        let known = Urn::parse(&line.urn).ok().and_then(|urn| urn.key());
+        let resource = known.map_or_else(|| line.urn.clone(), |key| key.to_string());
+        Deviation { resource, how }
+    };
+    let mut all = Vec::new();
+    for line in now {
+        let how = match kept_lines.get(&key(line)) {
+            None => Differs::More { action: line.action.clone() },
+            Some(kept) if kept.changes != line.changes || kept.action != line.action => Differs::Otherwise,
+            Some(kept) if line.loses_data && !kept.loses_data => Differs::LosesData,
+            Some(_) => continue,
+        };
+        all.push(deviation(line, how));
+    }
+    let gone = kept.iter().filter(|line| !now_lines.contains_key(&key(line)));
+    all.extend(gone.map(|line| deviation(line, Differs::Less { action: line.action.clone() })));
+    let mut known = HashSet::new();
+    all.retain(|deviation| known.insert(deviation.clone()));
+    all
+}
+
+fn name(kind: &OperationKind) -> String {
+    match kind {
+        OperationKind::Keep { .. } => "keep".into(),
+        OperationKind::Pass => "pass".into(),
+        OperationKind::Create { instead_of, .. } => format!("create instead of {instead_of:?}"),
+        OperationKind::Update { .. } => "update".into(),
+        OperationKind::Adopt { .. } => "adopt".into(),
+        OperationKind::Observe { .. } => "observe".into(),
+        OperationKind::Delete { id, call, goes_with, stays, .. } => {
+            format!("delete {id} call={call} goes={goes_with} stays={stays}")
+        }
+        OperationKind::Refresh => "refresh".into(),
+        OperationKind::Recover { .. } => "recover".into(),
+        OperationKind::Undecided => "undecided".into(),
+    }
+}

@@ -1,0 +1,144 @@
+//! Makes records from nodes, and from other records.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use purlin_graph::{Graph, Node};
+use purlin_model::driver::{Inputs, Observed, ResourceState};
+use purlin_model::{Context, Label, Lifecycle, Share, Urn, Value};
+use purlin_state::{DriverVersion, Record, Status};
+
+use crate::changes::holding;
+use crate::driver::Driver;
+
+/// The record of a node, without the parts that only its driver and the clock know.
+pub(crate) fn record_of(
+    graph: &Graph,
+    node: Node<'_>,
+    context: &Context,
+    driver: &dyn Driver,
+    inputs: Inputs,
+    name: Label,
+) -> Record {
+    Record {
+        urn: Urn::new(context, node.key),
+        holds_data: holding::held(driver, node.key.type_name(), &inputs, None),
+        superseded: None,
+        status: Status::Ready,
+        driver: version(driver),
+        definition: node.recipe.name.clone(),
+        name,
+        inputs,
+        state: ResourceState::default(),
+        dependencies: dependencies(graph, node, context),
+        digest: [0; 32],
+        protect: node.lifecycle.protect,
+        pinned: false,
+        retain: node.lifecycle.retain,
+        external: false,
+        tainted: false,
+        named: None,
+        deleted_with: deleted_with(graph, node, context),
+        perhaps_deleted_with: Box::default(),
+        share: share(node, None),
+        abandoned: false,
+        created: 0,
+        updated: 0,
+        deployment: Arc::clone(&context.deployment),
+    }
+}
+
+/// The data that other environments may see of the resource. A group that a user set manually is
+/// kept.
+pub(crate) fn share(node: Node<'_>, before: Option<&Record>) -> Option<Arc<Share>> {
+    let share = &node.installation?.share;
+    match before.and_then(|before| before.share.as_deref()).filter(|before| before.by_hand) {
+        Some(before) if share.uses.is_none() => {
+            Some(Arc::new(Share { group: before.group.clone(), by_hand: true, ..Share::clone(share) }))
+        }
+        _ => Some(Arc::clone(share)),
+    }
+}
+
+pub(crate) fn dependencies(graph: &Graph, node: Node<'_>, context: &Context) -> Box<[Urn]> {
+    let keys = graph.dependencies(node.id).iter().filter_map(|id| graph.key(*id));
+    each_once(keys.map(|key| Urn::new(context, key)))
+}
+
+/// Dependencies in the form that records use: sorted and without duplicates.
+pub(crate) fn each_once(dependencies: impl Iterator<Item = Urn>) -> Box<[Urn]> {
+    dependencies.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+pub(crate) fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> Option<Urn> {
+    Some(Urn::new(context, graph.key(graph.deleted_with(node.id)?)?))
+}
+
+/// The record, changed to say that its host is uncertain: the previous host or one of these.
+pub(crate) fn with_possible_hosts(record: &Record, others: &[Urn]) -> Record {
+    let mut all: Vec<Urn> =
+        record.deleted_with.iter().chain(&record.perhaps_deleted_with).chain(others).cloned().collect();
+    all.sort_unstable();
+    all.dedup();
+    Record { deleted_with: None, perhaps_deleted_with: all.into(), ..record.clone() }
+}
+
+/// The record after a change that was done in part, or whose extent is unknown: it keeps the inputs from
+/// before, so that the next attempt changes the resource from the old inputs to the desired ones. Its
+/// time is that of the change, which distinguishes the objects that it may need from earlier and later
+/// objects of the same resources. `may_depend` rejects dependencies that would form a cycle.
+pub(crate) fn between(before: &Record, changed: &Record, may_depend: impl Fn(&Urn) -> bool) -> Record {
+    // It may need its old dependencies as well as its new ones.
+    let new = changed.dependencies.iter().filter(|on| may_depend(on));
+    let dependencies = each_once(before.dependencies.iter().chain(new).cloned());
+    // Whether the resource moved to another host is unknown.
+    let known = match before.deleted_with == changed.deleted_with {
+        true => before.clone(),
+        false => with_possible_hosts(before, changed.deleted_with.as_slice()),
+    };
+    Record { digest: [0; 32], dependencies, updated: changed.updated, ..known }
+}
+
+/// The record, changed to say that its host is uncertain.
+pub(crate) fn with_unknown_host(record: &Record) -> Record {
+    with_possible_hosts(record, &[])
+}
+
+/// The id by which the documents name an existing object, if the driver uses a different one.
+pub(crate) fn named(node: Node<'_>, state: &ResourceState) -> Option<Arc<str>> {
+    let Lifecycle { import, observe, .. } = node.lifecycle;
+    observe.as_ref().or(import.as_ref()).filter(|id| state.id.expose() != &***id).cloned()
+}
+
+pub(crate) fn version(driver: &dyn Driver) -> Arc<DriverVersion> {
+    Arc::new(DriverVersion {
+        name: driver.known_as().into(),
+        version: driver.manifest().version.to_string().into(),
+        digest: driver.digest().into(),
+    })
+}
+
+/// The record of an absent resource whose entry is kept. The id stays: the system may still show the
+/// object for a while.
+pub(crate) fn emptied(record: &Record) -> Record {
+    Record {
+        status: Status::Absent,
+        state: ResourceState { id: record.state.id.clone(), ..ResourceState::default() },
+        digest: [0; 32],
+        tainted: false,
+        // An absent resource has no dependencies, so nothing needs to be kept for it.
+        dependencies: Box::default(),
+        ..record.clone()
+    }
+}
+
+/// Whether the driver reported each of these inputs. It never reports secrets.
+pub(crate) fn reports_all(inputs: &Inputs, found: &Observed) -> bool {
+    let is_empty = |value: &Value| value.as_map().is_none_or(|map| map.is_empty());
+    let reported = found.values.as_ref().and_then(Value::as_map);
+    let values = inputs.values.as_map();
+    is_empty(&inputs.secrets)
+        && reported.is_some_and(|reported| {
+            values.is_none_or(|values| values.keys().all(|name| reported.contains_key(name)))
+        })
+}

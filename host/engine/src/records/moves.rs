@@ -1,0 +1,154 @@
+//! Moves records to another environment (SPEC §9, Move). No drivers are called, and the real
+//! resources stay as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purlin_model::{Diagnostic, Urn};
+use purlin_state::{Change, ObstacleRecord, Record, RecordId, Snapshot};
+
+use crate::error::Error;
+use crate::records::edits::without;
+use crate::records::recorded::{Recorded, exists};
+use crate::records::renames::moved;
+
+/// The changes of a move in both environments. Those of the target come first.
+#[derive(Debug, PartialEq)]
+pub struct Moves {
+    /// What the target records.
+    pub there: Vec<Change>,
+    /// What the environment forgets.
+    pub here: Vec<Change>,
+    /// The resources that stay and lose a dependency, sorted.
+    pub loosened: Vec<Urn>,
+}
+
+/// The changes that move resources, with their old copies and obstacles, to another environment:
+/// `names` has the new URN of each. Everything that a resource depends on moves with it, or exists in
+/// the target under the same key, which then takes its place. With `force`, resources that stay lose
+/// their dependencies on those that move, and the next plan compares them with the documents again.
+///
+/// # Errors
+/// [`Error::Documents`] with each reason why a resource cannot move.
+pub fn move_away(
+    from: Snapshot,
+    to: Snapshot,
+    names: &BTreeMap<Urn, Urn>,
+    force: bool,
+) -> Result<Moves, Error> {
+    let (from, to) = (Recorded::new(from)?, Recorded::new(to)?);
+    let mut refusals = Vec::new();
+    let mut refuse = |urn: &Urn, why: String, help: &str| {
+        let message = format!("`{}` cannot move: {why}", urn.shown());
+        refusals.push(Diagnostic::error("not-movable", message).help(help));
+    };
+    // The target's own resources take the place of those that stay, such as `base-env`.
+    let mut targets = names.clone();
+    let going: Vec<&Record> =
+        from.records().filter(|record| names.contains_key(&record.urn)).map(|record| &**record).collect();
+    for record in &going {
+        let hosts = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
+        for needed in record.dependencies.iter().chain(hosts).filter(|urn| !names.contains_key(*urn)) {
+            let same = names.get(&record.urn).zip(needed.key()).and_then(|(new, key)| new.beside(&key));
+            match same.filter(|urn| to.current(urn).is_some_and(|record| exists(record))) {
+                Some(same) => drop(targets.insert(needed.clone(), same)),
+                None => refuse(
+                    &record.urn,
+                    format!("it depends on `{}`, which stays", needed.shown()),
+                    "move both, or deploy the other one in the target first",
+                ),
+            }
+        }
+    }
+    for (old, new) in names {
+        if from.pending(&RecordId::current(old.clone())).is_some()
+            || from.all_pending().any(|intent| intent.id().urn == *old)
+        {
+            refuse(
+                old,
+                "the outcome of a call on it is unknown".to_owned(),
+                "`purlin up` finds it out, or `purlin state settle` records it",
+            );
+        }
+        if !from.knows(old) {
+            refuse(
+                old,
+                "nothing is recorded under this name".to_owned(),
+                "`purlin state list` lists the keys",
+            );
+        }
+        let is_taken = to.knows(new) || to.all_pending().any(|intent| intent.id().urn == *new);
+        if is_taken && !is_moved_copy(&from, &to, old, new, &targets) {
+            refuse(
+                old,
+                "the target records another resource under this name".to_owned(),
+                "rename one of the two first: `purlin state rename OLD NEW`",
+            );
+        }
+    }
+    let mut here: Vec<Change> = going.iter().map(|record| Change::Remove(record.id())).collect();
+    let mut there = Vec::new();
+    for record in &going {
+        let used = record.share.as_ref().and_then(|share| share.uses.as_ref());
+        let into =
+            names.get(&record.urn).zip(used).filter(|(new, uses)| new.place() == uses.installation.place());
+        if let Some((_, uses)) = into {
+            refuse(
+                &record.urn,
+                format!("it represents `{}` of the target", uses.installation.shown()),
+                "leave it out: in the target, the documents can require the installation itself",
+            );
+        }
+        let record = moved(record, &targets);
+        if let Some(other) = to.holders_elsewhere(&record).find(|other| !other.external) {
+            refuse(
+                &record.urn,
+                format!("the target records its object as `{}`", other.urn.shown()),
+                "forget one of the two records first: `purlin state forget KEY`",
+            );
+        }
+        there.push(Change::Put(Box::new(record)));
+    }
+    for (old, new) in names {
+        let Some(unmet) = from.unmet(old) else { continue };
+        here.push(Change::Obstruct { urn: old.clone(), unmet: None });
+        let unmet = ObstacleRecord { urn: new.clone(), ..ObstacleRecord::clone(unmet) };
+        there.push(Change::Obstruct { urn: new.clone(), unmet: Some(Box::new(unmet)) });
+    }
+    let mut loosened = BTreeSet::new();
+    for record in from.records().filter(|record| !names.contains_key(&record.urn)) {
+        let hosts = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
+        let Some(lost) = record.dependencies.iter().chain(hosts).find(|urn| names.contains_key(*urn)) else {
+            continue;
+        };
+        if !force {
+            refuse(
+                lost,
+                format!("`{}` depends on it and stays", record.urn.shown()),
+                "move both, or add `--force`: what stays then loses the dependency",
+            );
+            continue;
+        }
+        let known = match record.deleted_with.as_ref().is_some_and(|host| names.contains_key(host)) {
+            true => crate::records::making::with_unknown_host(record),
+            false => Record::clone(record),
+        };
+        let mut kept = without(&known, |urn| names.contains_key(urn));
+        kept.perhaps_deleted_with =
+            kept.perhaps_deleted_with.iter().filter(|urn| !names.contains_key(*urn)).cloned().collect();
+        here.push(Change::Put(Box::new(kept)));
+        loosened.insert(record.urn.clone());
+    }
+    match refusals.is_empty() {
+        true => Ok(Moves { there, here, loosened: loosened.into_iter().collect() }),
+        false => Err(Error::Documents(refusals)),
+    }
+}
+
+/// Whether the target has just what an interrupted move recorded there.
+fn is_moved_copy(from: &Recorded, to: &Recorded, old: &Urn, new: &Urn, targets: &BTreeMap<Urn, Urn>) -> bool {
+    let there: Vec<&Record> =
+        to.records().filter(|record| record.urn == *new).map(|record| &**record).collect();
+    let sent = from.records().filter(|record| record.urn == *old).map(|record| moved(record, targets));
+    let sent: Vec<Record> = sent.collect();
+    there.len() == sent.len() && sent.iter().all(|record| there.contains(&record))
+}

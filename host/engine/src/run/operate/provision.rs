@@ -1,0 +1,515 @@
+//! Creates and updates resources.
+
+use std::sync::Arc;
+
+use purlin_graph::Node;
+use purlin_model::driver::{Failure, Impact, ResourceState};
+use purlin_model::{Finding, Reason, Unfinished, Urn};
+use purlin_sandbox::CallError;
+use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
+
+use super::call::{patiently, repeatedly};
+use super::read::{look_at, refreshed};
+use super::{Completed, Outcome, Task, Turn, nothing};
+use crate::changes::fate::{self, Case, Fate};
+use crate::changes::{ask, diff, digest, holding, ignore};
+use crate::driver::{Call, Driver, Look};
+use crate::error::Cause;
+use crate::plan::{Action, InsteadOf, OperationKind, Prepared};
+use crate::records::making::{each_once, named, reports_all, share, with_unknown_host};
+use crate::records::recorded::exists;
+use crate::run::exclusion::Side;
+use crate::run::run_state::RunState;
+use crate::values::evaluate::{self, NodeValues};
+use crate::values::predict;
+use crate::values::rules::{Rules, connection};
+use crate::values::workload;
+
+/// What to do, now that all inputs are known.
+enum Decision {
+    Keep(Option<Prepared>),
+    Update(Prepared),
+    Create(Prepared),
+}
+
+impl Task<'_> {
+    /// Creates a resource. If one exists whose inputs were unknown during planning, it may turn out
+    /// that it can be kept.
+    pub(super) async fn create(
+        self,
+        planned: Option<&Prepared>,
+        instead_of: InsteadOf,
+        certain: bool,
+        turn: Turn,
+    ) -> Outcome {
+        let Some(node) = self.node() else { return Ok(nothing()) };
+        let driver = self.driver(&node)?;
+        let mut call = self.call();
+        let there = self.current();
+        let record = there.as_deref().filter(|record| exists(record));
+        let decision = match planned {
+            Some(planned) => Decision::Create(planned.clone()),
+            None => self.decide(node, &**driver, &call, record, certain, false).await?,
+        };
+        match decision {
+            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Update(prepared) => match record {
+                Some(record) => self.change(node, &**driver, call, record, prepared, turn).await,
+                None => Ok(nothing()),
+            },
+            Decision::Create(prepared) => {
+                // Only now it is decided that the old one goes.
+                if let (Some(old), OperationKind::Create { makes_room: Some(dependents), .. }) =
+                    (record, &self.operation.kind)
+                {
+                    self.make_room(old, dependents).await?;
+                    return Box::pin(self.create(planned, InsteadOf::Deleted, certain, turn)).await;
+                }
+                let name = match driver.manifest().implements.name {
+                    true => driver.name(&call, &prepared.inputs).await?,
+                    false => self.step.urn.guresid().as_str().into(),
+                };
+                let Some(made) = self.record(node, &**driver, prepared.inputs.clone(), name) else {
+                    return Ok(nothing());
+                };
+                let made = Record { digest: prepared.digest, ..made };
+                // The manual protection also survives a deletion that makes room.
+                let pinned = there.as_deref().is_some_and(|record| record.pinned);
+                let made = Record { pinned, ..made };
+                // Held until the new resource is recorded. No deletion runs meanwhile, so the
+                // search by name finds no object that this run is deleting.
+                let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
+                if record.is_none()
+                    && instead_of == InsteadOf::Nothing
+                    && let Some(found) = self.found_by_name(node, &**driver, &made).await?
+                {
+                    drop(side);
+                    return self.take_over(node, &**driver, call, &found, turn).await;
+                }
+                let id = self.intend(Operation::Create(Box::new(made.clone())), &**driver, &mut call).await?;
+                // The resource that is deleted once the new one exists. The id of another driver's
+                // resource means nothing to this driver.
+                let replaced = record.filter(|_| matches!(instead_of, InsteadOf::Copy(_)));
+                // If the documents demand that the new resource comes first, the creation does so
+                // or fails.
+                let may_go_first = node.lifecycle.delete_before_replace != Some(false);
+                let known = replaced.filter(|record| fate::made_it(&**driver, record));
+                let replaces = known.map(|record| &record.state.id);
+                let result = patiently(self.shared, self.effort, driver.patience(), || {
+                    driver.create(&call, &prepared.inputs, made.name.expose(), replaces)
+                })
+                .await;
+                if let (true, Err(CallError::Failure(Failure::NeedsDeleteBefore(_))), Some(old)) =
+                    (may_go_first, &result, replaced)
+                {
+                    // Nothing was created. The old resource is deleted now instead of after this
+                    // call.
+                    drop(side);
+                    self.written(vec![self.withdrawn(id)]).await?;
+                    self.make_room(old, &[]).await?;
+                    return Box::pin(self.create(planned, InsteadOf::Deleted, certain, turn)).await;
+                }
+                drop(turn);
+                let rules = &self.shared.plan.rules;
+                let certain = predict::outputs(rules, &**driver, &self.step.key, &prepared.inputs, None, &[]);
+                let (made, failure) =
+                    match finish(made, result, &certain, &**driver, rules, self.step.key.type_name()) {
+                        Ok(finished) => finished,
+                        Err(error) => return Err(self.failed(id, error).await),
+                    };
+                let mut changes = Vec::with_capacity(3);
+                if let (Some(record), InsteadOf::Copy(number)) = (record, instead_of) {
+                    let mut old = Record { superseded: Some(number), ..record.clone() };
+                    // A retained copy stays recorded only as long as its host exists, and keeps
+                    // nothing else alive.
+                    if made.retain {
+                        (old.retain, old.dependencies) = (true, Box::default());
+                    }
+                    changes.push(Change::Put(Box::new(old)));
+                }
+                if let (Some(record), InsteadOf::Forgotten) = (record, instead_of) {
+                    changes.extend(self.shared.left_behind(&record.id()));
+                }
+                // The grace begins when the creation ends, since the object may be that new.
+                let now = self.shared.moments.next();
+                let made = Record { created: now, updated: now, ..made };
+                let known = NodeValues::settled(&made.inputs, &made.state);
+                // Other records with the same id are allowed here: resources may be swapping names.
+                changes.push(Change::Put(Box::new(made)));
+                changes.push(Change::Settle(id));
+                let durable = self.shared.submit(changes)?;
+                drop(side);
+                let action = if record.is_some() || instead_of == InsteadOf::Deleted {
+                    Action::Replace
+                } else {
+                    Action::Create
+                };
+                self.finished(node, known, action, durable, failure).await
+            }
+        }
+    }
+
+    /// Deletes the old resource before the new one is created, and before it its dependents that are
+    /// replaced too, whose operations follow.
+    async fn make_room(self, old: &Record, dependents: &[u32]) -> Result<(), Cause> {
+        let plan = &self.shared.plan;
+        for index in dependents {
+            let Some(operation) = plan.operations.get(*index as usize) else { continue };
+            let Some(step) = plan.steps.get(operation.step as usize) else { continue };
+            // A retained resource is only forgotten, and only for its successor.
+            if !matches!(operation.kind, OperationKind::Create { instead_of: InsteadOf::Copy(_), .. }) {
+                continue;
+            }
+            let dependent = Task { index: *index, operation, step, ..self };
+            // The new one is not in the way.
+            if dependent.is_replaced(&step.urn) {
+                continue;
+            }
+            dependent.delete_now(&RecordId::current(step.urn.clone())).await?;
+        }
+        self.delete_now(&old.id()).await
+    }
+
+    async fn delete_now(self, id: &RecordId) -> Result<(), Cause> {
+        match self.delete(id, true, true, None).await?.durable {
+            Some(durable) => Ok(durable.await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Looks for an existing resource without a record, when more may exist than is recorded. A
+    /// driver finds only this resource's own object by its name.
+    async fn found_by_name(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        made: &Record,
+    ) -> Result<Option<Record>, Cause> {
+        if !self.shared.plan.may_be_stale || !driver.manifest().implements.read {
+            return Ok(None);
+        }
+        let known = self.known_as(made);
+        let look =
+            Look { id: None, name: made.name.expose(), inputs: &made.inputs, state: None, known: &known };
+        let Some(found) = look_at(driver, &self.call(), look).await? else { return Ok(None) };
+        // The host is uncertain until the resource matches the documents.
+        let (state, digest) = (found.state.clone(), [0; 32]);
+        let wanted = with_unknown_host(&Record { state, digest, ..made.clone() });
+        let mut record = refreshed(&wanted, &found);
+        let has_params = made.inputs.params.as_map().is_some_and(|params| !params.is_empty());
+        let reports_inputs = reports_all(&wanted.inputs, &found);
+        let can_update = driver.manifest().implements.update;
+        // The original inputs are unknown, so the resource is updated to the desired ones. If it
+        // has a host, that must be certain too.
+        if can_update && (has_params || !reports_inputs) || made.deleted_with.is_some() && !reports_inputs {
+            record.status = Status::Partial(Unfinished::InterruptedCreate);
+        }
+        // The resource cannot live in an object that was created a moment ago, so its real host is
+        // no longer known.
+        record.tainted = made.deleted_with.as_ref().is_some_and(|host| self.shared.has_made(host));
+        // An object that is already recorded is not the one.
+        let mut changes = vec![Change::Put(Box::new(record.clone()))];
+        changes.extend(self.may_need(node, &record));
+        let Ok(durable) = self.shared.claim(&record, |_| true, changes)? else { return Ok(None) };
+        durable.await?;
+        self.shared.note_found(made.urn.clone());
+        self.observed(Finding::FoundByName, Vec::new());
+        Ok(Some(record))
+    }
+
+    /// The changes for the dependents of a found resource that are in an unknown state: they may
+    /// depend on it already. Records never form a cycle.
+    fn may_need(self, node: Node<'_>, found: &Record) -> Vec<Change> {
+        let RunState { plan, .. } = &**self.shared;
+        let Some(graph) = plan.graph.as_ref() else { return Vec::new() };
+        let dependents = graph.dependents(node.id).iter().filter_map(|id| {
+            let id = RecordId::current(Urn::new(&plan.context, graph.key(*id)?));
+            if found.dependencies.iter().any(|urn| !self.shared.may_depend(&id.urn, urn)) {
+                return None;
+            }
+            let record = self.recorded(&id).filter(|record| exists(record) && record.digest == [0; 32])?;
+            let dependencies = record.dependencies.iter().chain([&self.step.urn]).cloned();
+            let dependencies = each_once(dependencies);
+            Some(Change::Put(Box::new(Record { dependencies, ..Record::clone(&record) })))
+        });
+        dependents.collect()
+    }
+
+    /// Updates a found resource in place to match the documents, as far as that is possible.
+    async fn take_over(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        call: Call,
+        found: &Record,
+        turn: Turn,
+    ) -> Outcome {
+        match self.decide(node, driver, &call, Some(found), false, false).await? {
+            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Update(prepared) => self.change(node, driver, call, found, prepared, turn).await,
+            Decision::Create(_) => Ok(nothing()),
+        }
+    }
+
+    /// Updates a resource in place, unless it turns out that nothing changed.
+    pub(super) async fn update(self, planned: Option<&Prepared>, always: bool, turn: Turn) -> Outcome {
+        let Some(node) = self.node() else { return Ok(nothing()) };
+        let driver = self.driver(&node)?;
+        let call = self.call();
+        let Some(record) = self.current() else { return Ok(nothing()) };
+        if !exists(&record) {
+            return Err(self.deleted_meanwhile());
+        }
+        let decision = match planned {
+            Some(planned) => Decision::Update(planned.clone()),
+            None => self.decide(node, &**driver, &call, Some(&record), false, always).await?,
+        };
+        match decision {
+            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Update(prepared) => self.change(node, &**driver, call, &record, prepared, turn).await,
+            Decision::Create(_) => Ok(nothing()),
+        }
+    }
+
+    /// Decides with inputs that were unknown when the plan was made. The result may be less than
+    /// planned, but never more.
+    async fn decide(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        call: &Call,
+        record: Option<&Record>,
+        certain: bool,
+        always: bool,
+    ) -> Result<Decision, Cause> {
+        let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(Decision::Keep(None)) };
+        let RunState { node_values, plan, .. } = &**self.shared;
+        let inputs = evaluate::read_inputs(graph, node, node_values, plan).await;
+        let mut inputs = inputs.map_err(Cause::Inputs)?;
+        if let Some(record) = record {
+            // The plan already rejected paths that do not exist.
+            ignore::keep_recorded(&node.lifecycle.ignore_changes, &record.inputs, &mut inputs);
+        }
+        let rules = &plan.rules;
+        rules.connect(driver, node.key.type_name(), &mut inputs);
+        let reads_params = rules.reads_params(driver, node);
+        let digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
+        let reached = record.and_then(|record| {
+            let inputs = connection::brought_up_to_date(driver.manifest(), record, &inputs, reads_params)?;
+            Some(Record { inputs, ..record.clone() })
+        });
+        let is_out_of_date = reached.is_some();
+        let record = reached.as_ref().or(record);
+        if let Some(record) = record
+            && record.digest == digest
+            && record.status == Status::Ready
+            && !(record.tainted || certain || always)
+            && connection::is_same_system(driver.manifest(), record, &inputs.connection)
+        {
+            let prepared = || Prepared { inputs: record.inputs.clone(), digest, stable: Vec::new() };
+            return Ok(Decision::Keep(is_out_of_date.then(prepared)));
+        }
+        // These values were unknown when the plan was made.
+        let mut violations = rules.params(graph, node, &inputs.params);
+        violations.extend(rules.inputs(graph, node, driver, &inputs));
+        if !violations.is_empty() {
+            return Err(Cause::Inputs(violations));
+        }
+        rules.fill(driver, node.key.type_name(), &mut inputs, record.map(|record| &record.inputs));
+        if driver.manifest().implements.check {
+            let current = self.current();
+            let draft = self.shared.plan.drafts.get(&node.id).map(|draft| &draft.inputs);
+            let previous = draft.or(current.as_deref().map(|record| &record.inputs));
+            let checked = driver.check(call, &inputs, previous).await?;
+            inputs.values = checked.values;
+            inputs.secrets = checked.secrets;
+        }
+        let Some(record) = record else {
+            return Ok(Decision::Create(Prepared { inputs, digest, stable: Vec::new() }));
+        };
+        // The plan already decided the order of the replacement.
+        let name = record.name.expose();
+        let before = fate::compared(record, &inputs);
+        let impact = match fate::made_it(driver, record) {
+            true => ask::impact(driver, call, &record.state, &before, &inputs, name, certain).await?,
+            false => Impact::default(),
+        };
+        let impact = fate::promised(record, impact);
+        let mut changes = diff::inputs(Some(&before), &inputs);
+        let case = Case {
+            record,
+            driver,
+            inputs: &inputs,
+            impact: &impact,
+            lifecycle: node.lifecycle,
+            definition: node.recipe.name.as_deref(),
+            forced: certain.then_some(Reason::ReplaceRequested),
+            always,
+        };
+        let (fate, reasons) = fate::judge(&case, &mut changes);
+        let Impact { stable_outputs: stable, .. } = impact;
+        let prepared = Prepared { inputs, digest, stable };
+        match fate {
+            Fate::Keep => Ok(Decision::Keep(Some(prepared))),
+            Fate::Update => Ok(Decision::Update(prepared)),
+            Fate::Replace { .. } if self.step.action == Action::Replace => Ok(Decision::Create(prepared)),
+            Fate::Replace { .. } => Err(Cause::MoreThanPlanned { reasons }),
+        }
+    }
+
+    async fn change(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        mut call: Call,
+        record: &Record,
+        prepared: Prepared,
+        turn: Turn,
+    ) -> Outcome {
+        let name = record.name.clone();
+        let Some(changed) = self.record(node, driver, prepared.inputs.clone(), name) else {
+            return Ok(nothing());
+        };
+        let changed = Record {
+            digest: prepared.digest,
+            state: record.state.clone(),
+            created: record.created,
+            pinned: record.pinned,
+            share: share(node, Some(record)),
+            named: named(node, &record.state),
+            holds_data: holding::held(driver, self.step.key.type_name(), &prepared.inputs, Some(record)),
+            ..changed
+        };
+        // If the recorded host was replaced or is no longer recorded, the resource may still live
+        // in the previous object.
+        let is_elsewhere = match &changed.deleted_with {
+            Some(host) if record.deleted_with.as_ref() == Some(host) => !self.shared.has_home(record),
+            Some(host) => *record.perhaps_deleted_with == [host.clone()] && self.is_younger(host, record),
+            None => false,
+        };
+        let changed = if is_elsewhere { with_unknown_host(&changed) } else { changed };
+        let rules = &self.shared.plan.rules;
+        let certain =
+            predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
+        let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
+        let before = fate::compared(record, &prepared.inputs);
+        let change = purlin_sandbox::Change {
+            state: &record.state,
+            before: &before,
+            after: &prepared.inputs,
+            name: record.name.expose(),
+        };
+        let result =
+            repeatedly(self.shared, self.effort, driver.patience(), || driver.update(&call, change)).await;
+        drop(turn);
+        // The desired inputs are not the actual ones.
+        let changed = match &result {
+            Err(CallError::Failure(Failure::Partial { .. })) => Record {
+                deployment: Arc::clone(&changed.deployment),
+                // This driver wrote the state and the cookie.
+                driver: changed.driver.clone(),
+                protect: changed.protect,
+                share: changed.share.clone(),
+                retain: changed.retain,
+                holds_data: changed.holds_data.clone().or_else(|| record.holds_data.clone()),
+                ..self.between(record, &changed)
+            },
+            _ => changed,
+        };
+        let (changed, failure) =
+            match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
+                Ok(finished) => finished,
+                Err(error) => {
+                    let is_missing = matches!(error, CallError::Failure(Failure::NotFound(_)));
+                    let cause = self.failed(id, error).await;
+                    if is_missing {
+                        self.note_missing(driver, record).await?;
+                    }
+                    return Err(cause);
+                }
+            };
+        let known = NodeValues::settled(&changed.inputs, &changed.state);
+        let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;
+        self.finished(node, known, Action::Update, durable, failure).await
+    }
+
+    /// Reports the result. Dependents may begin as soon as the result is on its way to the disk,
+    /// since their own intents come after it.
+    async fn finished(
+        self,
+        node: Node<'_>,
+        known: NodeValues,
+        action: Action,
+        durable: Durable,
+        failure: Option<Cause>,
+    ) -> Outcome {
+        if let Some(failure) = failure {
+            durable.await?;
+            return Err(failure);
+        }
+        self.shared.node_values.settle(node.id, known);
+        Ok(Completed { action, durable: Some(durable) })
+    }
+}
+
+pub(super) fn held(driver: &dyn Driver, record: &Record, holder: &Record) -> Cause {
+    let (id, other) = (record.state.id.clone(), holder.urn.clone());
+    Cause::Held { driver: driver.known_as().to_owned(), id, other }
+}
+
+/// Why a state that a driver returned does not count as complete: its outputs break a promise of the
+/// resource type or of the driver.
+pub(super) fn broken_promise(
+    driver: &dyn Driver,
+    rules: &Rules,
+    type_name: &str,
+    state: &ResourceState,
+) -> Option<Cause> {
+    let faults = rules.outputs(driver, type_name, &state.outputs);
+    (!faults.is_empty()).then(|| Cause::Outputs { driver: driver.known_as().to_owned(), faults })
+}
+
+/// The record of a resource that exists, but not as promised. Nothing is lost, and a later run
+/// changes or deletes it.
+pub(super) fn partial(record: Record, cause: &Cause) -> Record {
+    let status = Status::Partial(Unfinished::Failed { message: cause.to_string() });
+    Record { status, ..record }
+}
+
+/// The record of a call's result, and the reason if the result still counts as a failure. An error
+/// means that there is nothing to record.
+fn finish(
+    record: Record,
+    result: Result<ResourceState, CallError>,
+    certain: &purlin_model::Value,
+    driver: &dyn Driver,
+    rules: &Rules,
+    type_name: &str,
+) -> Result<(Record, Option<Cause>), CallError> {
+    match result {
+        Ok(state) => {
+            let driver_name = || driver.known_as().to_owned();
+            let broken = || broken_promise(driver, rules, type_name, &state);
+            let cause = match predict::broken(certain, &state.outputs) {
+                Some(path) => Some(Cause::Inconsistent { driver: driver_name(), path }),
+                None => broken().or_else(|| {
+                    record.urn.key().and_then(|key| {
+                        let error = workload::check(&key, &record.inputs.params, &state.outputs).err()?;
+                        Some(Cause::Workload { error, definition: None })
+                    })
+                }),
+            };
+            let record = Record { state, ..record };
+            Ok(match cause {
+                None => (record, None),
+                Some(cause) => (partial(record, &cause), Some(cause)),
+            })
+        }
+        Err(error) => {
+            let CallError::Failure(Failure::Partial { state, message }) = &error else { return Err(error) };
+            let status = Status::Partial(Unfinished::Failed { message: message.clone() });
+            let record = Record { state: ResourceState::clone(state), status, ..record };
+            Ok((record, Some(Cause::from(error))))
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The outputs that are certain before a driver is called.
+
+use purlin_model::driver::Inputs;
+use purlin_model::{Key, Map, Unknown, Value};
+use purlin_state::Record;
+
+use crate::driver::{Driver, are_only_secrets};
+use crate::values::rules::Rules;
+
+/// The outputs as far as they are certain. `record` is the resource that stays in place, if there
+/// is one.
+pub(crate) fn outputs(
+    rules: &Rules,
+    driver: &dyn Driver,
+    key: &Key,
+    inputs: &Inputs,
+    record: Option<&Record>,
+    stable: &[String],
+) -> Value {
+    if mirrors(driver, key)
+        && let (Value::Map(values), Value::Map(secrets)) = (&inputs.values, &inputs.secrets)
+    {
+        let mut outputs: Map = values.clone();
+        for (name, secret) in secrets {
+            let value = match outputs.remove(name) {
+                Some(value) => fill(secret, &value),
+                None => secret.clone(),
+            };
+            outputs.insert(name.clone(), value.into_secret());
+        }
+        return rules.seal_outputs(key.type_name(), driver, Value::Map(outputs));
+    }
+    // Outputs that are not stable are unknown. A map claims to be complete, so a map of only the
+    // stable outputs would make the others look absent.
+    match record {
+        Some(record) if !stable.is_empty() => match &record.state.outputs {
+            Value::Map(outputs) => Value::Map(
+                outputs
+                    .iter()
+                    .map(|(name, value)| {
+                        let kept = stable.iter().any(|stable| **stable == **name);
+                        (name.clone(), if kept { value.clone() } else { Value::unknown() })
+                    })
+                    .collect(),
+            ),
+            _ => Value::unknown(),
+        },
+        _ => Value::unknown(),
+    }
+}
+
+/// Whether a driver's outputs are its inputs, so that all of them are known in advance.
+pub(crate) fn mirrors(driver: &dyn Driver, key: &Key) -> bool {
+    let schema = driver.manifest().schema(key.type_name());
+    schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "inputs")
+}
+
+/// Whether a driver computes its outputs without any effect, so that they can be computed while
+/// planning. The driver says so, and has no capabilities to do anything else.
+pub(crate) fn computes(driver: &dyn Driver, key: &Key) -> bool {
+    let manifest = driver.manifest();
+    let schema = manifest.schema(key.type_name());
+    let harmless =
+        || manifest.requested_capabilities.is_empty() && driver.grants().is_none_or(are_only_secrets);
+    schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "computed") && harmless()
+}
+
+/// The names of computed outputs. Their values are unknown: random values and the time change them.
+pub(crate) fn computed(outputs: &Value) -> Value {
+    match outputs {
+        Value::Map(outputs) => Value::Map(
+            outputs
+                .iter()
+                .map(|(name, value)| (name.clone(), Value::Unknown(Unknown { secret: value.has_secret() })))
+                .collect(),
+        ),
+        // Even the names are secret.
+        _ => Value::Unknown(Unknown { secret: true }),
+    }
+}
+
+/// A secret, completed at any depth with the entries of the value of the same name, as the driver
+/// completes it. Marks of secrecy inside make no difference: the whole is secret.
+fn fill(secret: &Value, value: &Value) -> Value {
+    match (secret.exposed(), value.exposed()) {
+        (Value::Map(secret), Value::Map(value)) => {
+            let mut filled = secret.clone();
+            for (name, item) in value {
+                let item = secret.get(name).map_or_else(|| item.clone(), |there| fill(there, item));
+                filled.insert(name.clone(), item);
+            }
+            Value::Map(filled)
+        }
+        // It may turn out to be a map.
+        (Value::Map(_), Value::Unknown(_)) => Value::unknown(),
+        _ => secret.clone(),
+    }
+}
+
+/// The first output that differs from the certain value, as a JSON Pointer. Secrecy makes no
+/// difference: the returned value may contain a secret by chance, or only in part.
+pub(crate) fn broken(certain: &Value, outputs: &Value) -> Option<String> {
+    let Value::Map(certain) = certain.exposed() else { return None };
+    let outputs = outputs.exposed();
+    let actual = |name: &str| outputs.as_map().and_then(|map| map.get(name));
+    certain
+        .iter()
+        .filter(|(_, value)| !value.has_unknown())
+        .find(|(name, value)| actual(name).is_none_or(|actual| !same(actual, value)))
+        .map(|(name, _)| format!("/{}", name.replace('~', "~0").replace('/', "~1")))
+}
+
+/// Whether two values are equal in plain text.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.exposed(), other.exposed()) {
+        (Value::List(one), Value::List(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Map(one), Value::Map(other)) => {
+            let equal = |(name, one): (&std::sync::Arc<str>, &Value)| {
+                other.get(name).is_some_and(|other| same(one, other))
+            };
+            one.len() == other.len() && one.iter().all(equal)
+        }
+        (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_promised_output_may_be_secret() {
+        let plain = Value::from(json!({"a": {"b": ["hidden", 1], "c": 2}}));
+        let mut partly = plain.clone();
+        if let Value::Map(map) = &mut partly
+            && let Some(Value::Map(a)) = map.get_mut("a")
+        {
+            a.insert("b".into(), Value::from(json!(["hidden", 1])).into_secret());
+        }
+        assert_eq!(broken(&plain, &partly), None);
+        assert_eq!(broken(&partly, &plain), None);
+        assert_eq!(broken(&plain, &plain.clone().into_secret()), None);
+        let other = Value::from(json!({"a": {"b": ["other", 1], "c": 2}}));
+        assert_eq!(broken(&plain, &other), Some("/a".to_owned()));
+        assert_eq!(broken(&plain, &Value::map()), Some("/a".to_owned()));
+    }
+
+    #[test]
+    fn a_secret_is_completed_with_the_value_of_the_same_name() {
+        let plain = Value::from(json!({"a": 1, "m": {"x": 1}}));
+        let value = Value::from(json!({"a": 2, "b": 3, "m": {"y": 2}}));
+        let filled = Value::from(json!({"a": 1, "b": 3, "m": {"x": 1, "y": 2}}));
+        assert_eq!(fill(&plain, &value), filled);
+        // The marks of secrecy that resolved inputs have make no difference.
+        assert_eq!(fill(&plain.clone().into_secret(), &value).into_secret(), filled.clone().into_secret());
+        assert_eq!(fill(&plain, &value.into_secret()).into_secret(), filled.into_secret());
+        assert_eq!(fill(&"text".into(), &json!({"a": 1}).into()), "text".into());
+        assert!(fill(&plain, &Value::unknown()).has_unknown());
+        assert_eq!(fill(&"text".into(), &Value::unknown()), "text".into());
+    }
+}
