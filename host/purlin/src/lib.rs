@@ -21,7 +21,7 @@
 //! ```
 //!
 //! [`Purlin::up`] runs a whole deployment, and [`Purlin::destroy`] deletes an environment. [`UpOptions::consent`] shows the plan and asks before
-//! anything happens; [`Purlin::up_with`] also tells its caller about each step.
+//! anything happens; [`Purlin::run`] also tells its caller about each part.
 //!
 //! Plans and events serialise to the published JSON, without secrets.
 //!
@@ -52,6 +52,7 @@ mod losses;
 mod missing_documents;
 mod moves;
 mod outputs;
+mod pipeline;
 mod planning;
 mod probed;
 mod promoted;
@@ -61,7 +62,6 @@ mod saved;
 mod secrets;
 mod session;
 mod sharing;
-mod steps;
 mod stored;
 mod up;
 mod vacancies;
@@ -87,11 +87,11 @@ pub use installations::unmapped;
 pub use last::LastDeployed;
 pub use moves::{Move, Moved, interrupted_move};
 pub use outputs::{Outputs, OutputsReport, outputs};
+pub use pipeline::{Follower, Job, RunEnd, Stage};
 pub use reconcile::{Keeper, Pass};
 pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
 pub use sharing::{Collected, InstallationState};
-pub use steps::{Follower, Stage, UpEnd};
 pub use up::{Answer, Consent, Events, TeardownOptions, UpOptions};
 
 /// Documents: texts and files, read into their types.

@@ -112,6 +112,11 @@ impl SavedPlan {
         Ok(Documents { changes: self.kept.changes, ..documents })
     }
 
+    /// The id of the deployment that carries it out.
+    pub(crate) fn deployment(&self) -> Arc<str> {
+        self.kept.deployment.as_str().into()
+    }
+
     fn options(&self) -> Result<PlanOptions, Error> {
         let kept = &self.kept;
         let drawn = decode_changes(&kept.drawn)?;
@@ -138,7 +143,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`Error::Stale`] if the state changed in any other way since the plan was made.
-    pub async fn begun(&self, saved: &SavedPlan) -> Result<Option<Deployment>, Error> {
+    pub(crate) async fn begun(&self, saved: &SavedPlan) -> Result<Option<Deployment>, Error> {
         let kept = &saved.kept;
         let mut history = self.purlin.history(self.environment()).await?;
         let place = latest(&history).filter(|latest| *latest.id == *kept.deployment);
@@ -157,12 +162,12 @@ impl Session<'_> {
 
     /// A saved plan, ready to be executed; for a plan that was begun ([`Self::begun`]), the
     /// remaining part. `documents` are those that it was made from, or newer ones, which must then
-    /// lead to the same plan. They get the id of the plan's deployment.
+    /// lead to the same plan.
     ///
     /// # Errors
     /// [`Error::Stale`] if the state changed since; [`Error::Deviates`] if the plan would now
     /// differ from the saved one.
-    pub async fn replan(&self, saved: &SavedPlan, documents: &mut Documents) -> Result<Plan, Error> {
+    pub(crate) async fn replan(&self, saved: &SavedPlan, documents: &Documents) -> Result<Plan, Error> {
         let kept = &saved.kept;
         let begun = self.begun(saved).await?.is_some();
         let mut base: Base = self.base().await?;
@@ -170,7 +175,6 @@ impl Session<'_> {
         if is_as_then {
             base = base.with(decode_changes(&kept.prelude)?)?;
         }
-        Arc::make_mut(&mut documents.context).deployment = kept.deployment.as_str().into();
         let changes = documents.changes.or(kept.changes);
         let mut plan = self.purlin.plan_with(documents, changes, base, saved.options()?, false).await?;
         plan.goes_on = begun;

@@ -19,7 +19,8 @@ use purlin_model::{
 };
 use purlin_state::{Environment, Listed, Listing, Lock, Operation, Record, Snapshot, Status};
 
-use crate::{Error, Purlin, Session};
+use crate::pipeline::Silent;
+use crate::{Error, Job, Purlin, RunEnd, Session};
 
 /// A recorded installation, with its users.
 #[derive(Clone, Debug)]
@@ -406,26 +407,18 @@ impl Session<'_> {
         deployment_id: &str,
         cancel: &CancelToken,
     ) -> Result<Option<Collected>, Error> {
-        use futures::StreamExt as _;
         let environment = self.environment().clone();
         let context = self.purlin.context_of(&environment, deployment_id).await?;
-        self.recover(&context, cancel.clone()).await?;
         let options = DestroyOptions { only_left: true, ..DestroyOptions::default() };
-        let mut plan = self.plan_destroy(&context, options).await?;
+        let job = Job::destroy(&context, None, options).until(cancel.clone());
         // The user consented to this when handing it over.
-        let losses = plan.losses_not_allowed();
-        plan.allow_losses(&losses);
-        let keys: Vec<Key> = plan.steps.iter().map(|step| step.key.clone()).collect();
-        if keys.is_empty() {
-            return Ok(None);
-        }
-        let mut run = self.deploy(plan, None, cancel.clone()).await?;
-        while let Some(event) = run.next().await {
-            if let Event::Summary(summary) = event {
-                return Ok(Some(Collected { environment, summary, keys, rejected: Vec::new() }));
+        let mut silent = Silent::default();
+        Ok(match self.attempt(&job, None, &mut silent).await? {
+            RunEnd::Applied { summary, .. } if !silent.steps.is_empty() => {
+                Some(Collected { environment, summary, keys: silent.steps, rejected: Vec::new() })
             }
-        }
-        Ok(None)
+            _ => None,
+        })
     }
 
     /// Rejects a change to a resource that other environments use.

@@ -1,4 +1,5 @@
-//! A whole deployment or deletion in one call, as a stream of its events. `steps.rs` has the steps.
+//! A whole deployment or deletion in one call, as a stream of its events. `pipeline.rs` has
+//! the order of its parts.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,7 +14,7 @@ use purlin_state::Environment;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::reconcile::follow;
-use crate::{Collected, Documents, Error, Follower, Purlin, Stage, UpEnd};
+use crate::{Collected, Documents, Error, Follower, Job, Purlin, RunEnd, Stage};
 
 /// The options of [`Purlin::up`].
 #[derive(Clone, Debug, Default)]
@@ -25,8 +26,8 @@ pub struct UpOptions {
     /// The resources whose data may be lost, for example a database that must be replaced. A plan
     /// that loses the data of another resource is rejected, and the error names the resource.
     pub may_lose: Vec<Key>,
-    /// Asks whether to apply the plan; without it, every plan is applied. [`Purlin::up_with`] asks
-    /// its [`Follower`] instead.
+    /// Asks whether to apply the plan; without it, every plan is applied. A [`Follower`]
+    /// is asked instead.
     pub consent: Option<Consent>,
     /// Stops the run. Calls in flight finish first, unless they are aborted.
     pub cancel: CancelToken,
@@ -91,7 +92,7 @@ impl fmt::Debug for Consent {
 /// [`UpOptions::cancel`].
 pub struct Events {
     events: UnboundedReceiver<Event>,
-    work: Option<BoxFuture<'static, Result<UpEnd, Error>>>,
+    work: Option<BoxFuture<'static, Result<RunEnd, Error>>>,
     end: Option<Result<Event, Error>>,
     collected: Vec<Collected>,
 }
@@ -124,7 +125,7 @@ impl Follower for Sender {
 impl Events {
     fn new<F>(consent: Option<Consent>, work: impl FnOnce(Sender) -> F) -> Self
     where
-        F: Future<Output = Result<UpEnd, Error>> + Send + 'static,
+        F: Future<Output = Result<RunEnd, Error>> + Send + 'static,
     {
         let (sender, events) = unbounded_channel();
         let work = work(Sender { events: sender, consent }).boxed();
@@ -149,12 +150,16 @@ impl Stream for Events {
             this.work = None;
             this.end = Some(result.map(|outcome| {
                 Event::Summary(match outcome {
-                    UpEnd::Applied { summary, collected } => {
+                    RunEnd::Applied { summary, collected } => {
                         this.collected = collected;
                         summary
                     }
-                    UpEnd::Stopped(_, summary) => summary,
-                    UpEnd::Declined => Summary { cancelled: true, ..Summary::default() },
+                    RunEnd::Nothing(collected) => {
+                        this.collected = collected;
+                        Summary::default()
+                    }
+                    RunEnd::Stopped(_, summary) => summary,
+                    RunEnd::Declined => Summary { cancelled: true, ..Summary::default() },
                 })
             }));
         }
@@ -180,7 +185,7 @@ impl Purlin {
     pub fn up(self: &Arc<Self>, documents: impl Into<Arc<Documents>>, options: UpOptions) -> Events {
         let (purlin, documents) = (Arc::clone(self), documents.into());
         Events::new(options.consent.clone(), move |mut sender| async move {
-            purlin.up_with(&documents, options, &mut sender).await
+            purlin.run(&Job::up(&documents, options), &mut sender).await
         })
     }
 
@@ -197,7 +202,10 @@ impl Purlin {
     pub fn destroy(self: &Arc<Self>, environment: &Environment, options: TeardownOptions) -> Events {
         let (purlin, environment) = (Arc::clone(self), environment.clone());
         Events::new(options.consent.clone(), move |mut sender| async move {
-            purlin.destroy_with(&environment, options, &mut sender).await
+            let TeardownOptions { plan, documents, may_lose, consent: _, cancel } = options;
+            let context = purlin.context_of(&environment, &purlin.deployment_id()?).await?;
+            let job = Job::destroy(&context, documents.as_deref(), plan).losing(may_lose).until(cancel);
+            purlin.run(&job, &mut sender).await
         })
     }
 

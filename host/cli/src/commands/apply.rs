@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use purlin_host::begins_as_plan;
 use purlin_host::internal::{open_named, reason, state};
+use purlin_host::{Job, begins_as_plan};
 
-use super::deploy::{self, Shown};
+use super::deploy::{self, Conduct, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
@@ -85,27 +85,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::input("the plan has no documents"));
     };
     let shown = Shown::new(json, app);
-    let environment = documents.environment();
-    let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
-    if let Some(begun) = session.begun(&saved).await.map_err(fail)? {
-        if !json {
-            app.ui.note(&format!(
-                "deployment {} already started this plan; continuing with the remaining changes",
-                begun.number
-            ));
-        }
-        session.use_inputs_of(documents, &documents.context).await;
-        if deploy::recover(&session, &documents.context, &shown, app, &fail).await? == Status::Failed {
-            return Ok(Status::Failed);
-        }
-    }
-    let plan = app.timings.wait("plan", session.replan(&saved, documents)).await.map_err(fail)?;
-    let prompt = (&consent, "Apply this plan?");
-    let status =
-        deploy::carry_out(&session, plan, Some(documents), prompt, &shown, app).await.map_err(fail)?;
-    drop(session);
+    let job = Job::apply(&saved, documents);
+    let conduct = Conduct { consent: Some(&consent), question: "Apply this plan?", retry_until: None };
+    let ended = deploy::run(&purlin, &job, conduct, &shown, app).await.map_err(fail)?;
     deploy::close(purlin, app).await?;
-    Ok(status)
+    Ok(ended.status)
 }
 
 /// The largest plan that is read, in bytes.

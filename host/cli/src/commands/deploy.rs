@@ -1,16 +1,16 @@
-//! The steps that `up`, `apply`, `destroy` and similar commands share: determine the outcome of open
-//! calls, show a plan, ask for consent, and apply the plan.
+//! What people see of a run, for all commands that change an environment: its plan, the question,
+//! its events and its end. The order of its parts is `purlin-host`'s.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt as _};
 use purlin_host::internal::documents::SourceMap;
 use purlin_host::internal::engine::{CancelToken, Cause, Event, Phase, Plan, Suggestion, Summary};
 use purlin_host::internal::graph::Graph;
-use purlin_host::internal::model::{Context, Key};
-use purlin_host::internal::state::{Environment, Staleness};
-use purlin_host::{Collected, Documents, Follower, Purlin, Session, Stage, UpEnd, UpOptions};
+use purlin_host::internal::model::Key;
+use purlin_host::internal::state::{Deployment, Environment, Staleness};
+use purlin_host::{Collected, Documents, Follower, Job, Purlin, RunEnd, Stage};
 
 use crate::app::App;
 use crate::consent::{Answer, Consent};
@@ -56,38 +56,88 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Makes the environment match the documents: determines the outcome of interrupted calls, refreshes if
-/// requested, plans, asks for consent, and applies the plan.
-pub(super) async fn up(
-    purlin: &Purlin,
-    documents: &Documents,
-    options: UpOptions,
-    (shown, consent): (&Shown<'_>, &Consent),
-    app: &App,
-) -> Result<Status, purlin_host::Error> {
-    let watch = Watch { cancel: options.cancel.clone(), ..Watch::new(Some(documents), shown, app) };
-    let environment = documents.environment();
-    let mut steps = Steps { environment, consent, watch, failed: Summary::default(), presses: None };
-    let ended = purlin.up_with(documents, options, &mut steps).await;
-    Ok(match ended.inspect_err(|_| steps.watch.failures(&steps.failed))? {
-        UpEnd::Applied { summary, collected } => {
-            let status = steps.watch.ended(&summary, &collected);
-            steps.presses.iter().for_each(Presses::end_if_cut_off);
-            status
-        }
-        UpEnd::Stopped(..) | UpEnd::Declined => Status::Failed,
-    })
+/// What a command does in a run.
+pub(super) struct Conduct<'a> {
+    /// Asks for consent; without it, nothing is asked, and the plan is not shown.
+    pub(super) consent: Option<&'a Consent>,
+    /// What is asked.
+    pub(super) question: &'a str,
+    /// Until when deletions that failed are tried again.
+    pub(super) retry_until: Option<Instant>,
 }
 
-/// What the program does between the steps of [`up`].
+/// How a run ended.
+pub(super) struct Ended {
+    pub(super) status: Status,
+    /// Nothing is recorded that it could be about.
+    pub(super) is_nothing: bool,
+    /// Some resources failed; the user did not stop it.
+    pub(super) has_failures: bool,
+    /// The steps of its plan change something.
+    pub(super) differs: bool,
+    /// The number of resources that its plan could not read.
+    pub(super) unread: usize,
+}
+
+/// Carries out a job, with everything that people see of it.
+pub(super) async fn run(
+    purlin: &Purlin,
+    job: &Job<'_>,
+    conduct: Conduct<'_>,
+    shown: &Shown<'_>,
+    app: &App,
+) -> Result<Ended, purlin_host::Error> {
+    let watch = Watch { cancel: job.cancel().clone(), ..Watch::new(job.documents(), shown, app) };
+    let mut steps = Steps {
+        environment: job.environment(),
+        conduct,
+        watch,
+        failed: Summary::default(),
+        presses: None,
+        is_agreed: false,
+        pause: FIRST_PAUSE,
+        differs: false,
+        unread: 0,
+    };
+    let ended = purlin.run(job, &mut steps).await;
+    let (mut status, mut is_nothing, mut has_failures) = (Status::Failed, false, false);
+    match ended.inspect_err(|_| steps.watch.failures(&steps.failed))? {
+        RunEnd::Applied { summary, collected } => {
+            status = steps.watch.ended(&summary, &collected);
+            has_failures = !summary.failed.is_empty() && !summary.cancelled;
+        }
+        RunEnd::Nothing(collected) => {
+            is_nothing = true;
+            status = if say_collected(&collected, shown, app) { Status::Done } else { Status::Failed };
+        }
+        RunEnd::Stopped(..) | RunEnd::Declined => {}
+    }
+    steps.presses.iter().for_each(Presses::end_if_cut_off);
+    Ok(Ended { status, is_nothing, has_failures, differs: steps.differs, unread: steps.unread })
+}
+
+/// The delays before deletions that failed are tried again.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The question of `up` and `rollback`.
+pub(super) const APPLY: &str = "Apply these changes?";
+
+/// What the program does between the parts of [`run`].
 struct Steps<'a> {
     environment: Environment,
-    consent: &'a Consent,
+    conduct: Conduct<'a>,
     watch: Watch<'a>,
     /// How the deployment ended, if resources failed.
     failed: Summary,
     /// What the user pressed at the end.
     presses: Option<Presses>,
+    /// The user agreed to the first attempt, with all of its losses.
+    is_agreed: bool,
+    /// The delay before the next attempt.
+    pause: Duration,
+    differs: bool,
+    unread: usize,
 }
 
 impl Follower for Steps<'_> {
@@ -99,12 +149,31 @@ impl Follower for Steps<'_> {
         self.watch.app.timings.add(part, time);
     }
 
+    fn continues(&mut self, begun: &Deployment) {
+        if !self.watch.shown.json {
+            self.watch.app.ui.note(&format!(
+                "deployment {} already started this plan; continuing with the remaining changes",
+                begun.number
+            ));
+        }
+    }
+
     fn begins(&mut self, stage: Stage, plan: &Plan) {
+        if stage == Stage::Deployment {
+            self.differs = plan.steps.iter().any(|step| !step.changes.is_empty());
+            self.unread = plan.unread();
+        }
         self.watch.begins(stage, plan);
     }
 
     async fn agrees(&mut self, plan: &mut Plan) -> bool {
-        let prompt = (self.consent, "Apply these changes?");
+        if self.is_agreed {
+            let losses = plan.losses_not_allowed();
+            plan.allow_losses(&losses);
+            return true;
+        }
+        let Some(consent) = self.conduct.consent else { return true };
+        let prompt = (consent, self.conduct.question);
         agrees(plan, &self.environment, prompt, self.watch.shown, self.watch.app)
     }
 
@@ -121,6 +190,22 @@ impl Follower for Steps<'_> {
         self.presses = Some(presses);
         done
     }
+
+    /// Retries only what this command attempted: not after Ctrl-C.
+    async fn again(&mut self, summary: &Summary, collected: &[Collected]) -> bool {
+        let has_failures = !summary.failed.is_empty() && !summary.cancelled && summary.halted.is_none();
+        let until =
+            self.conduct.retry_until.filter(|until| has_failures && Instant::now() + self.pause < *until);
+        if until.is_none() {
+            return false;
+        }
+        self.watch.ended(summary, collected);
+        self.watch.app.ui.say(&format!("Trying again in {}.", text::duration(self.pause)));
+        tokio::time::sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.is_agreed = true;
+        true
+    }
 }
 
 /// Explains why Purlin reads resources although the user did not request a refresh.
@@ -130,24 +215,6 @@ pub(super) fn warn_of_staleness(staleness: Staleness, environment: &Environment,
     ));
 }
 
-/// Finds out the outcome of interrupted calls. A call that stays undecided affects only its
-/// resource: Purlin reports it, continues with everything else, and fails the run at that resource
-/// (SPEC §10). Returns `Failed` if the run must not continue.
-pub(super) async fn recover(
-    session: &Session<'_>,
-    context: &Context,
-    shown: &Shown<'_>,
-    app: &App,
-    fail: &dyn Fn(purlin_host::Error) -> Failure,
-) -> Result<Status, Failure> {
-    let Some(plan) = session.plan_recovery(context).await.map_err(fail)? else { return Ok(Status::Done) };
-    let mut watch = Watch::new(None, shown, app);
-    watch.begins(Stage::Recovery, &plan);
-    let run = session.apply(plan, watch.cancel.clone()).await.map_err(fail)?;
-    let summary = watch.follow(Stage::Recovery, run).await;
-    Ok(if summary.halted.is_some() || summary.cancelled { Status::Failed } else { Status::Done })
-}
-
 /// Reports that nothing is recorded here, so there is nothing to do, and where resources are
 /// recorded.
 pub(super) async fn nothing_recorded(place: &Place, shown: &Shown<'_>, app: &App) -> Result<Status, Failure> {
@@ -155,21 +222,6 @@ pub(super) async fn nothing_recorded(place: &Place, shown: &Shown<'_>, app: &App
     input::hint_at_others(place, app).await?;
     shown.nothing();
     Ok(Status::Done)
-}
-
-/// Shows a plan, asks for consent, and applies the plan.
-pub(super) async fn carry_out(
-    session: &Session<'_>,
-    mut plan: Plan,
-    documents: Option<&Documents>,
-    prompt: (&Consent, &str),
-    shown: &Shown<'_>,
-    app: &App,
-) -> Result<Status, purlin_host::Error> {
-    match agrees(&mut plan, session.environment(), prompt, shown, app) {
-        true => run(session, plan, documents, shown, app).await,
-        false => Ok(Status::Failed),
-    }
 }
 
 /// Shows a plan and asks for consent.
@@ -197,26 +249,6 @@ fn agrees(
         Answer::Refused => {}
     }
     answer != Answer::No
-}
-
-/// Applies a plan that has already been shown.
-pub(super) async fn run(
-    session: &Session<'_>,
-    plan: Plan,
-    documents: Option<&Documents>,
-    shown: &Shown<'_>,
-    app: &App,
-) -> Result<Status, purlin_host::Error> {
-    let mut watch = Watch::new(documents, shown, app);
-    watch.begins(Stage::Deployment, &plan);
-    let run = session.deploy(plan, documents, watch.cancel.clone()).await?;
-    let summary = watch.follow(Stage::Deployment, run).await;
-    let finish = session.finish(&summary, &watch.cancel);
-    let (collected, presses) = cancellable(&watch.cancel, app, finish).await;
-    let collected = collected.inspect_err(|_| watch.failures(&summary))?;
-    let status = watch.ended(&summary, &collected);
-    presses.end_if_cut_off();
-    Ok(status)
 }
 
 /// Deletes resources that other environments handed over and that are no longer used, and reports
@@ -399,7 +431,7 @@ impl<'a> Watch<'a> {
 
     async fn events(&self, stage: Stage, mut run: impl Stream<Item = Event> + Unpin) -> Summary {
         let Self { documents, shown, app, cancel, total, drivers, renames: _ } = self;
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let mut progress = Progress::new(&app.ui, *total, shown.json);
         let mut interrupts = Interrupts::new();
         let mut presses = Presses::new(cancel);

@@ -1,8 +1,9 @@
 //! `purlin import`
 
 use purlin_host::internal::engine::{PlanOptions, Scope};
+use purlin_host::{Job, UpOptions};
 
-use super::deploy::{self, Shown};
+use super::deploy::{self, Conduct, Ended, Shown};
 use crate::app::App;
 use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
@@ -57,26 +58,20 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
     let shown = Shown::new(json, app);
-    app.timings.wait("build graph", purlin.graph(&given.documents)).await.map_err(fail)?;
-    let environment = given.documents.environment();
-    let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
     let options = PlanOptions {
         scope: Scope { targets: vec![args.key.clone()], ..Scope::default() },
         import: vec![(args.key.clone(), args.id.as_str().into())],
         import_only: true,
         ..PlanOptions::default()
     };
-    let plan = session.plan(&given.documents, options);
-    let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
-    let differs = plan.steps.iter().any(|step| !step.changes.is_empty());
-    let documents = Some(&given.documents);
-    let prompt = (&consent, "Adopt it?");
-    let status = deploy::carry_out(&session, plan, documents, prompt, &shown, app).await.map_err(fail)?;
+    let job = Job::up(&given.documents, UpOptions { plan: options, ..UpOptions::default() });
+    let conduct = Conduct { consent: Some(&consent), question: "Adopt it?", retry_until: None };
+    let Ended { status, differs, .. } =
+        deploy::run(&purlin, &job, conduct, &shown, app).await.map_err(fail)?;
     if status == Status::Done && differs && args.format.format == Format::Text {
         app.ui
             .hint("the next `purlin up` changes it to match the documents; `purlin plan` shows the changes");
     }
-    drop(session);
     deploy::close(purlin, app).await?;
     Ok(status)
 }

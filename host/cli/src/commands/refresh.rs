@@ -1,6 +1,9 @@
 //! `purlin refresh`
 
-use super::deploy::{self, Shown};
+use purlin_host::Job;
+use purlin_host::internal::model::Key;
+
+use super::deploy::{self, Conduct, Ended, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
 use crate::failure::{Failure, Status};
@@ -33,31 +36,18 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let shown = Shown::new(args.format.format == Format::Json, app);
     let place = input::place_to_change(&args.documents, app).await?;
-    let environment = place.environment();
-    let fail = Failure::without_sources;
-    if !place.purlin.is_recorded(&environment).await.map_err(fail)? {
-        return deploy::nothing_recorded(&place, &shown, app).await;
-    }
-    let session = place.purlin.begin(&environment);
-    let session = app.timings.wait("open state", session).await.map_err(fail)?;
-    if let Some(documents) = &place.documents {
-        session.use_inputs_of(documents, &place.context).await;
-    }
-    if deploy::recover(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
-        return Ok(Status::Failed);
-    }
-    let all = session.records().await.map_err(fail)?.len();
-    if all == 0 {
-        drop(session);
-        let status = deploy::nothing_recorded(&place, &shown, app).await?;
+    let job = Job::refresh(&place.context, place.documents.as_ref(), args.scope.scope());
+    let conduct = Conduct { consent: None, question: "", retry_until: None };
+    let ended = deploy::run(&place.purlin, &job, conduct, &shown, app).await;
+    let Ended { mut status, is_nothing, unread, .. } = ended.map_err(naming::failure_of_records)?;
+    if is_nothing {
+        deploy::nothing_recorded(&place, &shown, app).await?;
         deploy::close(place.purlin, app).await?;
         return Ok(status);
     }
-    let plan = session.plan_refresh(&place.context, &args.scope.scope()).await;
-    let plan = plan.map_err(naming::failure_of_records)?;
-    let unread = plan.unread();
-    let mut status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
-    let open = session.open_calls().await.map_err(fail)?;
+    let snapshot = place.purlin.snapshot(&place.environment()).await.map_err(Failure::without_sources)?;
+    let all = snapshot.records.len();
+    let open: Vec<Key> = snapshot.pending.iter().filter_map(|intent| intent.id().urn.key()).collect();
     if !open.is_empty() {
         status = Status::Failed;
         for key in &open {
@@ -72,7 +62,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             "{unread} of {all} resources could not be checked: their drivers do not support reading, or they do not exist"
         ));
     }
-    drop(session);
     deploy::close(place.purlin, app).await?;
     Ok(status)
 }

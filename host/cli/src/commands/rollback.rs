@@ -1,9 +1,9 @@
 //! `purlin rollback`
 
 use purlin_host::internal::state::{Deployment, Environment};
-use purlin_host::{Purlin, UpOptions};
+use purlin_host::{Job, Purlin, UpOptions};
 
-use super::deploy::{self, Shown};
+use super::deploy::{self, Conduct, Shown};
 use super::history::find;
 use crate::app::App;
 use crate::args::{ChangeArgs, Format, FormatArg, PlaceArgs, PlanArgs};
@@ -72,8 +72,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let fail = |error| Failure::host(error, &documents.loaded.sources);
     let options = UpOptions { plan: args.plan.options(), refresh: args.plan.refresh, ..UpOptions::default() };
-    let status =
-        deploy::up(&place.purlin, &documents, options, (&shown, &consent), app).await.map_err(fail)?;
+    let job = Job::up(&documents, options);
+    let conduct = Conduct { consent: Some(&consent), question: deploy::APPLY, retry_until: None };
+    let status = deploy::run(&place.purlin, &job, conduct, &shown, app).await.map_err(fail)?.status;
     deploy::close(place.purlin, app).await?;
     if status == Status::Done && args.format.format == Format::Text {
         app.ui.hint("the files are unchanged, and the next `purlin up` deploys them");

@@ -1,8 +1,8 @@
 //! `purlin up`
 
-use purlin_host::UpOptions;
+use purlin_host::{Job, UpOptions};
 
-use super::deploy::{self, Shown};
+use super::deploy::{self, Conduct, Shown};
 use crate::app::App;
 use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg, PlanArgs};
 use crate::consent::{Consent, ConsentArgs};
@@ -77,8 +77,9 @@ async fn once(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failu
     let fail = |error| given.failure(error);
     let shown = Shown::new(json, app);
     let options = UpOptions { plan: args.plan.options(), refresh: args.plan.refresh, ..UpOptions::default() };
-    let status =
-        deploy::up(&purlin, &given.documents, options, (&shown, consent), app).await.map_err(fail)?;
+    let job = Job::up(&given.documents, options);
+    let conduct = Conduct { consent: Some(consent), question: deploy::APPLY, retry_until: None };
+    let ended = deploy::run(&purlin, &job, conduct, &shown, app).await.map_err(fail)?;
     deploy::close(purlin, app).await?;
-    Ok(status)
+    Ok(ended.status)
 }

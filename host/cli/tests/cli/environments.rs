@@ -239,7 +239,7 @@ fn impossible_values_are_reported() {
     assert!(odd.err.contains("no placeholder reads `values.elsewhere`"), "{}", odd.err);
     assert!(!odd.err.contains("correct-horse"), "{}", odd.err);
     for (text, expected) in [
-        ("- domain\n", "values.yaml:1:1"),
+        ("- domain\n", "is not a map"),
         ("domain: [\n", "values.yaml:1:9"),
         ("", "is empty"),
         ("a: 1\n---\nb: 2\n", "several documents"),

@@ -1,0 +1,447 @@
+//! A run: from the lock to its release, in the one place that has the order of the steps. The verbs
+//! (`up`, `apply`, `destroy`, `refresh`, `import`, `rollback`) differ only in their [`Job`]. A
+//! [`Follower`] decides about the plan, and says what its caller does between the steps.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::Stream;
+use purlin_engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions, Scope, Summary};
+use purlin_model::{Context, Key};
+use purlin_state::{Deployment, Environment, Staleness};
+
+use crate::reconcile::follow;
+use crate::{Collected, Documents, Error, Purlin, SavedPlan, Session, UpOptions};
+
+/// A run as a value: what it is to reach, in which environment.
+pub struct Job<'d> {
+    desired: Desired<'d>,
+    context: Cow<'d, Context>,
+    /// Their inputs are used for calls that fail with the recorded inputs.
+    documents: Option<&'d Documents>,
+    may_lose: Vec<Key>,
+    cancel: CancelToken,
+}
+
+/// What a run is to reach.
+#[derive(Clone)]
+enum Desired<'d> {
+    /// What the documents say. With `refresh`, all resources are read first.
+    Documents { documents: &'d Documents, options: PlanOptions, refresh: bool },
+    /// Exactly what a saved plan says.
+    Plan { saved: &'d SavedPlan, documents: &'d Documents },
+    /// Recorded resources are deleted.
+    Nothing(DestroyOptions),
+    /// Recorded resources are read, and the result is recorded.
+    Record(Scope),
+}
+
+impl<'d> Job<'d> {
+    /// Brings the environment in line with documents. The follower asks for consent instead of
+    /// [`UpOptions::consent`].
+    pub fn up(documents: &'d Documents, options: UpOptions) -> Self {
+        let UpOptions { plan, refresh, may_lose, consent: _, cancel } = options;
+        Self {
+            desired: Desired::Documents { documents, options: plan, refresh },
+            context: Cow::Borrowed(&documents.context),
+            documents: Some(documents),
+            may_lose,
+            cancel,
+        }
+    }
+
+    /// Carries out a saved plan, or the rest of one that was begun. `documents` are those of the plan
+    /// ([`SavedPlan::documents`]), or newer ones, which must lead to the same plan. They get the id of
+    /// its deployment.
+    pub fn apply(saved: &'d SavedPlan, documents: &'d mut Documents) -> Self {
+        Arc::make_mut(&mut documents.context).deployment = saved.deployment();
+        let documents: &'d Documents = documents;
+        Self {
+            desired: Desired::Plan { saved, documents },
+            context: Cow::Borrowed(&documents.context),
+            documents: Some(documents),
+            may_lose: Vec::new(),
+            cancel: CancelToken::default(),
+        }
+    }
+
+    /// Deletes recorded resources.
+    pub fn destroy(context: &'d Context, documents: Option<&'d Documents>, options: DestroyOptions) -> Self {
+        let desired = Desired::Nothing(options);
+        let (may_lose, cancel) = (Vec::new(), CancelToken::default());
+        Self { desired, context: Cow::Borrowed(context), documents, may_lose, cancel }
+    }
+
+    /// Reads recorded resources, and records what is found.
+    pub fn refresh(context: &'d Context, documents: Option<&'d Documents>, scope: Scope) -> Self {
+        let desired = Desired::Record(scope);
+        let (may_lose, cancel) = (Vec::new(), CancelToken::default());
+        Self { desired, context: Cow::Borrowed(context), documents, may_lose, cancel }
+    }
+
+    /// With the resources whose data may be lost, in addition to those that the follower allows.
+    #[must_use]
+    pub fn losing(self, may_lose: Vec<Key>) -> Self {
+        Self { may_lose, ..self }
+    }
+
+    /// With a token that stops the run.
+    #[must_use]
+    pub fn until(self, cancel: CancelToken) -> Self {
+        Self { cancel, ..self }
+    }
+
+    /// The environment.
+    pub fn environment(&self) -> Environment {
+        Environment::of(&self.context)
+    }
+
+    /// The token that stops the run.
+    pub fn cancel(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// The documents of the plan; none for one that is made from records.
+    pub fn documents(&self) -> Option<&'d Documents> {
+        match self.desired {
+            Desired::Documents { documents, .. } | Desired::Plan { documents, .. } => Some(documents),
+            Desired::Nothing(_) | Desired::Record(_) => None,
+        }
+    }
+}
+
+/// The part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It finds out the outcome of calls that an earlier run left open.
+    Recovery,
+    /// It reads all resources.
+    Reading,
+    /// It applies the plan.
+    Deployment,
+}
+
+/// The caller of a run: decides about its plan, and follows its parts.
+#[allow(async_fn_in_trait, reason = "each caller has its own type, and decides whether it is Send")]
+pub trait Follower {
+    /// The records may be out of date, so all resources are read.
+    fn stale(&mut self, _staleness: Staleness) {}
+
+    /// The saved plan was begun by a deployment that did not succeed; this run continues it.
+    fn continues(&mut self, _begun: &Deployment) {}
+
+    /// A part of the run that has no events took this long.
+    fn took(&mut self, _part: &'static str, _time: Duration) {}
+
+    /// A part of the run is about to begin.
+    fn begins(&mut self, _stage: Stage, _plan: &Plan) {}
+
+    /// Whether to apply the plan. It may also allow losses of data ([`Plan::allow_losses`]).
+    async fn agrees(&mut self, plan: &mut Plan) -> bool;
+
+    /// Receives the events of a part to its end. Returns its summary.
+    async fn follow(&mut self, stage: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary;
+
+    /// Awaits the deletion of shared resources at the end. It calls drivers and has no events; the
+    /// caller can cancel it meanwhile, as a run.
+    async fn finish<T: Send>(&mut self, work: impl Future<Output = T> + Send) -> T {
+        work.await
+    }
+
+    /// Whether to try a deletion again after one that failed in part, while the environment stays
+    /// locked. It may wait before it answers.
+    async fn again(&mut self, _summary: &Summary, _collected: &[Collected]) -> bool {
+        false
+    }
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum RunEnd {
+    /// The plan was applied. Some of its resources may have failed.
+    Applied {
+        /// How the run ended.
+        summary: Summary,
+        /// The shared resources of other environments that were deleted because this run was their
+        /// last user.
+        collected: Vec<Collected>,
+    },
+    /// Nothing is recorded that a deletion or a refresh could be about. Resources without users were
+    /// deleted all the same.
+    Nothing(Vec<Collected>),
+    /// An earlier part ended the run: the reading failed, or was cancelled.
+    Stopped(Stage, Summary),
+    /// The caller did not agree. Nothing was done.
+    Declined,
+}
+
+impl Purlin {
+    /// Carries out a job: takes the lock of the environment, finds out the outcome of calls that an
+    /// earlier run left open, reads all resources if the records may be out of date, plans, asks the
+    /// follower for consent, applies the plan, and deletes shared resources that no longer have users.
+    ///
+    /// # Errors
+    /// If the documents or the plan are not accepted ([`Error::is_input`]), if another run has the
+    /// environment, if the plan loses data without permission, or if the state cannot be read or
+    /// written. A resource that fails is not an error: the summary names it.
+    pub async fn run<F: Follower>(&self, job: &Job<'_>, follower: &mut F) -> Result<RunEnd, Error> {
+        let environment = job.environment();
+        let mut early = match &job.desired {
+            Desired::Documents { documents, options, .. } => {
+                self.plan_early(documents, options, follower).await?
+            }
+            Desired::Plan { .. } => None,
+            Desired::Nothing(_) | Desired::Record(_) => {
+                if !self.is_recorded(&environment).await? {
+                    let collected = follower.finish(self.collect_left(&job.cancel)).await?;
+                    return Ok(RunEnd::Nothing(collected));
+                }
+                None
+            }
+        };
+        if let Some(plan) = &mut early
+            && plan.steps.is_empty()
+        {
+            return Ok(match follower.agrees(plan).await {
+                true => RunEnd::Applied { summary: Summary::default(), collected: Vec::new() },
+                false => RunEnd::Declined,
+            });
+        }
+        let begun = self.begin_within(&environment, self.lock_timeout, &job.cancel);
+        let session = timed("open state", follower, begun).await?;
+        let mut end = session.run(job, early, follower).await?;
+        while let (Desired::Nothing(_), RunEnd::Applied { summary, collected }) = (&job.desired, &end)
+            && !summary.is_success()
+            && follower.again(summary, collected).await
+        {
+            // Each attempt gets its own entry in the history.
+            let deployment = self.deployment_id()?.into();
+            let context = Cow::Owned(Context { deployment, ..Context::clone(&job.context) });
+            let again = Job {
+                desired: job.desired.clone(),
+                context,
+                documents: job.documents,
+                may_lose: job.may_lose.clone(),
+                cancel: job.cancel.clone(),
+            };
+            end = session.run(&again, None, follower).await?;
+        }
+        session.release().await?;
+        Ok(end)
+    }
+
+    /// Reports faults of documents before the state is opened or waited for. Before the first
+    /// deployment, this makes the whole plan, so that invalid input leaves no trace.
+    async fn plan_early<F: Follower>(
+        &self,
+        documents: &Documents,
+        options: &PlanOptions,
+        follower: &mut F,
+    ) -> Result<Option<Plan>, Error> {
+        if !self.has_state() {
+            return timed("plan", follower, self.plan(documents, options.clone())).await.map(Some);
+        }
+        if let Err(error) = timed("build graph", follower, self.graph(documents)).await {
+            // If the context differs from the recorded one, or documents are missing since the last
+            // deployment, that explains the other faults.
+            self.check_context(documents).await?;
+            self.check_vanished(documents).await?;
+            return Err(error);
+        }
+        Ok(None)
+    }
+
+    /// Deletes resources that were handed over and no longer have users ([`Self::collect`]); none
+    /// once the run is cancelled.
+    async fn collect_left(&self, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
+        if cancel.is_requested() {
+            return Ok(Vec::new());
+        }
+        let ids = Ids::new(self)?;
+        self.collect(&|| ids.next(), cancel).await
+    }
+}
+
+impl Session<'_> {
+    /// A run in this session, to its end: also deletes shared resources that were handed over and no
+    /// longer have users, and notes that the records are reliable again if the run showed that.
+    async fn run<F: Follower>(
+        &self,
+        job: &Job<'_>,
+        early: Option<Plan>,
+        follower: &mut F,
+    ) -> Result<RunEnd, Error> {
+        let mut end = self.attempt(job, early, follower).await?;
+        if let RunEnd::Applied { collected, .. } | RunEnd::Nothing(collected) = &mut end {
+            *collected = follower.finish(self.collect_left(&job.cancel)).await?;
+        }
+        if let RunEnd::Applied { summary, .. } = &end
+            && summary.ends_staleness
+        {
+            self.end_staleness().await?;
+        }
+        Ok(end)
+    }
+
+    /// The parts of a run that are about this environment alone.
+    pub(crate) async fn attempt<F: Follower>(
+        &self,
+        job: &Job<'_>,
+        early: Option<Plan>,
+        follower: &mut F,
+    ) -> Result<RunEnd, Error> {
+        let staleness = self.staleness().await?;
+        if let Some(end) = self.recover_first(job, staleness, follower).await? {
+            return Ok(end);
+        }
+        if let Some(end) = self.read_first(job, staleness, follower).await? {
+            return Ok(end);
+        }
+        let plan = match (early, &job.desired) {
+            (Some(plan), _) if self.records().await?.is_empty() => plan,
+            (_, Desired::Documents { documents, options, .. }) => {
+                timed("plan", follower, self.plan(documents, options.clone())).await?
+            }
+            (_, Desired::Plan { saved, documents }) => {
+                timed("plan", follower, self.replan(saved, documents)).await?
+            }
+            (_, Desired::Nothing(options)) => {
+                let plan = self.plan_destroy(&job.context, options.clone());
+                let plan = timed("plan", follower, plan).await?;
+                // Resources that others use are handed over without a step.
+                if options.scope.is_everything() && plan.steps.is_empty() && plan.warnings.is_empty() {
+                    return Ok(RunEnd::Nothing(Vec::new()));
+                }
+                plan
+            }
+            (_, Desired::Record(scope)) => {
+                if self.records().await?.is_empty() {
+                    return Ok(RunEnd::Nothing(Vec::new()));
+                }
+                timed("plan", follower, self.plan_refresh(&job.context, scope)).await?
+            }
+        };
+        let mut plan = plan;
+        plan.allow_losses(&job.may_lose);
+        if !follower.agrees(&mut plan).await {
+            return Ok(RunEnd::Declined);
+        }
+        follower.begins(Stage::Deployment, &plan);
+        let run = self.deploy(plan, job.documents(), job.cancel.clone()).await?;
+        let summary = follower.follow(Stage::Deployment, run).await;
+        Ok(RunEnd::Applied { summary, collected: Vec::new() })
+    }
+
+    /// Finds out the outcome of calls that an earlier run left open. A call that stays undecided
+    /// affects only its resource: the plan reports it, and does everything else. Before a saved plan,
+    /// only its own calls may be open.
+    async fn recover_first<F: Follower>(
+        &self,
+        job: &Job<'_>,
+        staleness: Option<Staleness>,
+        follower: &mut F,
+    ) -> Result<Option<RunEnd>, Error> {
+        if let Desired::Plan { saved, .. } = &job.desired {
+            let Some(begun) = self.begun(saved).await? else { return Ok(None) };
+            follower.continues(&begun);
+        }
+        let works_from_records = match &job.desired {
+            Desired::Documents { refresh, .. } => *refresh || staleness.is_some(),
+            Desired::Plan { .. } => false,
+            Desired::Nothing(_) | Desired::Record(_) => true,
+        };
+        if let Some(documents) = job.documents
+            && (works_from_records || !self.open_calls().await?.is_empty())
+        {
+            self.use_inputs_of(documents, &job.context).await;
+        }
+        let Some(plan) = self.plan_recovery(&job.context).await? else { return Ok(None) };
+        follower.begins(Stage::Recovery, &plan);
+        let run = self.apply(plan, job.cancel.clone()).await?;
+        let summary = follower.follow(Stage::Recovery, run).await;
+        let ends = summary.halted.is_some() || summary.cancelled;
+        Ok(ends.then_some(RunEnd::Stopped(Stage::Recovery, summary)))
+    }
+
+    /// Reads the resources of documents, if that is asked for or the records may be out of date.
+    async fn read_first<F: Follower>(
+        &self,
+        job: &Job<'_>,
+        staleness: Option<Staleness>,
+        follower: &mut F,
+    ) -> Result<Option<RunEnd>, Error> {
+        let Desired::Documents { documents, options, refresh } = &job.desired else { return Ok(None) };
+        if let Some(staleness) = staleness {
+            follower.stale(staleness);
+        }
+        if !refresh && staleness.is_none() {
+            return Ok(None);
+        }
+        let plan = self.plan_refresh_of(documents, &options.scope).await?;
+        follower.begins(Stage::Reading, &plan);
+        let run = self.apply(plan, job.cancel.clone()).await?;
+        let summary = follower.follow(Stage::Reading, run).await;
+        let ends = !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled;
+        Ok(ends.then_some(RunEnd::Stopped(Stage::Reading, summary)))
+    }
+
+    /// [`Purlin::collect_left`], including the environment of this session.
+    async fn collect_left(&self, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
+        if cancel.is_requested() {
+            return Ok(Vec::new());
+        }
+        let ids = Ids::new(self.purlin)?;
+        self.collect(&|| ids.next(), cancel).await
+    }
+}
+
+/// A follower that agrees to everything, and listens to nothing.
+#[derive(Default)]
+pub(crate) struct Silent {
+    /// The resources that the deployment is about.
+    pub(crate) steps: Vec<Key>,
+}
+
+impl Follower for Silent {
+    fn begins(&mut self, stage: Stage, plan: &Plan) {
+        if stage == Stage::Deployment {
+            self.steps = plan.steps.iter().map(|step| step.key.clone()).collect();
+        }
+    }
+
+    async fn agrees(&mut self, plan: &mut Plan) -> bool {
+        let losses = plan.losses_not_allowed();
+        plan.allow_losses(&losses);
+        true
+    }
+
+    async fn follow(&mut self, _: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary {
+        follow(run, &mut |_: &Event| {}).await
+    }
+}
+
+/// Ids for the deployments that a run adds to its own.
+struct Ids {
+    base: String,
+    number: AtomicU64,
+}
+
+impl Ids {
+    fn new(purlin: &Purlin) -> Result<Self, Error> {
+        Ok(Self { base: purlin.deployment_id()?, number: AtomicU64::new(0) })
+    }
+
+    fn next(&self) -> String {
+        format!("{}-{}", self.base, self.number.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Measures a part for the follower.
+async fn timed<T>(part: &'static str, follower: &mut impl Follower, work: impl Future<Output = T>) -> T {
+    let begun = Instant::now();
+    let result = work.await;
+    follower.took(part, begun.elapsed());
+    result
+}
