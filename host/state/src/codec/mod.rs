@@ -5,6 +5,13 @@
 //! it was sealed with. A store gets a key with its first secret; from then on every entry is
 //! sealed, and before that none is. This module knows only bytes: neither where they are kept nor
 //! where keys come from.
+//!
+//! It is written by hand: `postcard` over serde types in a private module was measured, and is not
+//! better. With 10,000 and with 100,000 records of 500 bytes, encoding a body took 14 to 24 % longer,
+//! decoding it 10 to 18 %, and a body was 2 % larger; a whole sealed entry, mostly encryption, took
+//! 4 to 9 % longer. Records, values and obstacles needed 512 lines of code instead of 473: values and
+//! labels must not be serialisable, so each type has a mirror and two conversions, and values need a
+//! limit of depth. Mirrors without conversions write whole URNs, which makes a body 24 % larger.
 
 mod changes;
 mod entries;
