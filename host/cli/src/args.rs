@@ -4,13 +4,17 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::builder::ArgPredicate;
+use clap::{Arg, ArgAction, Args, ValueEnum};
 use purlin_host::ContextChanges;
 use purlin_host::internal::engine::{PlanOptions, Scope};
 use purlin_host::internal::model::ContextDefaults;
 
 use crate::choices::{BundleArgs, ChoiceArgs};
 use crate::failure::Failure;
+
+/// Names that other tools have for `--yes`.
+pub(crate) const YES: [&str; 2] = ["auto-approve", "approve"];
 
 /// Options of every command.
 #[derive(Clone, Debug, Args)]
@@ -22,7 +26,11 @@ pub(crate) struct Global {
 
     /// Control the use of colours; `auto` uses them on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
-    pub(crate) color: When,
+    color: When,
+
+    /// The name that other tools have for `--color never`.
+    #[arg(long, global = true, hide = true, conflicts_with = "color")]
+    no_color: bool,
 
     /// Print more on standard error, such as the logs of drivers; repeat for even more, such as their
     /// measurements.
@@ -34,7 +42,7 @@ pub(crate) struct Global {
     pub(crate) quiet: bool,
 
     /// Run up to N driver calls at once [default: the workspace's, else 32].
-    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, alias = "parallel", global = true, value_name = "N", allow_negative_numbers = true)]
     pub(crate) parallelism: Option<NonZeroUsize>,
 
     /// Wait up to this long for another deployment of the same environment, such as `30s` or `5m`
@@ -50,6 +58,13 @@ pub(crate) struct Global {
     /// purlin.yaml or in the current folder].
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
+}
+
+impl Global {
+    /// When to use colours.
+    pub(crate) fn color(&self) -> When {
+        if self.no_color { When::Never } else { self.color }
+    }
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -80,10 +95,17 @@ pub(crate) enum Format {
 
 /// `--format` of commands that write text or JSON.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(arg(json()))]
 pub(crate) struct FormatArg {
     /// Write the result in this format.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
+    #[arg(long, alias = "output", short_alias = 'o', value_name = "FORMAT", value_enum)]
+    #[arg(default_value = "text", default_value_if("json", ArgPredicate::IsPresent, "json"))]
     pub(crate) format: Format,
+}
+
+/// `--json`, the name that other tools have for `--format json`. The default of `--format` depends on it.
+pub(crate) fn json() -> Arg {
+    Arg::new("json").long("json").action(ArgAction::SetTrue).hide(true).conflicts_with("format")
 }
 
 /// The heading of these options in help texts.
@@ -122,12 +144,12 @@ pub(crate) struct DocumentArgs {
 pub(crate) struct ValueArgs {
     /// Override values of documents and of the environment with this file, a map in YAML or JSON. May be
     /// repeated; later files override earlier ones.
-    #[arg(long = "values", value_name = "FILE", help_heading = CONTEXT)]
+    #[arg(long = "values", alias = "var-file", value_name = "FILE", help_heading = CONTEXT)]
     pub(crate) files: Vec<PathBuf>,
 
     /// Set a value, overriding all others. The text becomes a number or a boolean if it replaces one.
     /// `K:=V` parses V as YAML. May be repeated.
-    #[arg(long, value_name = "K=V", help_heading = CONTEXT)]
+    #[arg(long, alias = "var", value_name = "K=V", help_heading = CONTEXT)]
     set: Vec<String>,
 }
 
@@ -224,7 +246,7 @@ pub(crate) struct ContextArgs {
     pub(crate) app: Option<String>,
 
     /// Set the environment, if no Deployment does [default: the workspace's, else `development`].
-    #[arg(long, value_name = "ID", help_heading = CONTEXT)]
+    #[arg(long, aliases = ["stack", "environment"], value_name = "ID", help_heading = CONTEXT)]
     pub(crate) env: Option<String>,
 
     /// Set the type of the environment, if no Deployment does [default: the workspace's, else
@@ -233,7 +255,7 @@ pub(crate) struct ContextArgs {
     pub(crate) env_type: Option<String>,
 
     /// Set the namespace, if no Deployment does [default: the workspace's, else the environment's id].
-    #[arg(long, value_name = "NAME", help_heading = CONTEXT)]
+    #[arg(long, short_alias = 'n', value_name = "NAME", help_heading = CONTEXT)]
     pub(crate) namespace: Option<String>,
 }
 

@@ -31,7 +31,7 @@ mod status;
 mod up;
 mod validate;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::app::App;
 use crate::args::{Format, Global};
@@ -84,18 +84,22 @@ pub(crate) enum Command {
     Explain(explain::Args),
     ExplainError(explain_error::Args),
     Bundle(bundle::Args),
+    #[command(alias = "preview")]
     Plan(plan::Args),
     Apply(apply::Args),
+    #[command(alias = "deploy")]
     Up(up::Args),
     Reconcile(reconcile::Args),
     Refresh(refresh::Args),
     Import(import::Args),
+    #[command(alias = "down")]
     Destroy(destroy::Args),
     Rollback(rollback::Args),
     History(history::Args),
     Diff(diff::Args),
     Impact(impact::Args),
     Status(status::Args),
+    #[command(alias = "output")]
     Outputs(outputs::Args),
     Export(export::Args),
     State(state::Args),
@@ -109,6 +113,9 @@ pub(crate) enum Command {
     MarkdownHelp(markdown_help::Args),
     #[command(hide = true)]
     Manual(manual::Args),
+    /// Print the version, like `--version`.
+    #[command(hide = true)]
+    Version,
 }
 
 /// The format of a command's standard output.
@@ -139,7 +146,8 @@ impl Command {
         let document = |format: Format| if format == Format::Json { Output::Json } else { Output::Text };
         let events = |format: Format| if format == Format::Json { Output::Events } else { Output::Text };
         match self {
-            Self::Schema(_) | Self::Completions(_) | Self::MarkdownHelp(_) | Self::Manual(_) => Output::Text,
+            Self::Schema(_) | Self::Completions(_) => Output::Text,
+            Self::MarkdownHelp(_) | Self::Manual(_) | Self::Version => Output::Text,
             Self::Init(args) => document(args.format.format),
             Self::Validate(args) => document(args.format.format),
             Self::Graph(args) => args.output(),
@@ -201,6 +209,7 @@ impl Command {
             Self::Completions(_) => "completions",
             Self::MarkdownHelp(_) => "markdown-help",
             Self::Manual(_) => "manual",
+            Self::Version => "version",
         }
     }
 
@@ -236,6 +245,10 @@ impl Command {
             Self::Completions(args) => completions::run(&args, app),
             Self::MarkdownHelp(_) => markdown_help::run(app),
             Self::Manual(args) => manual::run(&args),
+            Self::Version => {
+                app.ui.data(&Cli::command().render_version());
+                Ok(Status::Done)
+            }
         }
     }
 }

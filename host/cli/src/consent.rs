@@ -21,7 +21,7 @@ pub(crate) const NO_TERMINAL: &str = "there is no terminal to ask for confirmati
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ConsentArgs {
     /// Apply without asking for confirmation. Required without a terminal.
-    #[arg(short, long)]
+    #[arg(short, long, aliases = crate::args::YES)]
     pub(crate) yes: bool,
 
     /// Also delete and replace resources that hold data. Required in addition to `--yes`.

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::text;
 
 /// The hint for the name of a resource that is not recorded.
-pub(crate) const LIST_OF_RESOURCES: &str = "`purlin state list` lists the resources";
+const LIST_OF_RESOURCES: &str = "`purlin state list` lists the resources";
 
 /// How many resources are listed.
 const SHOWN: usize = 8;

@@ -23,11 +23,13 @@ pub(crate) fn main() -> ExitCode {
         return status;
     }
     // Set the colours for errors of the command line before parsing it.
-    set_color(early_color());
-    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut arguments = std::env::args_os();
+    let program = arguments.next();
+    let words = usage::words(arguments);
+    set_color(early_color(&words));
     let parsed = match usage::slip(&words) {
         Some(slip) => Err(slip),
-        None => match Cli::try_parse() {
+        None => match Cli::try_parse_from(program.iter().chain(&words)) {
             Ok(cli) => Ok(cli),
             Err(error) => match usage::failure(&error, &words) {
                 Some(wrong) => Err(wrong),
@@ -47,7 +49,7 @@ pub(crate) fn main() -> ExitCode {
             return failure.status().into();
         }
     };
-    set_color(cli.global.color);
+    set_color(cli.global.color());
     let level = match (cli.global.quiet, cli.global.verbose) {
         (true, _) => Level::Quiet,
         (_, 0) => Level::Normal,
@@ -115,16 +117,17 @@ fn set_color(when: When) {
 }
 
 /// The value of `--color`, found without parsing the whole command line.
-fn early_color() -> When {
-    let mut arguments = std::env::args_os().skip(1);
-    while let Some(argument) = arguments.next() {
-        let value = match argument.to_str() {
+fn early_color(words: &[OsString]) -> When {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let value = match word.to_str() {
             Some("--") => break,
-            Some("--color") => arguments.next().and_then(|value| value.into_string().ok()),
-            Some(argument) => argument.strip_prefix("--color=").map(str::to_owned),
+            Some("--no-color") => Some("never"),
+            Some("--color") => words.next().and_then(|value| value.to_str()),
+            Some(word) => word.strip_prefix("--color="),
             None => None,
         };
-        match value.as_deref() {
+        match value {
             Some("always") => return When::Always,
             Some("never") => return When::Never,
             _ => {}

@@ -1,6 +1,5 @@
 //! Explains errors of the command line in Purlin's own words, without the parser's messages.
 
-mod habits;
 mod line;
 
 use std::error::Error as _;
@@ -8,7 +7,6 @@ use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use purlin_host::internal::graph::nearest;
 
 use self::line::Line;
 use crate::commands::Output;
@@ -31,16 +29,50 @@ pub(crate) fn failure(error: &clap::Error, words: &[OsString]) -> Option<(Failur
     Some((describe(error, &line), line.output()))
 }
 
+/// Options that Terraform writes with one dash, and which work here with two.
+const ONE_DASH: [&str; 12] = [
+    "-auto-approve",
+    "-chdir",
+    "-detailed-exitcode",
+    "-json",
+    "-lock-timeout",
+    "-no-color",
+    "-out",
+    "-parallelism",
+    "-replace",
+    "-target",
+    "-var",
+    "-var-file",
+];
+
+/// The words of the command line, with two dashes before the options that Terraform writes with one. A
+/// word that begins with a dash is never the value of an option.
+pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut only_arguments = false;
+    words
+        .map(|word| {
+            only_arguments |= word == "--";
+            let option = word.to_str().filter(|_| !only_arguments);
+            let name = option.and_then(|option| option.split('=').next()).unwrap_or_default();
+            match option {
+                Some(option) if ONE_DASH.contains(&name) => format!("-{option}").into(),
+                _ => word,
+            }
+        })
+        .collect()
+}
+
 /// Finds an option that the parser would misinterpret, such as `-format`, which it takes for `-f
-/// ormat`.
+/// ormat`, and `-no-input`, which it takes for `-n o-input`.
 pub(crate) fn slip(words: &[OsString]) -> Option<(Failure, Output)> {
     let line = Line::read(words);
     let word = line.options.iter().find(|word| {
-        let long = !word.starts_with("--") && word.starts_with("-f") && word.len() > 3;
-        let name = word.trim_start_matches('-').split('=').next().unwrap_or_default();
-        long && (line.long(name) || ["force", "filename"].contains(&name))
+        let name = word.split('=').next().unwrap_or(word);
+        name.len() > 2
+            && !name.starts_with("--")
+            && (line.has(&format!("-{name}")) || name.starts_with("-no"))
     })?;
-    Some((unknown_option(word, &line), line.output()))
+    Some((unknown_option(word, None, &line), line.output()))
 }
 
 fn describe(error: &clap::Error, line: &Line) -> Failure {
@@ -52,15 +84,18 @@ fn describe(error: &clap::Error, line: &Line) -> Failure {
         ErrorKind::UnknownArgument => {
             let word = argument.unwrap_or_default();
             if word.starts_with('-') {
-                return unknown_option(&line.as_written(&word), line);
-            }
-            if line.commands.is_empty() {
-                return unknown_command(&word, line);
+                let near = string(error, ContextKind::SuggestedArg);
+                return unknown_option(&line.as_written(&word), near.as_deref(), line);
             }
             Failure::input(format!("`{called}` takes no argument `{}`", text::line(&word))).hint(line.usage())
         }
         ErrorKind::InvalidSubcommand => {
-            unknown_command(&string(error, ContextKind::InvalidSubcommand).unwrap_or_default(), line)
+            let word = string(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            let failure = Failure::input(format!("there is no command `{called} {}`", text::line(&word)));
+            match strings(error, ContextKind::SuggestedSubcommand).last() {
+                Some(near) => failure.hint(format!("did you mean `{called} {near}`?")),
+                None => failure.hint(format!("`{called} --help` lists the commands")),
+            }
         }
         ErrorKind::MissingSubcommand => {
             Failure::input(format!("`{called}` needs a command: {}", listed(&line.subcommands(), "or")))
@@ -83,9 +118,9 @@ fn describe(error: &clap::Error, line: &Line) -> Failure {
                     text::line(&value)
                 )),
             };
-            match nearest(&value, allowed.iter().map(String::as_str)) {
-                Some(near) if !value.is_empty() => failure.hint(format!("did you mean `{near}`?")),
-                _ => failure,
+            match string(error, ContextKind::SuggestedValue) {
+                Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                None => failure,
             }
         }
         ErrorKind::ValueValidation => invalid(error, &named, &text::line(&value), line),
@@ -129,7 +164,8 @@ fn invalid(error: &clap::Error, named: &str, value: &str, line: &Line) -> Failur
     })
 }
 
-fn unknown_option(word: &str, line: &Line) -> Failure {
+/// The failure for an option that the command does not have. `near` is a similar one that it has.
+fn unknown_option(word: &str, near: Option<&str>, line: &Line) -> Failure {
     let name = word.split('=').next().unwrap_or(word);
     if line.has(name) && !line.commands.is_empty() {
         return Failure::input(format!("the option `{}` comes after the command", text::line(name)))
@@ -141,32 +177,14 @@ fn unknown_option(word: &str, line: &Line) -> Failure {
     });
     let bare = name.trim_start_matches('-');
     let one_dash = !name.starts_with("--") && bare.chars().count() > 1;
-    if one_dash && line.long(bare) {
+    if one_dash && line.has(&format!("--{bare}")) {
         return failure.hint(format!("options have two dashes: `--{bare}`"));
     }
-    if let Some(hint) = habits::option(name, word, line) {
-        return failure.hint(hint);
-    }
-    let longs = line.longs();
-    match nearest(bare, longs.iter().map(String::as_str)) {
-        Some(near) => failure.hint(format!("did you mean `--{near}`?")),
-        None => match line.elsewhere(bare) {
-            Some(command) => failure.hint(format!("`{command}` has it")),
-            None => failure.hint(line.help()),
-        },
-    }
-}
-
-fn unknown_command(word: &str, line: &Line) -> Failure {
-    let failure = Failure::input(format!("there is no command `{} {}`", line.called(), text::line(word)));
-    if let Some(hint) = habits::command(&line.commands, word, line) {
-        return failure.hint(hint);
-    }
-    let commands = line.subcommands();
-    match nearest(word, commands.iter().map(String::as_str)) {
-        Some(near) => failure.hint(format!("did you mean `{} {near}`?", line.called())),
-        None => failure.hint(format!("`{} --help` lists the commands", line.called())),
-    }
+    failure.hint(match (line.elsewhere(bare), near) {
+        (Some(command), _) => format!("`{command}` has it"),
+        (None, Some(near)) => format!("did you mean `{near}`?"),
+        (None, None) => line.help(),
+    })
 }
 
 fn missing(arguments: &[String], line: &Line) -> Failure {

@@ -76,8 +76,7 @@ pub use copies::{Copied, CopyOptions};
 pub use database::Releases;
 pub use documents_in_context::Documents;
 pub use drivers::{
-    Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, LIST_OF_DRIVERS,
-    NAME_OF_ITS_OWN,
+    Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, NAME_OF_ITS_OWN,
 };
 pub use error::Error;
 pub use fleet::{Fleet, Turn, TurnEnd};

@@ -7,6 +7,7 @@ use purlin_host::internal::{open_named, reason, state};
 use purlin_host::{Job, begins_as_plan};
 
 use super::deploy::{self, Conduct, Shown};
+use super::up;
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
@@ -20,6 +21,8 @@ use crate::{input, text};
 /// plan was made, Purlin rejects the plan. A plan that failed or was interrupted is the exception: run
 /// the command again, and it determines the outcome of the open calls and continues with the rest. If
 /// documents are named as well, they must match the plan. Without a terminal, `--yes` is required.
+///
+/// With `--file` and without a plan, this is `purlin up`, which asks before it changes anything.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,8 +33,8 @@ Events with `--format json` are the same as for `up`.")]
 #[command(mut_args(described))]
 pub(crate) struct Args {
     /// The plan to apply.
-    #[arg(value_name = "PLAN")]
-    plan: PathBuf,
+    #[arg(value_name = "PLAN", required_unless_present = "file")]
+    plan: Option<PathBuf>,
 
     #[command(flatten)]
     consent: ConsentArgs,
@@ -55,15 +58,23 @@ fn described(argument: clap::Arg) -> clap::Arg {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let path = text::path(&args.plan);
-    if input::is_document(&args.plan) {
+    let Some(plan) = &args.plan else {
+        // In a script, the name of the plan may be an empty variable.
+        if args.consent.yes {
+            return Err(Failure::input("`--yes` applies a plan, and none is named")
+                .hint("`purlin up --yes` plans and applies documents in one step"));
+        }
+        return up::run(&up::Args::new(&args.documents, &args.consent, args.format), app).await;
+    };
+    let path = text::path(plan);
+    if input::is_document(plan) {
         return Err(Failure::input(format!("`{path}` contains documents, not a plan"))
             .hint(format!("`purlin up {path}` plans and applies in one step"))
             .hint("`purlin plan --out FILE` writes a plan"));
     }
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    let bytes = read(&args.plan).map_err(|error| {
+    let bytes = read(plan).map_err(|error| {
         Failure::input(format!("cannot read the plan `{path}`: {}", reason(&error)))
             .hint("`purlin plan --out FILE` writes one; `purlin up` plans and applies in one step")
     })?;

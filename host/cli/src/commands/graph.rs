@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use clap::ValueEnum;
+use clap::builder::ArgPredicate;
 use purlin_host::internal::engine::{Misnamed, Role, select, with_aliases};
 use purlin_host::internal::graph::{Graph, MOST_REDUCED, NodeId};
 use purlin_host::internal::model::{Key, Urn};
 
 use super::Output;
 use crate::app::App;
-use crate::args::DocumentArgs;
+use crate::args::{DocumentArgs, json};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::naming;
@@ -33,12 +34,14 @@ Examples:
 
 Kinds of edges: dependency (a workload declares it), reference (a placeholder reads it),
 co-provision, match-dependents, selector, requires, ref, depends-on.")]
+#[command(arg(json()))]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
 
     /// Show the graph in this format.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "tree")]
+    #[arg(long, alias = "output", short_alias = 'o', value_name = "FORMAT", value_enum)]
+    #[arg(default_value = "tree", default_value_if("json", ArgPredicate::IsPresent, "json"))]
     format: GraphFormat,
 
     /// Also show implicit resources that nothing refers to.

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::builder::ArgPredicate;
 use purlin_host::Proposal;
 use purlin_host::internal::state::EnvironmentSummary;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::app::App;
-use crate::args::DocumentArgs;
+use crate::args::{DocumentArgs, json};
 use crate::commands::Output;
 use crate::failure::{Failure, Status};
 use crate::report::impact::{Effect, Environment, Groups, Summary};
@@ -42,6 +43,7 @@ update, create, unchanged. It is unknown if the documents of its last deployment
 
 Exit status: 0 success; 1 an environment cannot be read; 2 the documents are invalid;
 3 an environment has an effect that `--fail-on` names.")]
+#[command(arg(json()))]
 pub(crate) struct Args {
     /// The changed documents: files, or folders (recursively).
     #[arg(value_name = "FILE|DIR", required = true)]
@@ -56,7 +58,8 @@ pub(crate) struct Args {
     check: bool,
 
     /// Write the result in this format.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
+    #[arg(long, alias = "output", short_alias = 'o', value_name = "FORMAT", value_enum)]
+    #[arg(default_value = "text", default_value_if("json", ArgPredicate::IsPresent, "json"))]
     format: Format,
 }
 

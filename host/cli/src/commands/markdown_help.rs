@@ -41,7 +41,7 @@ fn markdown() -> String {
         out.push_str(&format!("\n{}\n", fenced_examples(&after.to_string())));
     }
     out.push_str("\n## Global options\n\nOptions of every command.\n\n");
-    for argument in root.get_arguments().filter(|argument| argument.is_global_set()) {
+    for argument in root.get_arguments().filter(|own| own.is_global_set() && !own.is_hide_set()) {
         out.push_str(&option(argument));
     }
     for command in shown(&root) {

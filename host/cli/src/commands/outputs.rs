@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
     /// Print only this output of a resource, without quotes: the key or short name of the resource, and
     /// the name of the output.
-    #[arg(long, value_name = "KEY.OUTPUT", conflicts_with = "format")]
+    #[arg(long, value_name = "KEY.OUTPUT", conflicts_with_all = ["format", "json"])]
     raw: Option<String>,
 
     /// Show secrets in plain text.

@@ -98,7 +98,7 @@ pub(crate) struct Args {
     accept: AcceptArgs,
 
     /// Start without asking for confirmation. Required without a terminal.
-    #[arg(short, long)]
+    #[arg(short, long, aliases = crate::args::YES)]
     yes: bool,
 
     #[command(flatten)]

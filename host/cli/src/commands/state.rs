@@ -35,8 +35,10 @@ pub(crate) struct Args {
 enum Command {
     List(Box<list::Args>),
     Show(show::Args),
+    #[command(alias = "mv")]
     Rename(rename::Args),
     Move(move_to::Args),
+    #[command(alias = "rm")]
     Forget(forget::Args),
     Settle(settle::Args),
     Protect(protect::Args),

@@ -50,6 +50,14 @@ pub(crate) struct Args {
     pub(super) format: FormatArg,
 }
 
+impl Args {
+    /// The arguments for these documents, and nothing else.
+    pub(super) fn new(documents: &DocumentArgs, consent: &ConsentArgs, format: FormatArg) -> Self {
+        let (plan, accept) = Default::default();
+        Self { documents: documents.clone(), plan, accept, consent: consent.clone(), format }
+    }
+}
+
 /// How often to plan again because others deployed in the meantime.
 const MOST_REPEATED: usize = 8;
 

@@ -15,8 +15,6 @@ pub(super) struct Line {
     pub(super) commands: Vec<String>,
     /// The words that begin with a dash, as written.
     pub(super) options: Vec<String>,
-    /// All words, as written.
-    words: Vec<String>,
     json: bool,
     root: Command,
     /// The innermost command, with the global options.
@@ -31,8 +29,7 @@ impl Line {
         let mut command = root.clone();
         let (mut commands, mut options, mut json) = (Vec::new(), Vec::new(), false);
         let mut arguments = false;
-        let all: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let mut words = all.clone().into_iter().peekable();
+        let mut words = words.iter().map(|word| word.to_string_lossy().into_owned()).peekable();
         while let Some(word) = words.next() {
             if word == "--" {
                 break;
@@ -46,10 +43,14 @@ impl Line {
                     takes || (own.is_none() && commands.is_empty() && command.find_subcommand(next).is_none())
                 };
                 let separate = !word.contains('=');
-                let next = words.next_if(|next| {
-                    separate && !next.starts_with('-') && (name == "--format" || is_value(next))
-                });
-                json |= name == "--format" && next.as_deref().unwrap_or(value) == "json";
+                let is_format = match own {
+                    Some(own) => own.get_id() == "format",
+                    None => ["--format", "--output", "-o"].contains(&name),
+                };
+                let next =
+                    words.next_if(|next| separate && !next.starts_with('-') && (is_format || is_value(next)));
+                json |= is_format && next.as_deref().unwrap_or(value) == "json";
+                json |= ["--json", "-ojson"].contains(&name);
                 options.push(word);
             } else if !arguments
                 && let Some(sub) = command.find_subcommand(&word).filter(|sub| sub.get_name() != "help")
@@ -60,7 +61,7 @@ impl Line {
                 arguments = true;
             }
         }
-        Self { commands, options, words: all, json, root, command }
+        Self { commands, options, json, root, command }
     }
 
     /// The command as called, such as `purlin state list`.
@@ -77,34 +78,9 @@ impl Line {
         }
     }
 
-    /// Whether the command has a long option.
-    pub(super) fn long(&self, name: &str) -> bool {
-        self.longs().iter().any(|long| long == name)
-    }
-
     /// Whether the command has an option, as written with its dashes.
     pub(super) fn has(&self, option: &str) -> bool {
         argument(&self.command, option).is_some()
-    }
-
-    /// The long options of the command.
-    pub(super) fn longs(&self) -> Vec<String> {
-        longs(&self.command)
-    }
-
-    /// Whether there is a top-level command of this name.
-    pub(super) fn has_command(&self, name: &str) -> bool {
-        self.root.find_subcommand(name).is_some_and(|sub| !sub.is_hide_set())
-    }
-
-    /// The value of an option, in the same word or the next one.
-    pub(super) fn value(&self, option: &str) -> Option<&str> {
-        let name = |word: &str| word.split('=').next().map(str::to_owned);
-        let at = self.words.iter().position(|word| name(word) == name(option))?;
-        match self.words.get(at)?.split_once('=') {
-            Some((_, value)) => Some(value),
-            None => self.words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-')),
-        }
     }
 
     /// The possible values of an option such as `--format`, or of an argument such as `KIND`; empty if
@@ -125,12 +101,6 @@ impl Line {
         !argument(&self.command, option).is_some_and(is_positive)
     }
 
-    /// Whether the command writes files to a path that is an argument.
-    pub(super) fn writes_files(&self) -> bool {
-        let is_target = |own: &Arg| matches!(value_name(own), Some("DIR" | "FILE"));
-        self.command.get_positionals().any(is_target)
-    }
-
     /// The subcommands that are possible here.
     pub(super) fn subcommands(&self) -> Vec<String> {
         self.command
@@ -142,7 +112,8 @@ impl Line {
 
     /// The command that has this long option, if exactly one does.
     pub(super) fn elsewhere(&self, name: &str) -> Option<String> {
-        let mut having = self.root.get_subcommands().filter(|sub| longs(sub).iter().any(|long| long == name));
+        let has = |sub: &&Command| sub.get_arguments().any(|own| own.get_long() == Some(name));
+        let mut having = self.root.get_subcommands().filter(has);
         match (having.next(), having.next()) {
             (Some(only), None) => Some(format!("purlin {}", only.get_name())),
             _ => None,
@@ -178,26 +149,24 @@ impl Line {
     }
 }
 
-fn longs(command: &Command) -> Vec<String> {
-    command.get_arguments().filter_map(|own| own.get_long().map(str::to_owned)).collect()
-}
-
 /// The name that stands for an argument's value in the usage, such as `KEY`.
 fn value_name(own: &Arg) -> Option<&str> {
     own.get_value_names()?.first().map(|name| name.as_str())
 }
 
-/// The argument of a command that an option stands for.
+/// The argument of a command that an option stands for, by its name or an alias.
 fn argument<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
     let flag = |own: &&Arg| !matches!(own.get_action(), ArgAction::Help | ArgAction::Version);
     match name.strip_prefix("--") {
-        Some(long) => command.get_arguments().filter(flag).find(|own| own.get_long() == Some(long)),
+        Some(long) => command.get_arguments().filter(flag).find(|own| {
+            own.get_long() == Some(long) || own.get_all_aliases().unwrap_or_default().contains(&long)
+        }),
         None => {
-            let short = name.strip_prefix('-').filter(|rest| rest.chars().count() == 1)?.chars().next();
-            command
-                .get_arguments()
-                .filter(flag)
-                .find(|own| own.get_short().is_some() && own.get_short() == short)
+            let short = name.strip_prefix('-').filter(|rest| rest.chars().count() == 1)?.chars().next()?;
+            command.get_arguments().filter(flag).find(|own| {
+                own.get_short() == Some(short)
+                    || own.get_all_short_aliases().unwrap_or_default().contains(&short)
+            })
         }
     }
 }

@@ -40,6 +40,20 @@ fn keys_environments_files_and_more_are_completed() {
 }
 
 #[test]
+fn words_of_other_tools_are_not_offered() {
+    let project = Project::empty();
+    let commands = offered(&project, &[""]);
+    for hidden in ["output", "preview", "deploy", "down", "version"] {
+        assert!(!commands.contains(&hidden.to_owned()), "{commands:?}");
+    }
+    let options = offered(&project, &["up", "--"]);
+    assert!(options.contains(&"--yes".to_owned()), "{options:?}");
+    for hidden in ["--auto-approve", "--json", "--output", "--var", "--stack", "--no-color"] {
+        assert!(!options.contains(&hidden.to_owned()), "{options:?}");
+    }
+}
+
+#[test]
 fn completion_ignores_errors() {
     let project = Project::with(&[
         ("broken.yaml", "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {\n"),

@@ -164,7 +164,7 @@ pub const NAME_OF_ITS_OWN: &str =
     "in its source and in purlin.yaml, name it after an organisation of your own, such as `acme/http`";
 
 /// The help for a name that no driver has.
-pub const LIST_OF_DRIVERS: &str = "`purlin driver list` lists the drivers";
+const LIST_OF_DRIVERS: &str = "`purlin driver list` lists the drivers";
 
 /// The help for a driver of ours in a program without ours.
 const NOT_BUILT_IN: &str = "this program has no built-in drivers; its crate `purlin-host` has them with the feature \

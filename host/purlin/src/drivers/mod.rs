@@ -34,7 +34,7 @@ pub use approve::{Approval, ApprovalChange};
 pub(crate) use built_in::{Given, canonical, names as built_in_names};
 pub use examine::Examined;
 pub use inspect::Inspection;
-pub use missing::{LIST_OF_DRIVERS, NAME_OF_ITS_OWN};
+pub use missing::NAME_OF_ITS_OWN;
 pub(crate) use protected_files::ProtectedFile;
 pub use requested::Granted;
 

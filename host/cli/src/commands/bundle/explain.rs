@@ -57,7 +57,7 @@ pub(super) struct Args {
     name: Option<String>,
 
     /// Set the namespace of the installation [default: the global one].
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(long, short_alias = 'n', value_name = "NAMESPACE")]
     namespace: Option<String>,
 
     #[command(flatten)]

@@ -66,7 +66,7 @@ pub(super) struct Args {
     in_use: bool,
 
     /// Write one JSON document per line, as soon as each environment is read.
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with_all = ["format", "json"])]
     lines: bool,
 
     #[command(flatten)]

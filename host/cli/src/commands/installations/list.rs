@@ -46,7 +46,7 @@ pub(super) struct Args {
     interface: Option<String>,
 
     /// List only installations in this namespace; the empty one is the global one.
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(long, short_alias = 'n', value_name = "NAMESPACE")]
     namespace: Option<String>,
 
     #[command(flatten)]

@@ -36,7 +36,7 @@ pub(super) struct Args {
     place: PlaceArgs,
 
     /// Do not ask for confirmation.
-    #[arg(short, long)]
+    #[arg(short, long, aliases = crate::args::YES)]
     yes: bool,
 
     /// Forget it even if others depend on it; they lose that dependency.

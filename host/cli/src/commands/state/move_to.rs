@@ -55,7 +55,7 @@ pub(super) struct Args {
     place: PlaceArgs,
 
     /// Do not ask for confirmation.
-    #[arg(short, long)]
+    #[arg(short, long, aliases = crate::args::YES)]
     yes: bool,
 
     /// Move them even if resources that stay depend on them; those lose that dependency.
