@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Arg, ArgAction, Args, ValueEnum};
+use purlin_engine::{PlanOptions, Scope};
 use purlin_host::ContextChanges;
-use purlin_host::internal::engine::{PlanOptions, Scope};
-use purlin_host::internal::model::ContextDefaults;
+use purlin_model::ContextDefaults;
 
 use crate::choices::{BundleArgs, ChoiceArgs};
 use crate::failure::Failure;
@@ -68,8 +68,7 @@ impl Global {
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    purlin_host::internal::documents::duration(text)
-        .ok_or_else(|| "write a number and a unit, such as 10m".to_owned())
+    purlin_documents::duration(text).ok_or_else(|| "write a number and a unit, such as 10m".to_owned())
 }
 
 /// When to use colours.
@@ -196,7 +195,7 @@ fn assignment(text: &str) -> Result<Assignment, (String, String)> {
     }
     let value = match typed {
         false => Assigned::Text(value.to_owned()),
-        true => match purlin_host::internal::documents::plain_value(&"--set".into(), value) {
+        true => match purlin_documents::plain_value(&"--set".into(), value) {
             Ok(value) => Assigned::Value(value.redact()),
             Err(_) => {
                 let hint = format!("`--set {name}=VALUE` passes it as text");

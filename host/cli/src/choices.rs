@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use purlin_host::internal::documents::{Input, NAMES_WITH_SLASHES, SourceMap, plain_file, plain_value};
-use purlin_host::internal::model::{
-    Answer, BundleReference, Choices, RequirementChoice, ResourceId, Setting,
-};
-use purlin_host::internal::requirements::Unmapped;
+use purlin_documents::{Input, NAMES_WITH_SLASHES, SourceMap, plain_file, plain_value};
+use purlin_model::{Answer, BundleReference, Choices, RequirementChoice, ResourceId, Setting};
+use purlin_requirements::Unmapped;
 
 use crate::app::App;
 use crate::failure::Failure;

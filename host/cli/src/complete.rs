@@ -10,10 +10,11 @@ use std::time::Duration;
 use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
-use purlin_host::internal::documents::{self, Input, Loaded};
-use purlin_host::internal::model::{ContextDefaults, Key, KeySource, Workspace};
-use purlin_host::internal::state::{Environment, KeyProvider};
+use purlin_documents as documents;
+use purlin_documents::{Input, Loaded};
 use purlin_host::{Documents, Purlin};
+use purlin_model::{ContextDefaults, Key, KeySource, Workspace};
+use purlin_state::{Environment, KeyProvider};
 
 use crate::commands::Cli;
 use crate::failure::Status;

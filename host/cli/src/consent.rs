@@ -8,7 +8,7 @@
 //! `--allow-data-loss`, `lifecycle.allow_data_loss` in the documents, or the name of the
 //! environment, typed in by the user.
 
-use purlin_host::internal::model::Key;
+use purlin_model::Key;
 
 use crate::app::App;
 use crate::failure::{Failure, keys_as_lines};

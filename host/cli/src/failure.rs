@@ -7,9 +7,10 @@ use std::error::Error as StdError;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use purlin_host::internal::documents::SourceMap;
-use purlin_host::internal::model::{Diagnostic, Key};
-use purlin_host::internal::{engine, with_causes};
+use purlin_documents::SourceMap;
+use purlin_engine as engine;
+use purlin_files::with_causes;
+use purlin_model::{Diagnostic, Key};
 use serde::Serialize;
 
 use crate::commands::Output;

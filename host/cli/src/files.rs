@@ -3,8 +3,6 @@
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal;
-
 use crate::failure::Failure;
 
 /// The largest text that a command reads besides documents, in bytes.
@@ -12,17 +10,17 @@ pub(crate) const LARGEST_TEXT: u64 = 10 << 20;
 
 /// The text of a regular file in a folder that a command works on.
 pub(crate) fn text(path: &Path) -> io::Result<String> {
-    internal::read_text(path, LARGEST_TEXT)
+    purlin_files::read_text(path, LARGEST_TEXT)
 }
 
 /// The bytes of such a file, which may be a component.
 pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    internal::read(path, internal::LARGEST_COMPONENT)
+    purlin_files::read(path, purlin_sandbox::LARGEST_COMPONENT)
 }
 
 /// The text of a file that the user named, or of a pipe.
 pub(crate) fn named_text(path: &Path) -> io::Result<String> {
-    let bytes = internal::read_named(path, LARGEST_TEXT)?;
+    let bytes = purlin_files::read_named(path, LARGEST_TEXT)?;
     String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
@@ -42,7 +40,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let folder = folder_of(path);
     beside(folder, text.as_bytes(), true)?.persist_noclobber(path).map_err(|error| error.error)?;
-    internal::sync_folder(folder)
+    purlin_files::sync_folder(folder)
 }
 
 /// The existing files that conflict with those that a command is about to write. A file with the same
@@ -104,7 +102,7 @@ fn is_written(path: &Path, text: &str) -> bool {
     let is_file = path
         .symlink_metadata()
         .is_ok_and(|metadata| metadata.is_file() && metadata.len() == text.len() as u64);
-    is_file && internal::read(path, text.len() as u64).is_ok_and(|bytes| bytes == text.as_bytes())
+    is_file && purlin_files::read(path, text.len() as u64).is_ok_and(|bytes| bytes == text.as_bytes())
 }
 
 /// Checks that a command may write a file: that it does not exist, or is a regular file that is
@@ -124,7 +122,7 @@ pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::R
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
-    internal::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes))?;
+    purlin_files::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes))?;
     match bytes.is_empty() || is_ours(&bytes) {
         true => Ok(()),
         false => taken(),
@@ -154,7 +152,7 @@ fn replace(path: &Path, folder: &Path, bytes: &[u8], readable: bool) -> io::Resu
         return Err(io::ErrorKind::IsADirectory.into());
     }
     beside(folder, bytes, readable)?.persist(path).map_err(|error| error.error)?;
-    internal::sync_folder(folder)
+    purlin_files::sync_folder(folder)
 }
 
 /// A durable temporary file in a folder.

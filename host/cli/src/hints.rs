@@ -1,7 +1,8 @@
 //! What helps against an error of the host, with the commands and options of the command line.
 //! `purlin doctor` and the failures of all other commands take their hints from here.
 
-use purlin_host::internal::{engine, state};
+use purlin_engine as engine;
+use purlin_state as state;
 
 use crate::text;
 

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use purlin_host::internal::documents::{self, Input, Loaded, SourceMap};
-use purlin_host::internal::model::{Choices, Diagnostic, KeySource, Severity, Workspace};
-use purlin_host::internal::requirements::Offer;
-use purlin_host::internal::state::{AskedKey, KeyProvider};
-use purlin_host::internal::{STATE_FOLDER, reason};
+use purlin_documents as documents;
+use purlin_documents::{Input, Loaded, SourceMap};
+use purlin_files::reason;
+use purlin_host::STATE_FOLDER;
 use purlin_host::{Documents, Purlin};
+use purlin_model::{Choices, Diagnostic, KeySource, Severity, Workspace};
+use purlin_requirements::Offer;
+use purlin_state::{AskedKey, KeyProvider};
 
 pub(crate) use place::{
     Place, check_recorded, hint_at_others, place, place_as_written, place_to_change, place_to_delete, written,

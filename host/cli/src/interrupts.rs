@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use purlin_host::internal::engine::CancelToken;
+use purlin_engine::CancelToken;
 use tokio::task::AbortHandle;
 
 use crate::surroundings;

@@ -1,8 +1,9 @@
 //! Errors about a name that matches no resource, or several.
 
-use purlin_host::internal::engine::{self, Misnamed, Role};
-use purlin_host::internal::graph::nearest;
-use purlin_host::internal::model::Key;
+use purlin_engine as engine;
+use purlin_engine::{Misnamed, Role};
+use purlin_graph::nearest;
+use purlin_model::Key;
 
 use crate::failure::Failure;
 use crate::text;

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use purlin_host::internal::documents::SourceMap;
-use purlin_host::internal::engine::{Action, Change, Event, Phase, Summary};
-use purlin_host::internal::model::{Diagnostic, Finding, Key};
+use purlin_documents::SourceMap;
+use purlin_engine::{Action, Change, Event, Phase, Summary};
+use purlin_model::{Diagnostic, Finding, Key};
 
 use crate::render::value;
 use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
@@ -319,7 +319,7 @@ fn headline(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_host::internal::engine::{Cause, Tally};
+    use purlin_engine::{Cause, Tally};
 
     fn rendered(summary: &Summary) -> String {
         let look = RunContext { sources: &SourceMap::default(), columns: 80 };

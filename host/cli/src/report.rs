@@ -26,4 +26,4 @@ pub(crate) mod plan;
 pub(crate) mod state;
 pub(crate) mod status;
 
-pub(crate) use purlin_host::internal::model::FORMAT;
+pub(crate) use purlin_model::FORMAT;

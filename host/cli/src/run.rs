@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use purlin_host::internal::reason;
+use purlin_files::reason;
 
 use crate::app::App;
 use crate::args::When;
@@ -72,7 +72,7 @@ pub(crate) fn main() -> ExitCode {
             return Status::Failed.into();
         }
     };
-    if let Err(error) = purlin_host::internal::clock::now() {
+    if let Err(error) = purlin_sandbox::clock::now() {
         Failure::run(error.to_string()).tell(&ui, output);
         return Status::Failed.into();
     }

@@ -5,10 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use purlin_host::internal::conformance::Patience;
-use purlin_host::internal::documents::{self, LOCK_FILE};
-use purlin_host::internal::state::Holder;
-use purlin_host::internal::{STATE_FOLDER, Stranger, clock, reason, stranger};
+use purlin_conformance::Patience;
+use purlin_documents as documents;
+use purlin_documents::LOCK_FILE;
+use purlin_files::Stranger;
+use purlin_files::reason;
+use purlin_files::stranger;
+use purlin_host::STATE_FOLDER;
+use purlin_sandbox::clock;
+use purlin_state::Holder;
 
 /// The number of open files that this program wants to be allowed.
 #[cfg(unix)]
@@ -127,7 +132,7 @@ pub(crate) fn written_by_others(path: &Path) -> Option<String> {
 /// The numbers of the user: of the process and, if `sudo` started it, of its caller.
 #[cfg(unix)]
 fn users() -> Vec<u32> {
-    let own = purlin_host::internal::user();
+    let own = purlin_files::user();
     let caller = variable("SUDO_UID").filter(|_| own == 0).and_then(|id| id.parse().ok());
     std::iter::once(own).chain(caller).collect()
 }
@@ -184,7 +189,7 @@ fn account_of(id: u32) -> Account {
 
 /// A text file of the system; empty if it cannot be read.
 fn read(path: &str) -> String {
-    let bytes = purlin_host::internal::read(Path::new(path), LARGEST).unwrap_or_default();
+    let bytes = purlin_files::read(Path::new(path), LARGEST).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -326,8 +331,8 @@ pub(crate) fn holder(command: &str) -> Holder {
 /// `PURLIN_CRASH_AT=N` kills it at the point with number N, counted from 1 in the order in which
 /// points are reached. `PURLIN_CRASH_LOG=FILE` logs each point.
 #[cfg(debug_assertions)]
-pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
-    use purlin_host::internal::open_to_write;
+pub(crate) fn crash_points() -> Option<purlin_state::Probe> {
+    use purlin_files::open_to_write;
     use std::io::Write as _;
     use std::sync::atomic::{AtomicU64, Ordering};
     let at: Option<u64> = variable("PURLIN_CRASH_AT").and_then(|number| number.parse().ok());
@@ -336,7 +341,7 @@ pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
         return None;
     }
     let passed = AtomicU64::new(0);
-    Some(purlin_host::internal::state::Probe::new(move |place| {
+    Some(purlin_state::Probe::new(move |place| {
         let number = passed.fetch_add(1, Ordering::SeqCst) + 1;
         if let Some(path) = &log
             && let Ok(mut file) =
@@ -355,7 +360,7 @@ pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
 
 /// Release builds have no crash points.
 #[cfg(not(debug_assertions))]
-pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
+pub(crate) fn crash_points() -> Option<purlin_state::Probe> {
     None
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-pub(crate) use purlin_host::internal::model::{duration, is_dangerous, moment};
+pub(crate) use purlin_model::{duration, is_dangerous, moment};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 fn escape_into(out: &mut String, c: char) {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use purlin_host::internal::sandbox::{Worker, serve_worker};
+use purlin_sandbox::{Worker, serve_worker};
 
 use crate::failure::Status;
 

@@ -69,6 +69,7 @@ mod values;
 mod waiting;
 mod written;
 
+pub use builder::STATE_FOLDER;
 pub use builder::{Builder, Purlin};
 pub use changes::ContextChanges;
 pub use copies::{Copied, CopyOptions};
@@ -143,25 +144,3 @@ pub use purlin_state::{
 #[cfg(feature = "postgres")]
 #[doc(inline)]
 pub use purlin_state::{Address, DatabaseReport, PostgresOptions, PostgresStore};
-
-/// The crates below this one, as a whole, for the command line and for tests. They change without
-/// notice: a program that embeds Purlin uses the names above.
-#[doc(hidden)]
-pub mod internal {
-    pub use crate::builder::STATE_FOLDER;
-    pub use purlin_conformance as conformance;
-    pub use purlin_documents as documents;
-    pub use purlin_engine as engine;
-    pub use purlin_expression::is_slip;
-    pub use purlin_files::{
-        Stranger, open, open_named, open_to_write, read, read_named, read_text, reason, stranger,
-        sync_folder, user, with_causes,
-    };
-    pub use purlin_graph as graph;
-    pub use purlin_model as model;
-    pub use purlin_requirements as requirements;
-    pub use purlin_sandbox as sandbox;
-    pub use purlin_sandbox::LARGEST_COMPONENT;
-    pub use purlin_sandbox::clock;
-    pub use purlin_state as state;
-}

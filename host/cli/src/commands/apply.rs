@@ -3,8 +3,10 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::{open_named, reason, state};
+use purlin_files::open_named;
+use purlin_files::reason;
 use purlin_host::{Job, begins_as_plan};
+use purlin_state as state;
 
 use super::deploy::{self, Conduct, Shown};
 use super::up;

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt as _};
-use purlin_host::internal::documents::SourceMap;
-use purlin_host::internal::engine::{CancelToken, Cause, Event, Phase, Plan, Suggestion, Summary};
-use purlin_host::internal::graph::Graph;
-use purlin_host::internal::model::Key;
-use purlin_host::internal::state::{Deployment, Environment, Staleness};
+use purlin_documents::SourceMap;
+use purlin_engine::{CancelToken, Cause, Event, Phase, Plan, Suggestion, Summary};
+use purlin_graph::Graph;
 use purlin_host::{Collected, Documents, Follower, Job, Purlin, RunEnd, Stage};
+use purlin_model::Key;
+use purlin_state::{Deployment, Environment, Staleness};
 
 use crate::app::App;
 use crate::consent::{Answer, Consent};

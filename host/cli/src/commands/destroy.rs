@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use purlin_engine::DestroyOptions;
 use purlin_host::Job;
-use purlin_host::internal::engine::DestroyOptions;
 
 use super::deploy::{self, Conduct, Ended, Shown};
 use crate::app::App;

@@ -1,9 +1,9 @@
 //! `purlin diff`
 
-use purlin_host::internal::documents::SourceMap;
-use purlin_host::internal::engine;
-use purlin_host::internal::state::{Deployment, Environment};
+use purlin_documents::SourceMap;
+use purlin_engine as engine;
 use purlin_host::{Documents, Purlin};
+use purlin_state::{Deployment, Environment};
 
 use super::history::find;
 use crate::app::App;

@@ -4,9 +4,9 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use purlin_host::Purlin;
-use purlin_host::internal::sandbox::CONTRACT_VERSION;
-use purlin_host::internal::state;
-use purlin_host::internal::state::DatabaseReport;
+use purlin_sandbox::CONTRACT_VERSION;
+use purlin_state as state;
+use purlin_state::DatabaseReport;
 use serde::Serialize;
 
 use crate::app::App;
@@ -133,7 +133,7 @@ fn terminal(app: &App) -> Check {
 }
 
 /// The workspace, or an empty one if it cannot be read.
-fn workspace(args: &Args, app: &App) -> Result<(Check, purlin_host::internal::model::Workspace), Failure> {
+fn workspace(args: &Args, app: &App) -> Result<(Check, purlin_model::Workspace), Failure> {
     let loaded = input::load(&args.documents, app)?;
     let workspace = input::workspace(&loaded, app);
     let errors = loaded.diagnostics.iter().filter(|fault| fault.is_error()).count();

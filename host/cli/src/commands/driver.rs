@@ -11,9 +11,10 @@ mod run;
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::documents::{self, Input, SourceMap};
-use purlin_host::internal::model::Workspace;
+use purlin_documents as documents;
+use purlin_documents::{Input, SourceMap};
 use purlin_host::{Examined, Purlin};
+use purlin_model::Workspace;
 
 use crate::app::App;
 use crate::args::Format;

@@ -1,9 +1,9 @@
 //! `purlin explain`
 
+use purlin_engine as engine;
+use purlin_graph::Graph;
 use purlin_host::Documents;
-use purlin_host::internal::engine;
-use purlin_host::internal::graph::Graph;
-use purlin_host::internal::model::Key;
+use purlin_model::Key;
 
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};

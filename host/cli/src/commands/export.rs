@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::model::{Urn, Value};
+use purlin_model::{Urn, Value};
 use serde::Serialize;
 
 use crate::app::App;

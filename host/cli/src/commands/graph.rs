@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use clap::ValueEnum;
 use clap::builder::ArgPredicate;
-use purlin_host::internal::engine::{Misnamed, Role, select, with_aliases};
-use purlin_host::internal::graph::{Graph, MOST_REDUCED, NodeId};
-use purlin_host::internal::model::{Key, Urn};
+use purlin_engine::{Misnamed, Role, select, with_aliases};
+use purlin_graph::{Graph, MOST_REDUCED, NodeId};
+use purlin_model::{Key, Urn};
 
 use super::Output;
 use crate::app::App;

@@ -1,6 +1,6 @@
 //! `purlin history`
 
-use purlin_host::internal::state::Deployment;
+use purlin_state::Deployment;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};

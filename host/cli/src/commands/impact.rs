@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::builder::ArgPredicate;
 use purlin_host::Proposal;
-use purlin_host::internal::state::EnvironmentSummary;
+use purlin_state::EnvironmentSummary;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 

@@ -1,6 +1,6 @@
 //! `purlin import`
 
-use purlin_host::internal::engine::{PlanOptions, Scope};
+use purlin_engine::{PlanOptions, Scope};
 use purlin_host::{Job, UpOptions};
 
 use super::deploy::{self, Conduct, Ended, Shown};

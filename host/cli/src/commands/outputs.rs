@@ -1,7 +1,8 @@
 //! `purlin outputs`
 
-use purlin_host::internal::engine::{self, Misnamed};
-use purlin_host::internal::model::{Key, Value};
+use purlin_engine as engine;
+use purlin_engine::Misnamed;
+use purlin_model::{Key, Value};
 use serde_json::Value as Json;
 
 use crate::app::App;

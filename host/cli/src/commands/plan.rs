@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::engine::{Event, Phase, PlanOptions};
+use purlin_engine::{Event, Phase, PlanOptions};
 
 use super::deploy;
 use crate::app::App;

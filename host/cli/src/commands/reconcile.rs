@@ -7,10 +7,10 @@ mod request;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use purlin_host::internal::documents::Loaded;
-use purlin_host::internal::engine::{Action, CancelToken, Event, Phase, PlanOptions};
-use purlin_host::internal::model::{Finding, Key};
+use purlin_documents::Loaded;
+use purlin_engine::{Action, CancelToken, Event, Phase, PlanOptions};
 use purlin_host::{Keeper, Pass, Purlin};
+use purlin_model::{Finding, Key};
 
 use self::changes::Changes;
 use super::deploy::{self, Shown};
@@ -378,7 +378,7 @@ impl Watch<'_> {
 /// Whether a watch continues after an error: users correct documents, and other processes release
 /// the state. An unreadable or unwritable state ends the watch.
 fn passes(error: &purlin_host::Error) -> bool {
-    use purlin_host::internal::state::Error;
+    use purlin_state::Error;
     match error {
         purlin_host::Error::State(error) => {
             matches!(
@@ -532,8 +532,8 @@ fn tally(pass: &Pass, unseen: usize) -> String {
         };
     }
     let mut parts = Vec::new();
-    let backed_off = |reasons: &Vec<purlin_host::internal::model::Reason>| {
-        reasons.iter().any(|reason| matches!(reason, purlin_host::internal::model::Reason::BackedOff { .. }))
+    let backed_off = |reasons: &Vec<purlin_model::Reason>| {
+        reasons.iter().any(|reason| matches!(reason, purlin_model::Reason::BackedOff { .. }))
     };
     let retried = pass.summary.waiting.iter().filter(|(_, reasons)| backed_off(reasons)).count();
     let failed = pass.summary.failed.len() + retried;

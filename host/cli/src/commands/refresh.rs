@@ -1,7 +1,7 @@
 //! `purlin refresh`
 
 use purlin_host::Job;
-use purlin_host::internal::model::Key;
+use purlin_model::Key;
 
 use super::deploy::{self, Conduct, Ended, Shown};
 use crate::app::App;

@@ -1,7 +1,7 @@
 //! `purlin rollback`
 
-use purlin_host::internal::state::{Deployment, Environment};
 use purlin_host::{Job, Purlin, UpOptions};
+use purlin_state::{Deployment, Environment};
 
 use super::deploy::{self, Conduct, Shown};
 use super::history::find;

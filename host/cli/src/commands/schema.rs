@@ -1,6 +1,6 @@
 //! `purlin schema`
 
-use purlin_host::internal::documents::{SchemaKind, schema};
+use purlin_documents::{SchemaKind, schema};
 
 use crate::app::App;
 use crate::failure::{Failure, Status};

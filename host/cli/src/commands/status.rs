@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use purlin_host::Purlin;
-use purlin_host::internal::state::Environment;
+use purlin_state::Environment;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};

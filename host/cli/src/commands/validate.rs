@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use purlin_host::internal::model::{Diagnostic, Severity};
+use purlin_model::{Diagnostic, Severity};
 use serde::Serialize;
 
 use crate::app::App;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use purlin_host::internal::documents::{Loaded, SourceMap};
-use purlin_host::internal::is_slip;
-use purlin_host::internal::model::{Context, ContextDefaults, Diagnostic, EnvironmentId, Workspace};
-use purlin_host::internal::state::Environment;
+use purlin_documents::{Loaded, SourceMap};
+use purlin_expression::is_slip;
 use purlin_host::{Documents, Purlin};
+use purlin_model::{Context, ContextDefaults, Diagnostic, EnvironmentId, Workspace};
+use purlin_state::Environment;
 
 use super::{in_context, load, orchestrator, recall, workspace};
 use crate::app::App;

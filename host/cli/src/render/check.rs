@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use purlin_host::internal::conformance::{Cases, CasesFrom, ConformanceReport, Finding, Outcome, Status};
+use purlin_conformance::{Cases, CasesFrom, ConformanceReport, Finding, Outcome, Status};
 use serde_json::Value;
 
 use crate::style::{DELETE, DIM, GOOD, HINT, STRONG, UPDATE, paint};

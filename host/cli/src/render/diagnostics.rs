@@ -1,7 +1,7 @@
 //! Renders faults in documents, each with the line that it concerns.
 
-use purlin_host::internal::documents::SourceMap;
-use purlin_host::internal::model::Diagnostic;
+use purlin_documents::SourceMap;
+use purlin_model::Diagnostic;
 
 /// The width if it is not known.
 pub(crate) const USUAL: usize = 100;

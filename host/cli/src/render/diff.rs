@@ -1,6 +1,6 @@
 //! Renders the differences between two sets of documents as text.
 
-use purlin_host::internal::engine::{Change, Difference};
+use purlin_engine::{Change, Difference};
 
 use crate::report::diff::{Diff, Differing};
 use crate::style::{CREATE, DELETE, STRONG, UPDATE, paint};
@@ -83,7 +83,7 @@ fn sides(change: &Change, added: bool, room: usize) -> String {
 mod tests {
     use super::*;
     use crate::report::diff::{Side, Tally};
-    use purlin_host::internal::model::{Key, Value};
+    use purlin_model::{Key, Value};
 
     fn check(render: &dyn Fn(&Diff<'_>)) {
         let side = |deployment| Side { deployment, id: None };

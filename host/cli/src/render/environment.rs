@@ -1,6 +1,6 @@
 //! Renders environments as text.
 
-use purlin_host::internal::state::Environment;
+use purlin_state::Environment;
 
 use crate::report::environment::{Details, Entry, Last, User};
 use crate::style::{DIM, STRONG, UPDATE, WARNING, paint};

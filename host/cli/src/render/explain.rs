@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use purlin_host::internal::graph::Candidate;
+use purlin_graph::Candidate;
 
 use crate::report::explain::{Explanation, Neighbour};
 use crate::style::{CREATE, DIM, STRONG, WARNING, paint};

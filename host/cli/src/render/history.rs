@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purlin_host::internal::state::Outcome;
+use purlin_state::Outcome;
 
 use crate::report::history::{Details, Entry};
 use crate::style::{DELETE, GOOD, STRONG, UPDATE, paint};

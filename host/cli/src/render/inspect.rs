@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use purlin_host::Granted;
-use purlin_host::internal::model::driver::RequestedCapability;
-use purlin_host::internal::sandbox::Import;
+use purlin_model::driver::RequestedCapability;
+use purlin_sandbox::Import;
 
 use crate::report::inspect::{Component, Field, Manifest, Type};
 use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, paint};

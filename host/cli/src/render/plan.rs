@@ -1,8 +1,9 @@
 //! Renders a plan as text: the action for each resource, its reasons, and the changes of its
 //! inputs.
 
-use purlin_host::internal::engine::{self, Action, Change, Loss, LostData, Step, Suggestion, Tally, Warning};
-use purlin_host::internal::model::Reason;
+use purlin_engine as engine;
+use purlin_engine::{Action, Change, Loss, LostData, Step, Suggestion, Tally, Warning};
+use purlin_model::Reason;
 
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
@@ -391,7 +392,7 @@ fn sides(change: &Change, action: Action, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_host::internal::model::{Key, Urn, Value};
+    use purlin_model::{Key, Urn, Value};
 
     fn change(path: &str, before: Option<Value>, after: Option<Value>) -> Change {
         Change { path: path.into(), before, after, replaces: false }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use purlin_host::internal::engine::ResourceStatus;
-use purlin_host::internal::state::Outcome;
+use purlin_engine::ResourceStatus;
+use purlin_state::Outcome;
 
 use super::tree::{self, Node};
 use crate::report::status::{Resource, StatusReport};

@@ -1,6 +1,6 @@
 //! Renders values and their changes on one line.
 
-use purlin_host::internal::model::Value;
+use purlin_model::Value;
 
 use crate::failure::Failure;
 use crate::text;
@@ -106,7 +106,7 @@ pub(crate) fn path(pointer: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use purlin_host::internal::model::Map;
+    use purlin_model::Map;
 
     fn any_json() -> impl Strategy<Value = serde_json::Value> {
         let text = prop_oneof![

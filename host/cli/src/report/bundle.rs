@@ -1,7 +1,7 @@
 //! The requirements of a bundle, as plain data.
 
-use purlin_host::internal::model::{Diagnostic, Key, Row};
-use purlin_host::internal::requirements::{Installation, Rejection, Resolution, Unmapped, Why};
+use purlin_model::{Diagnostic, Key, Row};
+use purlin_requirements::{Installation, Rejection, Resolution, Unmapped, Why};
 use serde::Serialize;
 
 use super::FORMAT;

@@ -1,7 +1,7 @@
 //! Details of resources and edges for the HTML page of a graph: why a definition matched,
 //! inputs, and why there is an edge.
 
-use purlin_host::internal::graph::{EdgeReason, Graph as Host};
+use purlin_graph::{EdgeReason, Graph as Host};
 
 use super::graph::Graph;
 use super::inputs::inputs;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::internal::engine::Difference;
-use purlin_host::internal::model::{FORMAT, Key};
+use purlin_engine::Difference;
+use purlin_model::{FORMAT, Key};
 use serde::Serialize;
 
 /// The differences between the resources that two sets of documents request.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use purlin_host::Documents;
-use purlin_host::internal::model::{Piece, ResourceStatus, Template, ValueOrigin};
-use purlin_host::internal::state::{Deployment, Environment, EnvironmentSummary, Outcome, Snapshot};
+use purlin_model::{Piece, ResourceStatus, Template, ValueOrigin};
+use purlin_state::{Deployment, Environment, EnvironmentSummary, Outcome, Snapshot};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -166,7 +166,7 @@ impl Entry {
 }
 
 impl User {
-    pub(crate) fn new(holder: &purlin_host::internal::state::Holder) -> Self {
+    pub(crate) fn new(holder: &purlin_state::Holder) -> Self {
         Self {
             user: holder.user.clone(),
             host: holder.host.clone(),

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use purlin_host::internal::graph::{self, Candidate, EdgeReason, Graph, Loser, NodeId, Origin};
-use purlin_host::internal::model::ReferenceField;
-use purlin_host::internal::requirements::Resolution;
+use purlin_graph as graph;
+use purlin_graph::{Candidate, EdgeReason, Graph, Loser, NodeId, Origin};
+use purlin_model::ReferenceField;
+use purlin_requirements::Resolution;
 use serde::Serialize;
 
 use super::{FORMAT, bundle};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use purlin_host::internal::graph::{NodeId, Origin};
+use purlin_graph::{NodeId, Origin};
 use serde::Serialize;
 
 use super::FORMAT;
@@ -111,12 +111,12 @@ pub(crate) struct Beside {
 
 impl Graph {
     /// Converts a part of a graph of the host.
-    pub(crate) fn new(graph: &purlin_host::internal::graph::Graph, part: &Part) -> Self {
+    pub(crate) fn new(graph: &purlin_graph::Graph, part: &Part) -> Self {
         let would_show = |id| graph.node(id).is_some_and(|node| part.all || node.shown);
         let shown = |id| part.only.as_ref().map_or_else(|| would_show(id), |only| only.contains(&id));
         let omitted = |ids: &[NodeId]| ids.iter().filter(|id| would_show(**id) && !shown(**id)).count();
         let key = |id| graph.key(id).map(ToString::to_string);
-        let node = |node: purlin_host::internal::graph::Node<'_>| Node {
+        let node = |node: purlin_graph::Node<'_>| Node {
             key: node.key.to_string(),
             type_name: node.key.type_name().to_owned(),
             class: node.key.class().to_owned(),

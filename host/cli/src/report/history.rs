@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use purlin_host::internal::state::{Deployment, Outcome};
+use purlin_state::{Deployment, Outcome};
 use serde::Serialize;
 
 use crate::text;
@@ -147,8 +147,8 @@ impl Details {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_host::internal::model::Urn;
-    use purlin_host::internal::state::Holder;
+    use purlin_model::Urn;
+    use purlin_state::Holder;
 
     #[test]
     fn a_replacement_counts_once() {

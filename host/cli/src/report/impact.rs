@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::internal::model::{Reason, Worded};
-use purlin_host::internal::{engine, state};
+use purlin_engine as engine;
 use purlin_host::{Affected, Impact};
+use purlin_model::{Reason, Worded};
+use purlin_state as state;
 use serde::Serialize;
 
 use super::FORMAT;
@@ -122,7 +123,7 @@ impl Resource {
 }
 
 impl RejectionReason {
-    fn new(fault: &purlin_host::internal::model::Diagnostic) -> Self {
+    fn new(fault: &purlin_model::Diagnostic) -> Self {
         let at = fault.location.as_ref().map(ToString::to_string);
         Self { code: fault.code, message: fault.message.clone(), at }
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use purlin_host::internal::documents::names_a_credential;
-use purlin_host::internal::model::{Piece, Recipe, Share, Template, Value};
+use purlin_documents::names_a_credential;
+use purlin_model::{Piece, Recipe, Share, Template, Value};
 use serde_json::Value as Json;
 
 /// How many inputs of a resource are shown.

@@ -1,8 +1,8 @@
 //! The inspection of a driver, as plain data. The driver's description of itself is in `manifest`.
 
-use purlin_host::internal::model::driver::{self, Implements};
-use purlin_host::internal::sandbox::Interfaces;
 use purlin_host::{Granted, Inspection};
+use purlin_model::driver::{self, Implements};
+use purlin_sandbox::Interfaces;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Installations, as plain data.
 
 use purlin_host::InstallationState;
-use purlin_host::internal::model::User;
-use purlin_host::internal::state::Environment;
+use purlin_model::User;
+use purlin_state::Environment;
 use serde::Serialize;
 
 /// A list of installations.

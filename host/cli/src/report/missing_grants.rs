@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::internal::engine::{Cause, Lacking};
-use purlin_host::internal::model::Grants;
-use purlin_host::internal::model::grants::Need;
+use purlin_engine::{Cause, Lacking};
+use purlin_model::Grants;
+use purlin_model::grants::Need;
 
 use crate::text;
 use crate::ui::Ui;

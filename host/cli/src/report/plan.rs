@@ -1,8 +1,9 @@
 //! The document of `purlin plan`: the plan, and what was found out before it was made.
 
-use purlin_host::internal::engine::{self, Change};
-use purlin_host::internal::model::{Finding, Key, Worded};
-use purlin_host::internal::requirements;
+use purlin_engine as engine;
+use purlin_engine::Change;
+use purlin_model::{Finding, Key, Worded};
+use purlin_requirements as requirements;
 use serde::Serialize;
 
 /// A plan, with the fields that the engine does not know.

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use purlin_host::internal::engine::{RecordedStatus, recorded_statuses};
-use purlin_host::internal::model::driver::Inputs as HostInputs;
-use purlin_host::internal::model::{Condition, Unfinished, Urn, Value, Worded};
-use purlin_host::internal::state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
+use purlin_engine::{RecordedStatus, recorded_statuses};
+use purlin_model::driver::Inputs as HostInputs;
+use purlin_model::{Condition, Unfinished, Urn, Value, Worded};
+use purlin_state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -219,7 +219,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    pub(crate) fn new(holder: &purlin_host::internal::state::Holder) -> Self {
+    pub(crate) fn new(holder: &purlin_state::Holder) -> Self {
         Self {
             user: holder.user.clone(),
             host: holder.host.clone(),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::internal::engine::{ResourceStatus, recorded_statuses};
-use purlin_host::internal::model::{Awaited, Condition, Obstacle, Worded};
-use purlin_host::internal::state::{Deployment, Environment, Holder, Outcome, Snapshot};
+use purlin_engine::{ResourceStatus, recorded_statuses};
+use purlin_model::{Awaited, Condition, Obstacle, Worded};
+use purlin_state::{Deployment, Environment, Holder, Outcome, Snapshot};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
@@ -117,7 +117,7 @@ impl StatusReport {
 /// its dependencies.
 fn awaited(obstacle: &Obstacle) -> Vec<String> {
     let (Obstacle::Waits { waits } | Obstacle::Beside { waits }) = obstacle else { return Vec::new() };
-    let first = |wait: &purlin_host::internal::model::Wait| match (wait.through.first(), &wait.what) {
+    let first = |wait: &purlin_model::Wait| match (wait.through.first(), &wait.what) {
         (Some(key), _) => Some(key.to_string()),
         (
             None,

@@ -1,8 +1,6 @@
 //! Tests of `purlin state`: commands that change the record without changing real objects.
 
-use purlin_host::internal::state::{
-    Change, EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _,
-};
+use purlin_state::{Change, EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _};
 
 use crate::project::{Project, ran};
 

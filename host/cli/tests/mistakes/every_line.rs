@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purlin_host::internal::documents::{self, Input};
-use purlin_host::internal::model::ContextDefaults;
+use purlin_documents as documents;
+use purlin_documents::Input;
 use purlin_host::{Action, Documents, Error, InProcess, MemoryStore, PlanOptions, Purlin, UpOptions};
+use purlin_model::ContextDefaults;
 
 use crate::random::{Random, number};
 

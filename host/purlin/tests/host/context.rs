@@ -1,9 +1,9 @@
 //! The checks of the recorded context also apply to programs that embed Purlin.
 
 use futures::StreamExt as _;
-use purlin_host::internal::documents::{Input, load};
-use purlin_host::internal::model::ContextDefaults;
+use purlin_documents::{Input, load};
 use purlin_host::{ContextChanges, Documents, Error, Purlin};
+use purlin_model::ContextDefaults;
 
 const DOCUMENTS: &str = "
 apiVersion: purlin.dev/v1

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::documents::{Input, load};
-use purlin_host::internal::model::ContextDefaults;
+use purlin_documents::{Input, load};
 use purlin_host::{Documents, Purlin};
+use purlin_model::ContextDefaults;
 
 fn pattern(name: &str) -> Option<PathBuf> {
     let folder =

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use purlin_host::internal::documents::{self, Input};
-use purlin_host::internal::model::{ContextDefaults, Reason};
-use purlin_host::internal::sandbox::InProcess;
-use purlin_host::internal::state::{MemoryStore, Status, Store as _};
+use purlin_documents as documents;
+use purlin_documents::Input;
 use purlin_host::{Builder, Documents, Environment, Error, Fleet, Keeper, Pass, Purlin, TurnEnd, UpOptions};
+use purlin_model::{ContextDefaults, Reason};
+use purlin_sandbox::InProcess;
+use purlin_state::{MemoryStore, Status, Store as _};
 
 const DAY: u64 = 86_400_000;
 
@@ -122,8 +123,7 @@ async fn a_day_of_passes_changes_and_grows_nothing() {
     let first = kept.pass(&documents).await;
     assert_eq!((first.summary.done.create, first.summary.waiting.len()), (3, 1), "{:?}", first.summary);
     let before = kept.store.load(&environment).await.expect("a snapshot");
-    let size =
-        |snapshot: &purlin_host::internal::state::Snapshot| (snapshot.records.len(), snapshot.unmet.len());
+    let size = |snapshot: &purlin_state::Snapshot| (snapshot.records.len(), snapshot.unmet.len());
     assert_eq!(size(&before), (3, 1));
     let history = kept.store.history(&environment).await.expect("a history");
 

@@ -16,15 +16,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures::{FutureExt as _, StreamExt as _};
-use purlin_host::internal::documents::{self, Input};
-use purlin_host::internal::engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions};
-use purlin_host::internal::model::{Context, ContextDefaults, Urn};
-use purlin_host::internal::sandbox::InProcess;
-use purlin_host::internal::state::{
+use purlin_documents as documents;
+use purlin_documents::Input;
+use purlin_engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions};
+use purlin_host::{Documents, Error, Purlin, Session};
+use purlin_model::{Context, ContextDefaults, Urn};
+use purlin_sandbox::InProcess;
+use purlin_state::{
     EmbeddedStore, Environment, Holder, KeyProvider, Listing, MemoryStore, OpenOptions, Operation, Probe,
     Record, Snapshot, Status, Store,
 };
-use purlin_host::{Documents, Error, Purlin, Session};
 use rng::Rng;
 
 const BUNDLES: &str = "
@@ -306,10 +307,7 @@ impl World {
             None => Context {
                 org: environment.org.clone(),
                 app: environment.app.clone(),
-                env: purlin_host::internal::model::EnvironmentId {
-                    id: environment.env.clone(),
-                    kind: "development".into(),
-                },
+                env: purlin_model::EnvironmentId { id: environment.env.clone(), kind: "development".into() },
                 namespace: "".into(),
                 deployment,
             },
@@ -429,10 +427,7 @@ fn is_refusal(error: &Error) -> bool {
     const RIGHT: [&str; 5] = ["in-use", "breaks-user", "gone", "deployed-meanwhile", "asked-twice"];
     match error {
         Error::Documents(faults) => faults.iter().all(|fault| RIGHT.contains(&fault.code)),
-        Error::State(
-            purlin_host::internal::state::Error::Locked { .. }
-            | purlin_host::internal::state::Error::Reserved { .. },
-        ) => true,
+        Error::State(purlin_state::Error::Locked { .. } | purlin_state::Error::Reserved { .. }) => true,
         _ => false,
     }
 }

@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purlin_host::internal::documents::{ANOTHER_VERSION, Bundles, FORMS_OF_BUNDLES, bundles};
-use purlin_host::internal::model::{
-    Bundle, BundleReference, Context, Diagnostic, RequirementContext, Severity,
-};
-use purlin_host::internal::requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
+use purlin_documents::{ANOTHER_VERSION, Bundles, FORMS_OF_BUNDLES, bundles};
+use purlin_model::{Bundle, BundleReference, Context, Diagnostic, RequirementContext, Severity};
+use purlin_requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
 
 use crate::app::App;
 use crate::args::{Format, FormatArg};
@@ -153,7 +151,7 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
         Failure::input(format!("`{reference}` is neither a file nor the name of a bundle"))
             .hint("name a folder with a bundle in it, or REPOSITORY:TAG, such as `getporter/mysql:v1.0.0`")
     })?;
-    let failed = |error: purlin_host::internal::requirements::CatalogError| Failure::run(error.0);
+    let failed = |error: purlin_requirements::CatalogError| Failure::run(error.0);
     let tags = catalog.tags(&requested.repository).await.map_err(failed)?;
     let found = match choose(&requested, &tags) {
         Some((chosen, Why::Reference | Why::HighestRelease | Why::Latest)) => {

@@ -4,9 +4,10 @@ mod edit;
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::documents::{self, Input};
-use purlin_host::internal::model::{DriverSource, Workspace};
+use purlin_documents as documents;
+use purlin_documents::Input;
 use purlin_host::{Error, Inspection};
+use purlin_model::{DriverSource, Workspace};
 use serde::Serialize;
 
 use super::WorkspaceArg;

@@ -1,7 +1,7 @@
 //! `purlin driver approve`
 
 use purlin_host::ApprovalChange;
-use purlin_host::internal::model::Workspace;
+use purlin_model::Workspace;
 use serde::Serialize;
 
 use super::WorkspaceArg;

@@ -6,9 +6,9 @@ mod python;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use purlin_files::reason;
 use purlin_host::Inspection;
-use purlin_host::internal::model::Workspace;
-use purlin_host::internal::reason;
+use purlin_model::Workspace;
 
 use crate::app::App;
 use crate::failure::{Failure, Status};

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use purlin_host::internal::conformance::{LIST_OF_RULES, RULES, Rule, rule};
-use purlin_host::internal::documents::{CASES_FILE, SourceMap, load_cases};
-use purlin_host::internal::model::{DriverCases, Workspace};
-use purlin_host::internal::sandbox::CancelToken;
+use purlin_conformance::{LIST_OF_RULES, RULES, Rule, rule};
+use purlin_documents::{CASES_FILE, SourceMap, load_cases};
 use purlin_host::{Examined, Purlin};
+use purlin_model::{DriverCases, Workspace};
+use purlin_sandbox::CancelToken;
 use serde::Serialize;
 
 use super::WorkspaceArg;

@@ -1,7 +1,7 @@
 //! `purlin driver inspect`
 
-use purlin_host::internal::model::Workspace;
 use purlin_host::{Examined, Inspection, Purlin};
+use purlin_model::Workspace;
 
 use super::WorkspaceArg;
 use crate::app::App;

@@ -7,13 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use clap::ValueEnum as _;
+use purlin_files::reason;
 use purlin_host::Examined;
-use purlin_host::internal::model::driver::{Failure as Failed, Observed};
-use purlin_host::internal::model::{Label, Workspace};
-use purlin_host::internal::reason;
-use purlin_host::internal::sandbox::{
-    CallContext, CallError, Change, CheckpointSink, Driver, Look, Progress, ProgressSink,
-};
+use purlin_model::driver::{Failure as Failed, Observed};
+use purlin_model::{Label, Workspace};
+use purlin_sandbox::{CallContext, CallError, Change, CheckpointSink, Driver, Look, Progress, ProgressSink};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

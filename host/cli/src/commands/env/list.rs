@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
-use purlin_host::internal::model::ResourceStatus;
-use purlin_host::internal::state::{Environment, EnvironmentSummary};
+use purlin_model::ResourceStatus;
+use purlin_state::{Environment, EnvironmentSummary};
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};

@@ -1,7 +1,7 @@
 //! `purlin env show`
 
 use purlin_host::Documents;
-use purlin_host::internal::state::Environment;
+use purlin_state::Environment;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_host::InstallationState;
-use purlin_host::internal::requirements::LIST_OF_INSTALLATIONS;
+use purlin_requirements::LIST_OF_INSTALLATIONS;
 
 use super::id;
 use crate::app::App;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purlin_host::internal::engine::{CancelToken, Event};
-use purlin_host::internal::state::Environment;
+use purlin_engine::{CancelToken, Event};
 use purlin_host::{Fleet, Pass, Proposal, Turn, TurnEnd};
+use purlin_state::Environment;
 use serde::Serialize;
 use tokio::task::JoinSet;
 

@@ -1,6 +1,6 @@
 //! `purlin reconcile --request`
 
-use purlin_host::internal::state::Environment;
+use purlin_state::Environment;
 use serde::Serialize;
 
 use super::Args;

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::documents::{self, Input};
-use purlin_host::internal::model::Workspace;
-use purlin_host::internal::state::{self, Environment};
+use purlin_documents as documents;
+use purlin_documents::Input;
 use purlin_host::{Copied, CopyOptions, Purlin};
+use purlin_model::Workspace;
+use purlin_state as state;
+use purlin_state::Environment;
 use serde::Serialize;
 
 use crate::app::App;

@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     input::check_recorded(&place, app).await?;
     let written = place.purlin.export_state(&environment, &args.exported, args.recipient.as_deref()).await;
     let resources = written.map_err(|error| match error {
-        purlin_host::Error::State(purlin_host::internal::state::Error::KeyInvalid { .. }) => {
+        purlin_host::Error::State(purlin_state::Error::KeyInvalid { .. }) => {
             let given = args.recipient.as_deref().unwrap_or_default();
             Failure::input(format!("`{}` is not an age public key", text::line(given)))
                 .hint("a public key begins with `age1`; `purlin state key show` prints one")

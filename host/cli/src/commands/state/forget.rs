@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use purlin_host::internal::model::Urn;
-use purlin_host::internal::state::Snapshot;
+use purlin_model::Urn;
+use purlin_state::Snapshot;
 
 use super::subject::{self, Subject};
 use crate::app::App;

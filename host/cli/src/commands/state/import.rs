@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use purlin_host::internal::state;
+use purlin_state as state;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};

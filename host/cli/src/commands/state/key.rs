@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::internal::model::KeySource;
-use purlin_host::internal::reason;
-use purlin_host::internal::state::{self, KeyProvider};
+use purlin_files::reason;
+use purlin_model::KeySource;
+use purlin_state as state;
+use purlin_state::KeyProvider;
 use serde::Serialize;
 
 use crate::app::App;

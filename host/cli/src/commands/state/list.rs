@@ -1,6 +1,6 @@
 //! `purlin state list`
 
-use purlin_host::internal::state::Held;
+use purlin_state::Held;
 
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};

@@ -42,7 +42,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let environment = place.environment();
     let mut held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
     let own = surroundings::holder("state lock");
-    let is_own = |holder: &purlin_host::internal::state::Holder| {
+    let is_own = |holder: &purlin_state::Holder| {
         (&holder.user, &holder.host, holder.command.as_str()) == (&own.user, &own.host, args.reason.trim())
     };
     if let Some(holder) = held.as_ref().filter(|holder| !is_own(holder)) {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use purlin_engine as engine;
 use purlin_host::Move;
-use purlin_host::internal::engine;
-use purlin_host::internal::model::Key;
-use purlin_host::internal::state::{Environment, Snapshot};
+use purlin_model::Key;
+use purlin_state::{Environment, Snapshot};
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};

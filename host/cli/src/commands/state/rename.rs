@@ -1,6 +1,6 @@
 //! `purlin state rename`
 
-use purlin_host::internal::state::Environment;
+use purlin_state::Environment;
 
 use super::subject::{self, Subject};
 use crate::app::App;

@@ -1,8 +1,8 @@
 //! `purlin state repair`
 
 use purlin_host::Purlin;
-use purlin_host::internal::model::Workspace;
-use purlin_host::internal::state;
+use purlin_model::Workspace;
+use purlin_state as state;
 use serde::Serialize;
 
 use crate::app::App;

@@ -1,6 +1,6 @@
 //! `purlin state settle`
 
-use purlin_host::internal::state::{Operation, RecordId};
+use purlin_state::{Operation, RecordId};
 
 use super::subject::{self, Subject};
 use crate::app::App;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purlin_host::internal::engine;
-use purlin_host::internal::model::{Context, Key, Urn};
-use purlin_host::internal::state::{Environment, Snapshot};
+use purlin_engine as engine;
+use purlin_model::{Context, Key, Urn};
+use purlin_state::{Environment, Snapshot};
 
 use crate::app::App;
 use crate::args::PlaceArgs;

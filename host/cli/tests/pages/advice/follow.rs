@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::internal::graph::nearest;
+use purlin_graph::nearest;
 use regex::Regex;
 
 /// The documents and the arguments of a command.

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use purlin_host::internal::engine::PlanOptions;
-use purlin_host::internal::model::ContextDefaults;
+use purlin_engine::PlanOptions;
 use purlin_host::{Environment, Error};
+use purlin_model::ContextDefaults;
 
 use super::model::{One, Run, Seen, Tally, recorded};
 use super::platform::{Given, Group, Platform, Requirement, SECRET};

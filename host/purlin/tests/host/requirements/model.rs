@@ -8,8 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purlin_host::internal::model::{Installed, Urn, Value};
-use purlin_host::internal::state::{Record, Snapshot, Status};
+use purlin_model::{Installed, Urn, Value};
+use purlin_state::{Record, Snapshot, Status};
 
 use super::platform::{
     CHOSEN, Given, Group, OF_PARAMETER, OF_ROOT, OF_VERSION, Platform, Requirement, SECRET,

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::internal::engine::{Action, Plan, PlanOptions};
-use purlin_host::internal::model::ContextDefaults;
+use purlin_engine::{Action, Plan, PlanOptions};
 use purlin_host::{Documents, Error, Graph, NodeId};
+use purlin_model::ContextDefaults;
 use serde_json::Value;
 
 use super::platform::{Group, Platform, SECRET};

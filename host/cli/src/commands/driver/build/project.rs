@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use purlin_documents as documents;
+use purlin_documents::Input;
 use purlin_host::Inspection;
-use purlin_host::internal::documents::{self, Input};
-use purlin_host::internal::model::DriverSource;
+use purlin_model::DriverSource;
 use serde_json::Value;
 
 use super::python::Python;

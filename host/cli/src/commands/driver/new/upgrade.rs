@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Component, Path};
 
 use data_encoding::HEXLOWER;
-use purlin_host::internal::reason;
+use purlin_files::reason;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

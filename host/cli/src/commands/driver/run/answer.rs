@@ -1,9 +1,9 @@
 //! The answers of a driver as JSON. Secrets are separate from the rest, and masked unless the user
 //! asked to see them.
 
-use purlin_host::internal::model::Value;
-use purlin_host::internal::model::driver::{Checked, Failure, Impact, Manifest, Observed, ResourceState};
-use purlin_host::internal::sandbox::CallError;
+use purlin_model::Value;
+use purlin_model::driver::{Checked, Failure, Impact, Manifest, Observed, ResourceState};
+use purlin_sandbox::CallError;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 

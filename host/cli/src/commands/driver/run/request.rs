@@ -1,9 +1,9 @@
 //! The requests of `purlin driver run`, parsed from JSON.
 
-use purlin_host::internal::engine;
-use purlin_host::internal::model::driver::{Inputs, Manifest, ResourceState, Subject};
-use purlin_host::internal::model::{Context, Diagnostic, EnvironmentId, Key, Label, Urn, Value};
-use purlin_host::internal::sandbox::Driver;
+use purlin_engine as engine;
+use purlin_model::driver::{Inputs, Manifest, ResourceState, Subject};
+use purlin_model::{Context, Diagnostic, EnvironmentId, Key, Label, Urn, Value};
+use purlin_sandbox::Driver;
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
