@@ -38,6 +38,7 @@ pub struct Graph {
     pub(crate) params_named: Vec<(NodeId, Option<Arc<str>>)>,
     pub(crate) non_blocking_dependencies: Vec<(NodeId, NodeId)>,
     pub(crate) levels: Vec<Vec<NodeId>>,
+    pub(crate) implicit_unmatched: Box<[Key]>,
     pub(crate) secret_params: Option<Arc<dyn crate::SecretParams>>,
     pub(crate) read: crate::evaluate::ReadByAll,
 }
@@ -82,6 +83,12 @@ pub struct Edge {
 }
 
 impl Graph {
+    /// The resources that Purlin adds and no definition matches. For one that a definition made before,
+    /// [`Input::recorded`](crate::Input::recorded) makes that an error.
+    pub fn implicit_unmatched(&self) -> &[Key] {
+        &self.implicit_unmatched
+    }
+
     pub(crate) fn docs(&self) -> Docs<'_> {
         Docs { context: &self.context, catalogue: &self.catalogue, deployment: &self.deployment }
     }

@@ -13,6 +13,7 @@ use purlin_model::{
 use purlin_requirements::Resolution;
 use purlin_state::Environment;
 
+use crate::built::BuiltGraph;
 use crate::files::{Files, stands_for};
 use crate::resolve_context::resolve_context;
 use crate::written::Written;
@@ -42,6 +43,7 @@ pub struct Documents {
     pub(crate) resolution: Resolution,
     /// The rules in their resource types.
     pub(crate) rules: Arc<Rules>,
+    pub(crate) built: BuiltGraph,
 }
 
 impl Documents {
@@ -103,6 +105,7 @@ impl Documents {
         match catalogue {
             Some(catalogue) if faults.is_empty() => Ok(Self {
                 rules: Arc::new(rules(&loaded)),
+                built: BuiltGraph::default(),
                 resolution,
                 deployment: Arc::new(std::mem::take(&mut loaded.deployment)),
                 loaded,
@@ -147,7 +150,10 @@ impl Documents {
     /// # Errors
     /// [`Error::Documents`] with every fault of the graph.
     pub(crate) fn paused(&self) -> Result<Arc<HashSet<Urn>>, Error> {
-        let graph = self.graph()?;
+        let graph = match self.built.in_context(&self.context) {
+            Some(graph) => graph,
+            None => Arc::new(self.graph()?),
+        };
         let paused = graph.nodes().filter(|node| node.lifecycle.paused);
         Ok(Arc::new(paused.map(|node| Urn::new(&self.context, node.key)).collect()))
     }

@@ -33,6 +33,7 @@
 mod archive;
 mod beginning;
 mod builder;
+mod built;
 mod changes;
 mod copies;
 #[cfg(feature = "postgres")]

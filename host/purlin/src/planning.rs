@@ -38,26 +38,33 @@ impl Purlin {
         context: Arc<Context>,
         base: Option<&Base>,
     ) -> Result<Arc<Graph>, Error> {
-        let deployment = self.with_outputs(&documents.deployment).await?;
-        let known = self.registry()?.known_outputs(documents).await;
+        let (deployment, registry) = (self.with_outputs(&documents.deployment).await?, self.registry()?);
         let base = base.filter(|_| documents.files.are_here());
         let recorded = |key: &Key| {
             base.and_then(|base| base.current(&Urn::new(&documents.context, key)))
                 .is_some_and(|record| record.definition.is_some())
                 && !documents.accepts_key(key)
         };
+        if let Some(graph) = documents.built.get(&context, &deployment, registry)
+            && !graph.implicit_unmatched().iter().any(&recorded)
+        {
+            return Ok(graph);
+        }
+        let known = registry.known_outputs(documents).await;
         let input = purlin_graph::Input {
-            context,
+            context: Arc::clone(&context),
             catalogue: Arc::clone(&documents.catalogue),
-            deployment,
+            deployment: Arc::clone(&deployment),
             outputs: &known,
             recorded: &recorded,
         };
         let graph = purlin_graph::build(&input).map_err(Error::Documents)?;
-        Ok(Arc::new(match documents.rules.has_secret_params() {
+        let graph = Arc::new(match documents.rules.has_secret_params() {
             true => graph.with_secret_params(Arc::clone(&documents.rules) as _),
             false => graph,
-        }))
+        });
+        documents.built.set(context, deployment, registry, &graph);
+        Ok(graph)
     }
 
     /// The inputs that the current documents give resources in a context; `None` if the documents

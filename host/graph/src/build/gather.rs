@@ -42,8 +42,13 @@ impl Builder<'_> {
                 self.recorded_no_match(&key);
                 return;
             }
-            DefinitionMatch::None if fall_back => self.insert(key, Match::Echo),
-            DefinitionMatch::None => return,
+            DefinitionMatch::None => {
+                self.implicit_unmatched.push(key.clone());
+                match fall_back {
+                    true => self.insert(key, Match::Echo),
+                    false => return,
+                }
+            }
             _ => self.node(key, None),
         };
         if let Some(data) = self.nodes.get_mut(node) {
@@ -94,7 +99,10 @@ impl Builder<'_> {
                         self.recorded_no_match(&key);
                         self.insert(key, Match::Missing)
                     }
-                    DefinitionMatch::None => self.insert(key, Match::Echo),
+                    DefinitionMatch::None => {
+                        self.implicit_unmatched.push(key.clone());
+                        self.insert(key, Match::Echo)
+                    }
                     _ => self.matched(key, Some(Spot { location: &workload.location, length: 0 })),
                 },
             };

@@ -36,6 +36,24 @@ async fn refresh_finds_what_others_changed_and_repairs_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_graph_of_documents_is_built_once() {
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
+    let documents = project.documents(&purlin, "readme: {type: note, params: {text: hello}}");
+    let graph = purlin.graph(&documents).await.expect("a graph");
+    assert!(Arc::ptr_eq(&graph, &purlin.graph(&documents).await.expect("a graph")));
+    let plan = purlin.plan(&documents, Default::default()).await.expect("a plan");
+    assert!(plan.graph().is_some_and(|planned| std::ptr::eq(planned, &*graph)));
+    // The drivers of another host may have other outputs.
+    let other = project.purlin();
+    assert!(!Arc::ptr_eq(&graph, &other.graph(&documents).await.expect("a graph")));
+    // A deployment with another id fills in other values.
+    let later = project.documents(&purlin, "readme: {type: note, params: {text: hello}}");
+    assert_ne!(documents.context.deployment, later.context.deployment);
+    assert!(!Arc::ptr_eq(&graph, &purlin.graph(&later).await.expect("a graph")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_named_resources_may_lose_their_data() {
     let project = ProjectFolder::new();
     let purlin = project.purlin();
