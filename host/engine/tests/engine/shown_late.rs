@@ -241,6 +241,24 @@ async fn a_lost_deletion_that_is_still_shown_is_undecided() {
     }
 }
 
+/// A driver that asks for time may have had its deletion accepted, whatever comes after.
+#[tokio::test]
+async fn a_deletion_that_was_accepted_and_then_failed_is_undecided() {
+    let all = documents(&[("a", "v: 1"), ("b", "v: 1")], &[]);
+    let platform = lingering(FULL, &all).await;
+    lose(&platform, "delete a", Lost::Accepted);
+    let summary = platform.up(&documents(&[("b", "v: 1")], &[])).await;
+    assert!(summary.unknown.iter().any(|key| key.id() == "shared.a"), "{summary:#?}");
+    assert_eq!(pending(&platform).await, ["delete a"]);
+    // The documents have it again, and its system still shows it.
+    platform.recover().await;
+    assert!(is_undecided(&platform.up(&all).await, "shared.a"));
+    shows_all(&platform);
+    platform.recover().await;
+    assert!(platform.up(&all).await.is_success());
+    assert_eq!(platform.alive(), ["a~2", "b"]);
+}
+
 /// Deleting a resource that is gone succeeds, so nobody has to wait.
 #[tokio::test]
 async fn a_lost_deletion_of_what_is_not_wanted_is_repeated_at_once() {

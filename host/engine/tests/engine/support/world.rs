@@ -33,6 +33,8 @@ pub(crate) enum Lost {
     AtLimit,
     /// The system rejects it, and does nothing.
     Rejected,
+    /// The system accepts a deletion, which takes time, and rejects the next attempt.
+    Accepted,
 }
 
 /// Echoes its inputs, and misbehaves as its params say:
@@ -479,6 +481,15 @@ impl Driver for Scripted {
         if let Some(thing) = there.filter(|_| *locked(&self.lingers)) {
             locked(&self.lingering).insert(id.to_owned(), thing);
         }
+        let mut lost = locked(&self.lost);
+        if let Some(lost) = lost.get_mut(&format!("delete {}", call.subject.key))
+            && *lost == Lost::Accepted
+        {
+            *lost = Lost::Rejected;
+            let after = Duration::from_millis(5);
+            return Err(CallError::Failure(Failure::RetryAfter { after, message: "accepted".into() }));
+        }
+        drop(lost);
         self.answer("delete", call, ())?;
         if is_there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(id.to_owned()))) }
     }
