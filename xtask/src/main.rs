@@ -17,6 +17,7 @@ mod fuzz;
 mod hostile;
 #[cfg(unix)]
 mod kubernetes;
+mod map;
 mod quickstart;
 #[cfg(unix)]
 mod sdk;
@@ -63,6 +64,8 @@ enum Command {
     /// Builds the packages of a release in target/dist: an archive, a Debian package, a wheel, packages for npm.
     #[cfg(unix)]
     Dist(dist::Arguments),
+    /// Prints what each file of each crate is for, as its first comment says.
+    Map(map::Arguments),
     /// Builds the book, if mdBook is installed.
     Docs(docs::Arguments),
     /// Simulates many lives of an environment, with all possible faults.
@@ -107,6 +110,7 @@ fn main() -> anyhow::Result<()> {
         Command::Sdk => sdk::run_all(),
         #[cfg(unix)]
         Command::Dist(arguments) => dist::run_all(&arguments),
+        Command::Map(arguments) => map::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         #[cfg(unix)]
         Command::Soak(arguments) => soak::run(&arguments),

@@ -1,6 +1,9 @@
 //! The built-in drivers, embedded in the program.
 //!
 //! This crate contains bytes and their names. It does not know how drivers run.
+//!
+//! The folder `drivers` next to `src` has them: in the repository a link to where they are built, in the
+//! published crate a folder.
 
 /// A driver that is part of the program.
 #[derive(Clone, Copy)]

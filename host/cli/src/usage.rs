@@ -1,4 +1,7 @@
 //! Explains errors of the command line in Purlin's own words, without the parser's messages.
+//!
+//! It also gives the options that Terraform writes with one dash their second one. Other words of other
+//! tools are hidden aliases, next to the options and commands that they stand for.
 
 mod line;
 

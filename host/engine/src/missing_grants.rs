@@ -1,4 +1,6 @@
 //! The diagnostics for grants that a driver lacks, no matter whether the plan or only a call reveals it.
+//!
+//! The sandbox also logs each denial, whatever the driver makes of it (`capability/reach.rs`).
 
 use purlin_model::grants::Need;
 use purlin_model::{Diagnostic, DirGrant, Location};

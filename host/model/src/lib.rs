@@ -1,7 +1,7 @@
 //! The types of Purlin: keys, descriptors, contexts, values, recipes and the data of the driver
 //! contract.
 //!
-//! This crate does no I/O, is not async and knows no other crate of the workspace.
+//! This crate does no I/O, is not async and knows no other crate of the workspace but `purlin-range`.
 //! `purlin-documents` and `purlin-expression` turn text into these types; after that no string has
 //! another meaning.
 

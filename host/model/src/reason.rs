@@ -3,6 +3,9 @@
 //!
 //! This module has no sentences; `words.rs` has all of them. Each value has a stable code in kebab
 //! case, and serialises as a map of the code and its data.
+//!
+//! Reasons are data so that the engine can compare them, the state can store them, and programs get a
+//! code instead of a sentence. Their sentences are never stored or compared.
 
 use std::sync::Arc;
 

@@ -1,5 +1,8 @@
 //! What an installation was set to, in a form that can be compared and says nothing (SPEC §6, reuse
 //! and parameters).
+//!
+//! The listing of an environment has them, sealed if a value is secret, so that requirements of other
+//! environments are compared with an installation without its values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

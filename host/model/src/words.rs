@@ -2,6 +2,9 @@
 //! people. No other place repeats them. They are main clauses about a resource, usually "it …",
 //! without a full stop. There are two exceptions: [`Awaited`] is a noun, which completes "it waits
 //! for …", and a failed [`Obstacle`] is the message of the failure.
+//!
+//! They are here, below all crates that show them: diagnostics, the command line, and programs that embed
+//! Purlin. Only why a definition or a bundle was not chosen is worded elsewhere, next to the choice.
 
 use std::fmt;
 

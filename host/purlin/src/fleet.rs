@@ -1,6 +1,7 @@
 //! Reconciles all environments of a state, on any number of hosts at once. Each environment has
-//! turns, and the host that takes a turn makes one pass over it. The documents are those of its
-//! last deployment, with changed ones substituted if requested.
+//! turns, and the host that takes a turn makes one pass over it and schedules the next turn, later
+//! after each failure. The documents are those of its last deployment, with changed ones substituted if
+//! requested.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

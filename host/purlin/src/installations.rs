@@ -1,4 +1,8 @@
 //! Turns the requirements of deployments and definitions into installations (SPEC §6).
+//!
+//! Which definitions have requirements depends on what matches in the graph. So the graph names these
+//! resources (`purlin_graph::requirers`), and requirements are resolved again until there are no more. Each
+//! resource then has the recipe of its definition with the installations filled in (`Requirer`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

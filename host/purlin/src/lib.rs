@@ -25,6 +25,8 @@
 //!
 //! Plans and events serialise to the published JSON, without secrets.
 //!
+//! The features `builtin-drivers` and `postgres` (the state of a team) are off by default.
+//!
 //! This crate never prints, reads no environment variable (except `SSL_CERT_FILE` and `SSL_CERT_DIR`,
 //! which name the system's certificates) and no home folder, starts no runtime of its own and installs
 //! no global: the [`Builder`] gets everything that it needs. Its futures need a tokio runtime with time

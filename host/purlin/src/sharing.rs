@@ -7,6 +7,10 @@
 //! which it reads the installation until the use is recorded. A run that deletes or replaces an
 //! installation holds that lock too, and looks for uses once more before it begins. `vacancies`
 //! ensures that of two runs that need the same installation only one creates it.
+//!
+//! An installation that its own documents no longer contain, and that others use, is handed over: its
+//! record is marked (`Record::abandoned`). Each run ends by deleting marked installations without users, in
+//! any environment.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

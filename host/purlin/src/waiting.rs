@@ -1,4 +1,8 @@
 //! Waits for other deployments up to a time limit, and reports who they are.
+//!
+//! A run takes its locks in one order: its own environment, then vacancies, then the environments of
+//! installations that it begins to use; several of one kind are sorted. Two runs that use each other's
+//! installations may still wait for each other, so the last kind is waited for only for seconds.
 
 use std::time::Duration;
 

@@ -78,7 +78,7 @@ pub struct Record {
     pub state: ResourceState,
     /// Direct dependencies, by URN.
     pub dependencies: Box<[Urn]>,
-    /// The digest of the resolved inputs, the recipe and the driver. Secret if the inputs contain
+    /// The digest of the resolved inputs and the driver. Secret if the inputs contain
     /// secrets. All zeros if the resource must be checked again.
     pub digest: [u8; 32],
     /// Whether deletion is rejected (SPEC §9, `lifecycle.protect`).

@@ -1,4 +1,5 @@
 //! All entries of an environment, in memory and in order. Serves reads, and receives commits.
+//! Entries are the bytes that are written, so secrets stay encrypted in memory.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -1,4 +1,5 @@
-//! Resolves the inputs of a resource, and decides its fate if no driver call is needed.
+//! Resolves the inputs of a resource, and decides its fate if no driver call is needed, because the
+//! digest of the inputs and the driver is the recorded one.
 
 use std::sync::Arc;
 

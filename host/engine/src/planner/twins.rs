@@ -1,4 +1,5 @@
-//! Warns of plans that would leave two resources with one object.
+//! Warns of plans that would leave two resources with one object: by the recorded ids, or by the names
+//! that drivers give new ones.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

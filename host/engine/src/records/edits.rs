@@ -1,4 +1,5 @@
-//! Manual changes to records, such as forgetting, protecting and marking. No drivers are called.
+//! Manual changes to records, such as forgetting, protecting and marking, and settling a call whose
+//! outcome a person has found out. No drivers are called.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

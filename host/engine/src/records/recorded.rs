@@ -1,5 +1,8 @@
 //! The complete records of an environment, with indexes (SPEC §10). No run starts from records that
 //! contradict each other.
+//!
+//! Only this module decides whether two records stand for one real object, and so whether an id already
+//! belongs to another resource, and in which copy of its host a resource lives.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

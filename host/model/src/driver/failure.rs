@@ -1,5 +1,12 @@
 //! A driver's failure. The sandbox makes it from what the component returns; every later error
 //! contains it unchanged. Its codes and words are here, so that no layer writes them again.
+//!
+//! Each layer wraps it and adds only what its crate knows: `CallError` of the sandbox, why there is no
+//! answer; `CallFailed` of the engine, what the host observed, and the place in the documents; `Cause`
+//! of the engine, why a resource failed, also without a call; the `Error` of the engine and of
+//! `purlin-host`, why there is no plan or no run. The SDKs have types of their own for the variant in
+//! `wit/`, since they know no crate of the host. The sandbox masks the secrets in it, and makes it
+//! harmless for a terminal.
 
 use std::borrow::Cow;
 use std::time::Duration;

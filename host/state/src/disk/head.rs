@@ -1,6 +1,9 @@
 //! The last position of a journal, in a file next to it. The file is written after each batch and
 //! never synced, so after a crash it may be behind the journal, but never ahead of it. If a journal
 //! ends before the noted position, it has lost its end or is an older copy.
+//!
+//! It also notes the identity of its own file, by its inode and time of creation, so that a copied folder
+//! is recognised. In either case the records may be stale, and every resource is read before a plan.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

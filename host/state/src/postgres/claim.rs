@@ -1,5 +1,9 @@
 //! An environment that this process holds by a lease. A task writes the submissions, renews the
 //! lease, and stops for good once it is lost.
+//!
+//! A commit is one statement, which checks the fence and the number of the previous commit: if its answer
+//! is lost, it can be sent again without being applied twice. It also names the server that takes it, so that
+//! a restored or promoted database is recognised.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
