@@ -64,7 +64,8 @@ impl Consent {
         let command = app.command;
         let shows = shows(command).map(|shows| format!("; {shows} only shows what would happen"));
         let shows = shows.unwrap_or_default();
-        Err(Failure::input(message).hint(format!("`purlin {command} --yes` applies without asking{shows}")))
+        Err(Failure::input(message)
+            .hint(format!("with `--yes`, the same command applies without asking{shows}")))
     }
 
     /// Whether the user is asked. Then the plan must be shown first.

@@ -125,7 +125,9 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
             let shown = short(&file, &app.folder);
             own(&file, Some(&shown))?;
             inputs.push(Input::Path(shown));
-            read(&inputs, args, app)
+            let loaded = read(&inputs, args, app)?;
+            is_workspace(&file, &loaded)?;
+            Ok(loaded)
         }
         None => Ok(loaded),
     }
@@ -157,6 +159,17 @@ pub(crate) fn own(file: &Path, name: Option<&Path>) -> Result<(), Failure> {
     Err(Failure::input(message).hint(format!(
         "if you trust everybody who can write there, {accept}; otherwise work in another folder"
     )))
+}
+
+/// Checks that a file which the user's environment names has a Workspace: its settings, such as the
+/// protection of an environment, must not be lost.
+fn is_workspace(file: &Path, loaded: &Loaded) -> Result<(), Failure> {
+    if loaded.workspace.is_some() || loaded.has_errors() || !surroundings::names_workspace() {
+        return Ok(());
+    }
+    let (file, variable) = (text::path(file), surroundings::WORKSPACE);
+    Err(Failure::input(format!("`{file}` contains no Workspace"))
+        .hint(format!("{variable} names it: correct or unset the variable")))
 }
 
 /// Suggests an option for an argument that names no file and looks like the name of a resource.
@@ -211,6 +224,7 @@ pub(crate) fn workspace_alone(app: &App) -> Result<Workspace, Failure> {
     if loaded.has_errors() {
         return Err(Failure::documents(loaded.diagnostics, loaded.sources));
     }
+    nearest.as_deref().map_or(Ok(()), |file| is_workspace(file, &loaded))?;
     Ok(workspace(&loaded, app))
 }
 

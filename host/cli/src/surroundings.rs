@@ -86,10 +86,15 @@ pub(crate) fn nearest_workspace(from: &Path) -> Option<PathBuf> {
     from.ancestors().map(|folder| folder.join(WORKSPACE_FILE)).find(|file| file.is_file())
 }
 
+/// Whether the user's environment names the workspace file.
+pub(crate) fn names_workspace() -> bool {
+    std::env::var_os(WORKSPACE).is_some_and(|named| !named.is_empty())
+}
+
 /// Why a workspace file that was found, and not named, may be another user's, or something beside it that
 /// is used with it: the lock and the state. It names programs that Purlin runs (SECURITY.md).
 pub(crate) fn foreign(file: &Path) -> Option<String> {
-    if std::env::var_os(WORKSPACE).is_some_and(|named| !named.is_empty()) {
+    if names_workspace() {
         return None;
     }
     found_foreign(file)

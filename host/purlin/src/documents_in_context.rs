@@ -37,6 +37,8 @@ pub struct Documents {
     pub accept_missing: Vec<String>,
     /// The number of the original deployment, if its documents are deployed again.
     pub(crate) rollback_of: Option<u64>,
+    /// The number of the latest deployment when that one was chosen.
+    pub(crate) rollback_after: Option<u64>,
     pub(crate) files: Files,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) catalogue: Arc<Catalogue>,
@@ -117,6 +119,7 @@ impl Documents {
                 undeclared: resolved.undeclared,
                 accept_missing: Vec::new(),
                 rollback_of: None,
+                rollback_after: None,
                 files,
                 catalogue,
             }),

@@ -246,7 +246,26 @@ impl Purlin {
     ) -> Result<Documents, Error> {
         let bytes = self.kept_documents(environment, deployment).await?;
         let documents = Documents::from_archive(&bytes, deployment_id)?;
-        Ok(Documents { rollback_of: Some(deployment.number), ..documents })
+        let rollback_after = self.latest_number(environment).await?;
+        Ok(Documents { rollback_of: Some(deployment.number), rollback_after, ..documents })
+    }
+
+    /// Others may have deployed since the deployment to go back to was chosen.
+    ///
+    /// # Errors
+    /// [`Error::DeployedMeanwhile`] if they have.
+    pub(crate) async fn check_rollback(&self, documents: &Documents) -> Result<(), Error> {
+        let environment = documents.environment();
+        if documents.rollback_of.is_none()
+            || self.latest_number(&environment).await? == documents.rollback_after
+        {
+            return Ok(());
+        }
+        Err(Error::DeployedMeanwhile { environment })
+    }
+
+    async fn latest_number(&self, environment: &Environment) -> Result<Option<u64>, Error> {
+        Ok(self.history(environment).await?.last().map(|latest| latest.number))
     }
 
     /// The archive of an earlier deployment.

@@ -3,11 +3,12 @@
 //! [`Follower`] decides about the plan, and says what its caller does between the steps.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use futures::Stream;
+use futures::{Stream, StreamExt as _};
 use purlin_engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions, Scope, Summary};
 use purlin_model::{Context, Key};
 use purlin_state::{Deployment, Environment, Staleness};
@@ -194,7 +195,8 @@ impl Purlin {
             }
             Desired::Plan { .. } => None,
             Desired::Nothing(_) | Desired::Record(_) => {
-                if !self.is_recorded(&environment).await? {
+                // A first deployment that has not recorded anything may have the lock.
+                if !self.is_recorded(&environment).await? && self.holder_of(&environment).await?.is_none() {
                     let collected = follower.finish(self.collect_left(&job.cancel)).await?;
                     return Ok(RunEnd::Nothing(collected));
                 }
@@ -277,8 +279,10 @@ impl Session<'_> {
         if let RunEnd::Applied { collected, .. } | RunEnd::Nothing(collected) = &mut end {
             *collected = follower.finish(self.collect_left(&job.cancel)).await?;
         }
+        // Before a saved plan, nothing is read.
         if let RunEnd::Applied { summary, .. } = &end
             && summary.ends_staleness
+            && matches!(job.desired, Desired::Documents { .. })
         {
             self.end_staleness().await?;
         }
@@ -293,6 +297,9 @@ impl Session<'_> {
         follower: &mut F,
     ) -> Result<RunEnd, Error> {
         let staleness = self.staleness().await?;
+        if let Some(staleness) = staleness {
+            follower.stale(staleness);
+        }
         if let Some(end) = self.recover_first(job, staleness, follower).await? {
             return Ok(end);
         }
@@ -329,7 +336,19 @@ impl Session<'_> {
             return Ok(RunEnd::Declined);
         }
         follower.begins(Stage::Deployment, &plan);
+        // A refresh that leaves calls open does not know everything that it is about.
+        let open = match &job.desired {
+            Desired::Record(_) => self.open_calls().await?,
+            _ => Vec::new(),
+        };
         let run = self.deploy(plan, job.documents(), job.cancel.clone()).await?;
+        let run = run.map(move |event| match event {
+            Event::Summary(summary) => {
+                let unknown = summary.unknown.iter().chain(&open).cloned().collect::<BTreeSet<Key>>();
+                Event::Summary(Summary { unknown: unknown.into_iter().collect(), ..summary })
+            }
+            event => event,
+        });
         let summary = follower.follow(Stage::Deployment, run).await;
         Ok(RunEnd::Applied { summary, collected: Vec::new() })
     }
@@ -373,18 +392,36 @@ impl Session<'_> {
         follower: &mut F,
     ) -> Result<Option<RunEnd>, Error> {
         let Desired::Documents { documents, options, refresh } = &job.desired else { return Ok(None) };
-        if let Some(staleness) = staleness {
-            follower.stale(staleness);
-        }
         if !refresh && staleness.is_none() {
             return Ok(None);
         }
-        let plan = self.plan_refresh_of(documents, &options.scope).await?;
+        let Some(plan) = self.plan_reading(documents, options.scope.clone()).await? else { return Ok(None) };
         follower.begins(Stage::Reading, &plan);
         let run = self.apply(plan, job.cancel.clone()).await?;
         let summary = follower.follow(Stage::Reading, run).await;
         let ends = !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled;
         Ok(ends.then_some(RunEnd::Stopped(Stage::Reading, summary)))
+    }
+
+    /// Makes a plan that reads what is recorded of a scope; `None` if nothing of it is. A name that is
+    /// only in the documents is a new resource.
+    async fn plan_reading(&self, documents: &Documents, mut scope: Scope) -> Result<Option<Plan>, Error> {
+        let has_targets = !scope.targets.is_empty();
+        loop {
+            match self.plan_refresh_of(documents, &scope).await {
+                Err(Error::Engine(purlin_engine::Error::Names(wrong)))
+                    if wrong.iter().all(|(_, wrong)| wrong.fits.is_empty()) =>
+                {
+                    let is_new = |name: &String| wrong.iter().any(|(_, wrong)| wrong.name == *name);
+                    scope.targets.retain(|name| !is_new(name));
+                    scope.exclude.retain(|name| !is_new(name));
+                    if has_targets && scope.targets.is_empty() {
+                        return Ok(None);
+                    }
+                }
+                plan => return plan.map(Some),
+            }
+        }
     }
 
     /// [`Purlin::collect_left`], including the environment of this session.

@@ -174,6 +174,7 @@ impl Purlin {
         crate::installations::check_answered(documents.resolution())?;
         self.check_context_at(documents, changes, &base).await?;
         if is_new {
+            self.check_rollback(documents).await?;
             self.hold_against_last(documents, &base).await?;
         }
         let recorded = Some(&base).filter(|_| is_new);

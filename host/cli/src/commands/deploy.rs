@@ -43,9 +43,6 @@ impl<'a> Shown<'a> {
             let look = PlanView { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
             ui.raw(&render::plan::render(&plan.into(), look));
         }
-        if plan.steps.iter().all(|step| step.left_out) {
-            self.nothing();
-        }
     }
 
     /// Ends a run that has nothing to do.
@@ -98,11 +95,15 @@ pub(super) async fn run(
         pause: FIRST_PAUSE,
         differs: false,
         unread: 0,
+        has_run: false,
     };
     let ended = purlin.run(job, &mut steps).await;
     let (mut status, mut is_nothing, mut has_failures) = (Status::Failed, false, false);
     match ended.inspect_err(|_| steps.watch.failures(&steps.failed))? {
         RunEnd::Applied { summary, collected } => {
+            if !steps.has_run {
+                shown.nothing();
+            }
             status = steps.watch.ended(&summary, &collected);
             has_failures = !summary.failed.is_empty() && !summary.cancelled;
         }
@@ -138,6 +139,8 @@ struct Steps<'a> {
     pause: Duration,
     differs: bool,
     unread: usize,
+    /// The plan was applied, so that its summary was written.
+    has_run: bool,
 }
 
 impl Follower for Steps<'_> {
@@ -160,6 +163,7 @@ impl Follower for Steps<'_> {
 
     fn begins(&mut self, stage: Stage, plan: &Plan) {
         if stage == Stage::Deployment {
+            self.has_run = true;
             self.differs = plan.steps.iter().any(|step| !step.changes.is_empty());
             self.unread = plan.unread();
         }
@@ -193,7 +197,8 @@ impl Follower for Steps<'_> {
 
     /// Retries only what this command attempted: not after Ctrl-C.
     async fn again(&mut self, summary: &Summary, collected: &[Collected]) -> bool {
-        let has_failures = !summary.failed.is_empty() && !summary.cancelled && summary.halted.is_none();
+        let is_stopped = summary.cancelled || self.watch.cancel.is_requested();
+        let has_failures = !summary.failed.is_empty() && !is_stopped && summary.halted.is_none();
         let until =
             self.conduct.retry_until.filter(|until| has_failures && Instant::now() + self.pause < *until);
         if until.is_none() {

@@ -94,7 +94,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::run(
             "an earlier run was interrupted, and no plan can be saved before the outcome of its calls is known",
         )
-        .hint("`purlin refresh` determines it"));
+        .hint("`purlin refresh` determines it if its driver can, otherwise `purlin state settle` records it"));
     }
     let mut observed = Vec::new();
     let base = if args.offline {

@@ -1,7 +1,6 @@
 //! `purlin refresh`
 
 use purlin_host::Job;
-use purlin_model::Key;
 
 use super::deploy::{self, Conduct, Ended, Shown};
 use crate::app::App;
@@ -9,7 +8,6 @@ use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::naming;
-use crate::text;
 
 /// Read every resource and record changes made outside Purlin.
 ///
@@ -39,7 +37,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let job = Job::refresh(&place.context, place.documents.as_ref(), args.scope.scope());
     let conduct = Conduct { consent: None, question: "", retry_until: None };
     let ended = deploy::run(&place.purlin, &job, conduct, &shown, app).await;
-    let Ended { mut status, is_nothing, unread, .. } = ended.map_err(naming::failure_of_records)?;
+    let Ended { status, is_nothing, unread, .. } = ended.map_err(naming::failure_of_records)?;
     if is_nothing {
         deploy::nothing_recorded(&place, &shown, app).await?;
         deploy::close(place.purlin, app).await?;
@@ -47,15 +45,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let snapshot = place.purlin.snapshot(&place.environment()).await.map_err(Failure::without_sources)?;
     let all = snapshot.records.len();
-    let open: Vec<Key> = snapshot.pending.iter().filter_map(|intent| intent.id().urn.key()).collect();
-    if !open.is_empty() {
-        status = Status::Failed;
-        for key in &open {
-            let key = text::line(key.as_str());
-            let message = format!("the outcome of the last call on `{key}` is unknown");
-            app.ui.warning(&message);
-        }
-        app.ui.hint("`purlin state settle KEY` records it, with `--made ID` or `--not-made`");
+    if !snapshot.pending.is_empty() {
+        app.ui.hint("`purlin state settle KEY` records an unknown outcome, with `--made ID` or `--not-made`");
     }
     if args.scope.scope().is_everything() && unread > 0 && args.format.format == Format::Text {
         app.ui.hint(&format!(

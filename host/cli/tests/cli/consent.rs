@@ -40,7 +40,7 @@ fn without_a_terminal_every_command_with_effects_requires_yes() {
             refused.err,
             format!(
                 "error: there is no terminal to ask for confirmation\n\
-                 hint: `purlin {command} --yes` applies without asking{shows}\n"
+                 hint: with `--yes`, the same command applies without asking{shows}\n"
             )
         );
         let json = project.run(&[arguments, &["--format", "json"]].concat()).status(2).events();

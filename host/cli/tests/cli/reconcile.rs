@@ -465,6 +465,6 @@ fn rejected_deletions_are_retried_for_a_while() {
 fn without_a_terminal_it_takes_a_yes() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
     let ran = world.run(&["reconcile"]).status(2);
-    assert!(ran.err.contains("`purlin reconcile --yes`"), "{}", ran.err);
+    assert!(ran.err.contains("with `--yes`"), "{}", ran.err);
     assert!(!world.project().has_state());
 }

@@ -11,7 +11,7 @@ pub(crate) fn fault(fault: &mut Diagnostic, help: &str) {
         return;
     }
     fault.notes.clear();
-    fault.related.iter_mut().for_each(|(_, what)| what.clear());
+    fault.related.iter_mut().for_each(|(_, what)| "see here".clone_into(what));
     // These quote nothing but an `apiVersion`, and their help is the same for every text.
     if ["control-character", "merge-conflict", "not-a-document", "too-deep", "yaml-tab"].contains(&fault.code)
     {
