@@ -1,6 +1,8 @@
 //! Tests of differences between the record and reality: drift, missing objects, existing objects,
 //! and objects that others manage.
 
+use serde_json::json;
+
 use crate::world::{World, reads, thing};
 
 #[test]
@@ -189,4 +191,52 @@ fn resources_that_others_manage_are_only_read() {
     let refused = world.run(&["up", "--yes"]);
     assert!(refused.status == 1 || refused.status == 2, "{}", refused.err);
     assert!(refused.err.contains("nothing"), "{}", refused.err);
+}
+
+#[test]
+fn an_unrecorded_resource_is_imported_into_a_copied_state() {
+    let things = "a: {type: thing, params: {value: real}}\nb: {type: thing, params: {value: other}}";
+    let world = World::deployed(things, "");
+    let id = world.id("a");
+    world.run(&["state", "forget", "thing#shared.a", "--yes"]).status(0);
+    let world = world.copy();
+    let imported = world.run(&["import", "--yes", "thing#shared.a", &id]).status(0);
+    assert!(imported.err.contains("may be out of date"), "{}", imported.err);
+    assert_eq!((world.id("a"), world.effects()), (id, (2, 0, 0)));
+}
+
+#[test]
+fn each_run_writes_one_summary() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    for words in [
+        "up --yes --exclude *",
+        "destroy --yes",
+        "refresh",
+        "up --yes",
+        "up --yes",
+        "up --yes --exclude *",
+        "refresh",
+        "destroy --yes --exclude *",
+        "destroy --yes",
+        "destroy --yes",
+    ] {
+        let line: Vec<&str> = words.split(' ').chain(["--format", "json"]).collect();
+        let events = world.run(&line).status(0).events();
+        let summaries = events.iter().filter(|event| event["event"] == "summary").count();
+        assert_eq!(summaries, 1, "{words}: {events:#?}");
+    }
+}
+
+#[test]
+fn a_refresh_says_which_outcomes_it_does_not_know() {
+    let world = World::new("a: {type: note, params: {text: hello}}", "");
+    let killed = world.interrupted(&["up", "--yes"], "after create", |world| {
+        world.run(&["state", "list", "--format", "json"]).out.contains("note.default#shared.a")
+    });
+    let refreshed = killed.run(&["refresh", "--format", "json"]).status(1);
+    let summary = refreshed.events().pop().expect("a summary");
+    assert_eq!(
+        (&summary["status"], &summary["unknown"]),
+        (&"failed".into(), &json!(["note.default#shared.a"]))
+    );
 }

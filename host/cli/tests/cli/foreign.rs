@@ -126,7 +126,12 @@ fn a_workspace_that_everybody_may_write_is_rejected_unless_it_is_named() {
         planted.is_accepted("validate", &[("PURLIN_WORKSPACE", "../purlin.yaml")]);
         planted.is_accepted("driver list", &[("PURLIN_WORKSPACE", "..")]);
         planted.is_accepted("driver list -f ../purlin.yaml", &[]);
-        planted.run("validate", &[("PURLIN_WORKSPACE", "nothing.yaml")]).status(2);
+        for command in ["validate", "state list", "status", "env list"] {
+            let missing = planted.run(command, &[("PURLIN_WORKSPACE", "nothing.yaml")]).status(2);
+            assert!(missing.err.contains("PURLIN_WORKSPACE names it"), "{command}: {}", missing.err);
+            let other = planted.run(command, &[("PURLIN_WORKSPACE", "/dev/null")]).status(2);
+            assert!(other.err.contains("`/dev/null` contains no Workspace"), "{command}: {}", other.err);
+        }
         planted.mode(path, 0o775);
         planted.is_accepted("validate", &[]);
     }

@@ -15,7 +15,6 @@ use super::effort::Effort;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::event::Phase;
-use crate::plan::OperationKind;
 use crate::records::recorded::exists;
 use crate::records::visibility;
 use crate::run::run_state::RunState;
@@ -127,19 +126,24 @@ impl Task<'_> {
         }
     }
 
-    /// Whether this is a deletion that the system may have accepted: a driver asks for time until a
-    /// resource is gone.
-    fn may_be_going(self) -> bool {
-        matches!(self.operation.kind, OperationKind::Delete { .. }) && self.effort.was_asked_to_wait()
-    }
-
     /// Handles a failed call. If the call certainly did nothing, its intent is withdrawn. Otherwise
     /// the intent stays, and the next run finds out. This call says nothing about an earlier call
     /// whose outcome is unknown.
     pub(super) async fn failed(self, id: RecordId, error: CallError) -> Cause {
+        let did_nothing = error.did_nothing();
+        self.failed_call(id, error, did_nothing).await
+    }
+
+    /// The same for a deletion. If the driver asked for time until the resource is gone, in any attempt, the
+    /// system may have accepted it.
+    pub(super) async fn failed_deletion(self, id: RecordId, error: CallError) -> Cause {
+        let did_nothing = error.did_nothing() && !self.effort.was_asked_to_wait();
+        self.failed_call(id, error, did_nothing).await
+    }
+
+    async fn failed_call(self, id: RecordId, error: CallError, did_nothing: bool) -> Cause {
         let earlier = self.shared.plan.recorded.pending(&id);
         let is_open = |earlier: &Intent| !is_deletion(earlier) || self.shared.open_create(&id).is_none();
-        let did_nothing = error.did_nothing() && !self.may_be_going();
         if did_nothing && !earlier.is_some_and(|earlier| is_open(earlier)) {
             if let Err(cause) = self.written(vec![self.withdrawn(id)]).await {
                 return Cause::from(cause);

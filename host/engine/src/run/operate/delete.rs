@@ -49,7 +49,7 @@ impl Task<'_> {
             let result = self.delete_record(&**driver, &call, &record, may_move).await;
             drop(turn);
             if let Err(error) = result {
-                return Err(self.failed(intent, error).await);
+                return Err(self.failed_deletion(intent, error).await);
             }
             changes.push(Change::Settle(intent));
             // Only a real deletion removes the guests too.

@@ -60,6 +60,10 @@ impl Task<'_> {
             // name by the key.
             let call = Call { idempotency_key: intent.idempotency_key.clone(), ..self.call() };
             (found, other) = self.look(&**driver, &call, made, id, None).await?;
+            // The object of this call may have been replaced since, by one that is not recorded.
+            if found.is_none() && id.is_some() && self.shared.plan.may_be_stale {
+                (found, other) = self.look(&**driver, &call, made, None, None).await?;
+            }
             let is_held =
                 |seen: &Observed| self.shared.is_held(&Record { state: seen.state.clone(), ..made.clone() });
             is_absent = found.is_none();

@@ -179,3 +179,22 @@ async fn nothing_happens_without_consent() {
     let (_, summary) = up(&purlin, documents("after"), lose).await.expect("a run");
     assert_eq!((summary.done.replace, summary.is_success(), project.things()), (1, true, 1), "{summary:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rollback_goes_back_from_the_deployment_that_was_seen() {
+    let project = ProjectFolder::new();
+    let purlin = project.purlin();
+    let with =
+        |text: &str| project.documents(&purlin, &format!("readme: {{type: note, params: {{text: {text}}}}}"));
+    for text in ["one", "two"] {
+        up(&purlin, with(text), UpOptions::default()).await.expect("a run");
+    }
+    let environment = with("two").environment();
+    let history = purlin.history(&environment).await.expect("a history");
+    let back = purlin.documents_of(&environment, &history[0], "back").await.expect("documents");
+    up(&purlin, with("three"), UpOptions::default()).await.expect("a run");
+    let refused = purlin.plan(&back, Default::default()).await.err();
+    assert!(matches!(refused, Some(Error::DeployedMeanwhile { .. })), "{refused:?}");
+    let again = purlin.documents_of(&environment, &history[0], "again").await.expect("documents");
+    purlin.plan(&again, Default::default()).await.expect("a plan");
+}
