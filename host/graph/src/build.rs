@@ -27,6 +27,7 @@ use crate::node::{EdgeKind, NodeId};
 use crate::targets::{Missing, Targets};
 
 pub(crate) use analyse::may_be_absent;
+pub(crate) use gather::FOUNDATION;
 
 /// Builds the graph of a deployment.
 ///
@@ -65,7 +66,6 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         mut non_blocking_dependencies,
         mut params_named,
         mut warnings,
-        implicit_unmatched,
         ..
     } = builder;
     warnings.sort_by(|(_, a), (_, b)| a.location.cmp(&b.location));
@@ -97,7 +97,6 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         params_named,
         non_blocking_dependencies,
         levels: Vec::new(),
-        implicit_unmatched: implicit_unmatched.into(),
         secret_params: None,
         read: Default::default(),
     };
@@ -228,7 +227,6 @@ struct Builder<'a> {
     /// Output names by definition and, for patterns, type.
     known_outputs: HashMap<(u32, Box<str>), Option<Vec<String>>>,
     unmatched: Vec<(Key, Option<Spot<'a>>)>,
-    implicit_unmatched: Vec<Key>,
     faults: Vec<Diagnostic>,
     /// Each with the resource that it is about.
     warnings: Vec<(Key, Diagnostic)>,
@@ -262,7 +260,6 @@ impl<'a> Builder<'a> {
             params_named: Vec::new(),
             known_outputs: HashMap::new(),
             unmatched: Vec::new(),
-            implicit_unmatched: Vec::new(),
             faults: Vec::new(),
             warnings: Vec::new(),
             scratch: String::new(),

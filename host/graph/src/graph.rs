@@ -1,5 +1,6 @@
 //! The graph: every resource, its dependencies with their reasons, and the order.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use purlin_model::{
 };
 
 use crate::adjacency::Adjacency;
+use crate::build::FOUNDATION;
 use crate::catalogue::Catalogue;
 use crate::docs::{Docs, Match, Nodes, Source};
 use crate::lifecycle::LifecycleSettings;
@@ -38,7 +40,6 @@ pub struct Graph {
     pub(crate) params_named: Vec<(NodeId, Option<Arc<str>>)>,
     pub(crate) non_blocking_dependencies: Vec<(NodeId, NodeId)>,
     pub(crate) levels: Vec<Vec<NodeId>>,
-    pub(crate) implicit_unmatched: Box<[Key]>,
     pub(crate) secret_params: Option<Arc<dyn crate::SecretParams>>,
     pub(crate) read: crate::evaluate::ReadByAll,
 }
@@ -85,8 +86,11 @@ pub struct Edge {
 impl Graph {
     /// The resources that Purlin adds and no definition matches. For one that a definition made before,
     /// [`Input::recorded`](crate::Input::recorded) makes that an error.
-    pub fn implicit_unmatched(&self) -> &[Key] {
-        &self.implicit_unmatched
+    pub fn implicit_unmatched(&self) -> impl Iterator<Item = Cow<'_, Key>> {
+        let is_unmatched = |node: &Node<'_>| node.implicit && node.definition.is_none();
+        let echoes = self.nodes().filter(is_unmatched).map(|node| Cow::Borrowed(node.key));
+        let absent = FOUNDATION.iter().filter(|name| self.nodes.id(name).is_none());
+        echoes.chain(absent.filter_map(|name| Key::parse(name).ok().map(Cow::Owned)))
     }
 
     pub(crate) fn docs(&self) -> Docs<'_> {

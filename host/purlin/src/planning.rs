@@ -46,7 +46,7 @@ impl Purlin {
                 && !documents.accepts_key(key)
         };
         if let Some(graph) = documents.built.get(&context, &deployment, registry)
-            && !graph.implicit_unmatched().iter().any(&recorded)
+            && !graph.implicit_unmatched().any(|key| recorded(&key))
         {
             return Ok(graph);
         }

@@ -41,7 +41,8 @@ pub trait Places: fmt::Debug + Send + Sync {
 pub struct Rules {
     types: HashMap<Arc<str>, TypeRules>,
     places: Option<Arc<dyn Places>>,
-    drivers: Mutex<HashMap<DriverType, Usable>>,
+    /// By the digest of the driver.
+    drivers: Mutex<HashMap<String, DriverSchemas>>,
     /// Unusable schemas that were already reported.
     reported: Mutex<HashSet<DriverType>>,
 }
@@ -50,6 +51,21 @@ pub struct Rules {
 type DriverType = (String, String);
 /// A compiled schema, or why it cannot be used.
 type Usable = Result<Arc<Schema>, String>;
+
+/// What is known of the schemas of a driver, by type.
+#[derive(Debug, Default)]
+struct DriverSchemas {
+    inputs: HashMap<String, Usable>,
+    outputs: HashMap<String, Usable>,
+    reads_params: HashMap<String, bool>,
+}
+
+/// A schema of a driver.
+#[derive(Clone, Copy)]
+enum Part {
+    Inputs,
+    Outputs,
+}
 
 #[derive(Debug)]
 struct TypeRules {
@@ -331,7 +347,7 @@ impl Rules {
                 && schema.outputs.get("x-purlin-outputs").is_none_or(|outputs| outputs != "inputs")
         };
         let own = driver.manifest().schema(type_name).filter(is_about_outputs);
-        match own.map(|schema| self.made(driver, "outputs", &schema.type_name, &schema.outputs)) {
+        match own.map(|schema| self.made(driver, Part::Outputs, &schema.type_name, &schema.outputs)) {
             None => {}
             Some(Ok(schema)) => {
                 broken.extend(broken_promises(driver.known_as(), &schema, outputs, |_| true));
@@ -349,7 +365,7 @@ impl Rules {
         };
         let own = driver.manifest().schema(type_name);
         match own.filter(|schema| sealing::has_secret_keyword(&schema.outputs)) {
-            Some(schema) => match self.made(driver, "outputs", &schema.type_name, &schema.outputs) {
+            Some(schema) => match self.made(driver, Part::Outputs, &schema.type_name, &schema.outputs) {
                 Ok(schema) => schema.seal(outputs),
                 // Some output is secret, but it is unknown which.
                 Err(_) => outputs.into_secret(),
@@ -388,9 +404,18 @@ impl Rules {
         if node.installation.is_some() || type_name == purlin_model::TypeName::WORKLOAD {
             return true;
         }
-        let Some(Ok(schema)) = self.of_driver(driver, type_name) else { return true };
-        let describes = |part| schema.has_place([part]) == Some(true);
-        describes("params") || !["values", "secrets", "connection"].into_iter().any(describes)
+        if let Some(known) = self.of(driver, |known| known.reads_params.get(type_name).copied()) {
+            return known;
+        }
+        let reads = match self.of_driver(driver, type_name) {
+            Some(Ok(schema)) => {
+                let describes = |part| schema.has_place([part]) == Some(true);
+                describes("params") || !["values", "secrets", "connection"].into_iter().any(describes)
+            }
+            _ => true,
+        };
+        self.of(driver, |known| known.reads_params.insert(type_name.to_owned(), reads));
+        reads
     }
 
     /// The params that a developer gives a resource and that nothing reads, each as a remark at its
@@ -419,20 +444,35 @@ impl Rules {
 
     fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
         let schema = driver.manifest().schema(type_name)?;
-        Some(self.made(driver, "inputs", &schema.type_name, &schema.inputs))
+        Some(self.made(driver, Part::Inputs, &schema.type_name, &schema.inputs))
     }
 
     /// A schema of a driver, compiled once.
-    fn made(&self, driver: &dyn Driver, part: &str, type_name: &str, schema: &serde_json::Value) -> Usable {
-        let name = (driver.digest().to_owned(), format!("{part} {type_name}"));
-        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = drivers.entry(name).or_insert_with(|| {
-            Schema::new(schema).map(Arc::new).map_err(|error| match error.pointer.is_empty() {
+    fn made(&self, driver: &dyn Driver, part: Part, type_name: &str, schema: &serde_json::Value) -> Usable {
+        self.of(driver, |known| {
+            let made = match part {
+                Part::Inputs => &mut known.inputs,
+                Part::Outputs => &mut known.outputs,
+            };
+            if let Some(made) = made.get(type_name) {
+                return made.clone();
+            }
+            let new = Schema::new(schema).map(Arc::new).map_err(|error| match error.pointer.is_empty() {
                 true => error.reason,
                 false => format!("at `{}`, {}", error.pointer, error.reason),
-            })
-        });
-        made.clone()
+            });
+            made.insert(type_name.to_owned(), new.clone());
+            new
+        })
+    }
+
+    /// What is known of a driver. Each resource asks, so that looking it up must copy nothing.
+    fn of<T>(&self, driver: &dyn Driver, look: impl FnOnce(&mut DriverSchemas) -> T) -> T {
+        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = drivers.get_mut(driver.digest()) {
+            return look(known);
+        }
+        look(drivers.entry(driver.digest().to_owned()).or_default())
     }
 
     fn unusable(

@@ -11,7 +11,7 @@ use crate::docs::{Match, Source};
 use crate::node::{EdgeKind, NodeId};
 
 /// Resources that are provisioned before everything else, if a definition matches.
-pub(super) const FOUNDATION: [&str; 3] =
+pub(crate) const FOUNDATION: [&str; 3] =
     ["k8s-cluster.default#k8s-cluster", "k8s-namespace.default#k8s-namespace", "agent.default#agent"];
 
 const BASE_ENV: &str = "base-env.default#base-env";
@@ -42,13 +42,8 @@ impl Builder<'_> {
                 self.recorded_no_match(&key);
                 return;
             }
-            DefinitionMatch::None => {
-                self.implicit_unmatched.push(key.clone());
-                match fall_back {
-                    true => self.insert(key, Match::Echo),
-                    false => return,
-                }
-            }
+            DefinitionMatch::None if fall_back => self.insert(key, Match::Echo),
+            DefinitionMatch::None => return,
             _ => self.node(key, None),
         };
         if let Some(data) = self.nodes.get_mut(node) {
@@ -99,10 +94,7 @@ impl Builder<'_> {
                         self.recorded_no_match(&key);
                         self.insert(key, Match::Missing)
                     }
-                    DefinitionMatch::None => {
-                        self.implicit_unmatched.push(key.clone());
-                        self.insert(key, Match::Echo)
-                    }
+                    DefinitionMatch::None => self.insert(key, Match::Echo),
                     _ => self.matched(key, Some(Spot { location: &workload.location, length: 0 })),
                 },
             };
