@@ -275,7 +275,8 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Engine`] if no call on it is pending.
     pub async fn settle(&self, urn: &Urn, exists_as: Option<&str>) -> Result<usize, Error> {
-        self.edit(purlin_engine::settle(self.snapshot().await?, urn, exists_as)?).await
+        let now = (self.clock())();
+        self.edit(purlin_engine::settle(self.snapshot().await?, urn, exists_as, now)?).await
     }
 
     /// Protects a resource regardless of the documents, or removes that protection.

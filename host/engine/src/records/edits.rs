@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::records::cycles::Dependence;
 use crate::records::making::{between, emptied, with_unknown_host};
 use crate::records::recorded::{Recorded, exists, is_outcome, perhaps_made_by};
+use crate::records::visibility;
 
 /// The changes that remove a resource from the state: its record, its old copies, and its pending
 /// calls. The real objects stay untouched.
@@ -58,12 +59,18 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
 
 /// The changes that settle a call with an unknown outcome according to the user: the resource
 /// either exists under the given provider id or does not exist. The next plan compares an existing
-/// resource with the documents, since it is unknown how far the call got.
+/// resource with the documents, since it is unknown how far the call got. `now` is the time in
+/// milliseconds since 1970: the resource may be as new as the last attempt.
 ///
 /// # Errors
 /// [`Error::NotPending`] if no call on the resource is pending; [`Error::Held`] if another record
 /// of the driver already has the id, such as the resource that was to be replaced.
-pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<Vec<Change>, Error> {
+pub fn settle(
+    snapshot: Snapshot,
+    urn: &Urn,
+    exists_as: Option<&str>,
+    now: u64,
+) -> Result<Vec<Change>, Error> {
     let recorded = Recorded::new(snapshot)?;
     let id = RecordId::current(urn.clone());
     let Some(intent) = recorded.pending(&id) else { return Err(Error::NotPending(urn.clone())) };
@@ -81,7 +88,9 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
             let known = |on: &Urn| recorded.knows(on) && !recorded.depends_on(on, urn);
             let state = ResourceState { id: id.into(), ..ResourceState::default() };
             let status = Status::Partial(Unfinished::InterruptedCreate);
-            let made = Record { state, status, ..without(made, |dependency| !known(dependency)) };
+            let made = without(made, |dependency| !known(dependency));
+            let created = made.created.max(visibility::ended(intent, now));
+            let made = Record { state, status, created, ..made };
             if let Some(by) = recorded.holders(&made).map(|record| record.id()).min() {
                 return Err(Error::Held { urn: urn.clone(), id: made.state.id, by });
             }
@@ -327,7 +336,7 @@ mod tests {
             pending: vec![pending(Operation::Update(Box::new(changed)))],
             ..Snapshot::default()
         };
-        let changes = settle(snapshot, &urn("c"), Some("id")).expect("changes");
+        let changes = settle(snapshot, &urn("c"), Some("id"), 7).expect("changes");
         let [Change::Settle(_), Change::Put(settled)] = &changes[..] else { panic!("{changes:?}") };
         assert_eq!((&*settled.dependencies, settled.updated), (&[urn("a"), urn("b")][..], 7));
     }

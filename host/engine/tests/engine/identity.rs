@@ -29,7 +29,7 @@ async fn settle(platform: &Platform, id: Option<&str>) -> Result<Vec<Change>, Er
     let snapshot = platform.snapshot().await;
     let urn = snapshot.pending[0].id().urn;
     let id = id.map(|id| format!("thing.default#shared.{id}"));
-    purlin_engine::settle(snapshot, &urn, id.as_deref())
+    purlin_engine::settle(snapshot, &urn, id.as_deref(), 0)
 }
 
 #[tokio::test]

@@ -334,7 +334,7 @@ async fn nothing_is_renamed_to_a_possible_resource() {
     let ends_so = |id: &&String| id.ends_with("#shared.new");
     let id = locked(&platform.driver.world).keys().find(ends_so).cloned().expect("it was made");
     let urn = platform.snapshot().await.pending[0].id().urn;
-    let settled = purlin_engine::settle(platform.snapshot().await, &urn, Some(&id)).expect("changes");
+    let settled = purlin_engine::settle(platform.snapshot().await, &urn, Some(&id), 0).expect("changes");
     platform.write(settled).await;
     platform.up(&renamed).await;
     assert_eq!(platform.alive(), ["new"]);

@@ -249,11 +249,12 @@ async fn settling_a_recorded_outcome_changes_nothing_else() {
     let record = platform.record("shared.a").await.expect("recorded");
     lose_settlement(&platform, &record).await;
     let id = record.state.id.expose();
-    let changes = purlin_engine::settle(platform.snapshot().await, &record.urn, Some(id)).expect("settled");
+    let changes =
+        purlin_engine::settle(platform.snapshot().await, &record.urn, Some(id), 0).expect("settled");
     assert_eq!(changes, [Change::Settle(record.id())]);
     // An object with another id is not the recorded one.
     assert!(
-        purlin_engine::settle(platform.snapshot().await, &record.urn, Some("other"))
+        purlin_engine::settle(platform.snapshot().await, &record.urn, Some("other"), 0)
             .is_ok_and(|changes| changes.len() > 1)
     );
 }

@@ -84,6 +84,11 @@ impl SimEnvironment {
         Ok(any)
     }
 
+    /// Whether a resource is so new that its system may not show it yet.
+    pub(crate) fn is_new(&self, record: &Record) -> bool {
+        self.sim.ticks().saturating_sub(record.created) < clock::millis(GRACE)
+    }
+
     /// Everything that a driver can read matches its record.
     pub(crate) fn matches_records(&self, snapshot: &Snapshot) -> Result<(), BrokenPromise> {
         let mut world = self.world();
@@ -99,9 +104,8 @@ impl SimEnvironment {
                 if world.is_unsure(id) && world.went.contains_key(id) {
                     continue;
                 }
-                // It is so new that nothing follows from that a look does not show it.
-                let (now, grace) = (self.sim.ticks(), clock::millis(GRACE));
-                if now.saturating_sub(record.created) < grace {
+                // Nothing follows from that a look does not show it.
+                if self.is_new(record) {
                     continue;
                 }
                 return Err(format!("{} is recorded as {id}, which a look shows to be gone", record.id()));

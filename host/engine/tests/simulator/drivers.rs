@@ -457,9 +457,9 @@ impl Driver for SimDriver {
         });
         let under = self.send(under, &request, true).await?;
         let was_there = self.answered(&under, &request).await?;
-        // As the contract demands: what a driver can look at is gone when its deletion succeeds.
+        // As the contract demands: it is gone when its deletion succeeds.
         let left = self.sim.world().shown_for(state.id.expose(), self.sim.ticks());
-        if let Some(after) = left.filter(|_| self.kind.implements.read) {
+        if let Some(after) = left {
             self.sim.pass(after);
             let failure = Failure::RetryAfter { after, message: "it is still shown".into() };
             return self.answer(under, Err(CallError::Failure(failure))).await?;

@@ -27,11 +27,14 @@ impl SimEnvironment {
                 made.filter(|_| keeps)
             };
             let urn = intent.id().urn;
-            let changes = match purlin_engine::settle(self.snapshot()?, &urn, made.as_deref()) {
-                // A damaged journal may have lost the record that it was renamed since.
-                Err(Error::Held { .. }) => purlin_engine::settle(self.snapshot()?, &urn, None),
-                changes => changes,
-            };
+            let changes =
+                match purlin_engine::settle(self.snapshot()?, &urn, made.as_deref(), self.sim.ticks()) {
+                    // A damaged journal may have lost the record that it was renamed since.
+                    Err(Error::Held { .. }) => {
+                        purlin_engine::settle(self.snapshot()?, &urn, None, self.sim.ticks())
+                    }
+                    changes => changes,
+                };
             let changes = changes.map_err(|error| format!("nothing is settled: {error}"))?;
             self.world().submitted(&changes);
             self.store.write(changes).map_err(|error| error.to_string())?;

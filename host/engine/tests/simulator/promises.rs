@@ -30,7 +30,7 @@ pub(crate) fn after(life: &mut Life, steps: &[(usize, &Step)], ended: &[Ended]) 
         let (place, snapshot) = (&life.places[*number], &snapshots[*number]);
         let mut world = place.world();
         existing_objects_are_recorded(&mut world, snapshot, &place.environment.urn_prefix())?;
-        recorded_objects_exist(place, &world, snapshot)?;
+        recorded_objects_exist(&world, snapshot)?;
         if !ended.crashed {
             objects_deleted_with_others_are_not_recorded(&world, snapshot)?;
         }
@@ -106,11 +106,7 @@ fn existing_objects_are_recorded(
 
 /// Every recorded object exists and belongs to the same environment, unless others deleted it or a
 /// pending call may have.
-fn recorded_objects_exist(
-    place: &SimEnvironment,
-    world: &World,
-    snapshot: &Snapshot,
-) -> Result<(), BrokenPromise> {
+fn recorded_objects_exist(world: &World, snapshot: &Snapshot) -> Result<(), BrokenPromise> {
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
         let id = record.state.id.expose();
         let is_pending = || snapshot.pending.iter().any(|intent| intent.id() == record.id());
@@ -119,10 +115,9 @@ fn recorded_objects_exist(
         if let Some(other) = other {
             return Err(format!("{} is recorded as {id}, which is that of {}", record.id(), other.urn));
         }
-        // An old copy is only deleted, again if necessary. If it was still shown after a lost deletion when
-        // it was replaced, it may be gone.
-        let is_late = || place.driver_of(record).is_some_and(|driver| driver.late || driver.lingers > 0);
-        let may_be_gone = || record.superseded.is_some() && is_late();
+        // An old copy is only deleted, again if necessary: it may be gone since a deletion that was lost
+        // before it was replaced.
+        let may_be_gone = || record.superseded.is_some();
         if !world.things.contains_key(id) && !world.lost.contains(id) && !is_pending() && !may_be_gone() {
             return Err(format!("{} is recorded as {id}, which was deleted", record.id()));
         }

@@ -132,6 +132,8 @@ impl Task<'_> {
         if let Some(cause) = &broken {
             record = partial(record, cause);
         }
+        // It may be as new as the last attempt.
+        record.created = record.created.max(visibility::ended(intent, self.shared.moments.now()));
         let mut changes = instead_of(there.as_deref(), self, &record);
         changes.push(Change::Settle(intent.id()));
         match self.shared.claim(&record, |_| true, changes)? {
