@@ -291,6 +291,9 @@ impl Planner<'_> {
     /// driver does not see what it names.
     fn ignore(&mut self, node: Node<'_>, record: Option<&Record>, inputs: &mut Inputs) {
         let Lifecycle { ignore_changes, replace_on_changes, .. } = node.lifecycle;
+        if ignore_changes.is_empty() && replace_on_changes.is_empty() {
+            return;
+        }
         let missing = match record {
             Some(record) => ignore::keep_recorded(ignore_changes, &record.inputs, inputs),
             None => ignore::keep_recorded(ignore_changes, &inputs.clone(), inputs),
