@@ -37,7 +37,7 @@ pub struct Documents {
     pub accept_missing: Vec<String>,
     /// The number of the original deployment, if its documents are deployed again.
     pub(crate) rollback_of: Option<u64>,
-    /// The number of the latest deployment when that one was chosen.
+    /// The number of the latest deployment when the one to go back to was chosen.
     pub(crate) rollback_after: Option<u64>,
     pub(crate) files: Files,
     pub(crate) deployment: Arc<Deployment>,

@@ -246,8 +246,23 @@ impl Purlin {
     ) -> Result<Documents, Error> {
         let bytes = self.kept_documents(environment, deployment).await?;
         let documents = Documents::from_archive(&bytes, deployment_id)?;
-        let rollback_after = self.latest_number(environment).await?;
-        Ok(Documents { rollback_of: Some(deployment.number), rollback_after, ..documents })
+        Ok(Documents { rollback_of: Some(deployment.number), ..documents })
+    }
+
+    /// The same, to go back to one of the deployments of a history. No plan is made of the documents
+    /// once others have deployed after that history was read.
+    ///
+    /// # Errors
+    /// As for [`Self::documents_of`].
+    pub async fn rollback_documents(
+        &self,
+        environment: &Environment,
+        history: &[Deployment],
+        deployment: &Deployment,
+        deployment_id: &str,
+    ) -> Result<Documents, Error> {
+        let documents = self.documents_of(environment, deployment, deployment_id).await?;
+        Ok(Documents { rollback_after: latest(history).map(|latest| latest.number), ..documents })
     }
 
     /// Others may have deployed since the deployment to go back to was chosen.
@@ -255,17 +270,13 @@ impl Purlin {
     /// # Errors
     /// [`Error::DeployedMeanwhile`] if they have.
     pub(crate) async fn check_rollback(&self, documents: &Documents) -> Result<(), Error> {
+        let Some(after) = documents.rollback_after else { return Ok(()) };
         let environment = documents.environment();
-        if documents.rollback_of.is_none()
-            || self.latest_number(&environment).await? == documents.rollback_after
-        {
-            return Ok(());
+        let history = self.history(&environment).await?;
+        match latest(&history).is_some_and(|latest| latest.number == after) {
+            true => Ok(()),
+            false => Err(Error::DeployedMeanwhile { environment }),
         }
-        Err(Error::DeployedMeanwhile { environment })
-    }
-
-    async fn latest_number(&self, environment: &Environment) -> Result<Option<u64>, Error> {
-        Ok(self.history(environment).await?.last().map(|latest| latest.number))
     }
 
     /// The archive of an earlier deployment.

@@ -197,7 +197,7 @@ impl Purlin {
             Desired::Nothing(_) | Desired::Record(_) => {
                 // A first deployment that has not recorded anything may have the lock.
                 if !self.is_recorded(&environment).await? && self.holder_of(&environment).await?.is_none() {
-                    let collected = follower.finish(self.collect_left(&job.cancel)).await?;
+                    let collected = follower.finish(self.collect_left(None, &job.cancel)).await?;
                     return Ok(RunEnd::Nothing(collected));
                 }
                 None
@@ -255,14 +255,22 @@ impl Purlin {
         Ok(None)
     }
 
-    /// Deletes resources that were handed over and no longer have users ([`Self::collect`]); none
-    /// once the run is cancelled.
-    async fn collect_left(&self, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
+    /// Deletes resources that were handed over and no longer have users ([`Self::collect`]), in any
+    /// environment and in that of the session; none once the run is cancelled.
+    async fn collect_left(
+        &self,
+        session: Option<&Session<'_>>,
+        cancel: &CancelToken,
+    ) -> Result<Vec<Collected>, Error> {
         if cancel.is_requested() {
             return Ok(Vec::new());
         }
-        let ids = Ids::new(self)?;
-        self.collect(&|| ids.next(), cancel).await
+        let (base, number) = (self.deployment_id()?, AtomicU64::new(0));
+        let id = || format!("{base}-{}", number.fetch_add(1, Ordering::Relaxed));
+        match session {
+            Some(session) => session.collect(&id, cancel).await,
+            None => self.collect(&id, cancel).await,
+        }
     }
 }
 
@@ -277,7 +285,7 @@ impl Session<'_> {
     ) -> Result<RunEnd, Error> {
         let mut end = self.attempt(job, early, follower).await?;
         if let RunEnd::Applied { collected, .. } | RunEnd::Nothing(collected) = &mut end {
-            *collected = follower.finish(self.collect_left(&job.cancel)).await?;
+            *collected = follower.finish(self.purlin.collect_left(Some(self), &job.cancel)).await?;
         }
         // Before a saved plan, nothing is read.
         if let RunEnd::Applied { summary, .. } = &end
@@ -306,7 +314,7 @@ impl Session<'_> {
         if let Some(end) = self.read_first(job, staleness, follower).await? {
             return Ok(end);
         }
-        let plan = match (early, &job.desired) {
+        let mut plan = match (early, &job.desired) {
             (Some(plan), _) if self.records().await?.is_empty() => plan,
             (_, Desired::Documents { documents, options, .. }) => {
                 timed("plan", follower, self.plan(documents, options.clone())).await?
@@ -330,7 +338,6 @@ impl Session<'_> {
                 timed("plan", follower, self.plan_refresh(&job.context, scope)).await?
             }
         };
-        let mut plan = plan;
         plan.allow_losses(&job.may_lose);
         if !follower.agrees(&mut plan).await {
             return Ok(RunEnd::Declined);
@@ -377,9 +384,7 @@ impl Session<'_> {
             self.use_inputs_of(documents, &job.context).await;
         }
         let Some(plan) = self.plan_recovery(&job.context).await? else { return Ok(None) };
-        follower.begins(Stage::Recovery, &plan);
-        let run = self.apply(plan, job.cancel.clone()).await?;
-        let summary = follower.follow(Stage::Recovery, run).await;
+        let summary = self.look(Stage::Recovery, plan, job, follower).await?;
         let ends = summary.halted.is_some() || summary.cancelled;
         Ok(ends.then_some(RunEnd::Stopped(Stage::Recovery, summary)))
     }
@@ -396,11 +401,22 @@ impl Session<'_> {
             return Ok(None);
         }
         let Some(plan) = self.plan_reading(documents, options.scope.clone()).await? else { return Ok(None) };
-        follower.begins(Stage::Reading, &plan);
-        let run = self.apply(plan, job.cancel.clone()).await?;
-        let summary = follower.follow(Stage::Reading, run).await;
+        let summary = self.look(Stage::Reading, plan, job, follower).await?;
         let ends = !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled;
         Ok(ends.then_some(RunEnd::Stopped(Stage::Reading, summary)))
+    }
+
+    /// A part of a run before its plan.
+    async fn look<F: Follower>(
+        &self,
+        stage: Stage,
+        plan: Plan,
+        job: &Job<'_>,
+        follower: &mut F,
+    ) -> Result<Summary, Error> {
+        follower.begins(stage, &plan);
+        let run = self.apply(plan, job.cancel.clone()).await?;
+        Ok(follower.follow(stage, run).await)
     }
 
     /// Makes a plan that reads what is recorded of a scope; `None` if nothing of it is. A name that is
@@ -413,8 +429,12 @@ impl Session<'_> {
                     if wrong.iter().all(|(_, wrong)| wrong.fits.is_empty()) =>
                 {
                     let is_new = |name: &String| wrong.iter().any(|(_, wrong)| wrong.name == *name);
+                    let names = scope.targets.len() + scope.exclude.len();
                     scope.targets.retain(|name| !is_new(name));
                     scope.exclude.retain(|name| !is_new(name));
+                    if names == scope.targets.len() + scope.exclude.len() {
+                        return Err(purlin_engine::Error::Names(wrong).into());
+                    }
                     if has_targets && scope.targets.is_empty() {
                         return Ok(None);
                     }
@@ -422,15 +442,6 @@ impl Session<'_> {
                 plan => return plan.map(Some),
             }
         }
-    }
-
-    /// [`Purlin::collect_left`], including the environment of this session.
-    async fn collect_left(&self, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
-        if cancel.is_requested() {
-            return Ok(Vec::new());
-        }
-        let ids = Ids::new(self.purlin)?;
-        self.collect(&|| ids.next(), cancel).await
     }
 }
 
@@ -456,22 +467,6 @@ impl Follower for Silent {
 
     async fn follow(&mut self, _: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary {
         follow(run, &mut |_: &Event| {}).await
-    }
-}
-
-/// Ids for the deployments that a run adds to its own.
-struct Ids {
-    base: String,
-    number: AtomicU64,
-}
-
-impl Ids {
-    fn new(purlin: &Purlin) -> Result<Self, Error> {
-        Ok(Self { base: purlin.deployment_id()?, number: AtomicU64::new(0) })
-    }
-
-    fn next(&self) -> String {
-        format!("{}-{}", self.base, self.number.fetch_add(1, Ordering::Relaxed))
     }
 }
 

@@ -59,7 +59,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Some(name) => find(name, &history, &environment.to_string())?,
         None => target(&history, &environment)?,
     };
-    let documents = place.purlin.documents_of(&environment, deployment, &surroundings::deployment_id()).await;
+    let id = surroundings::deployment_id();
+    let documents = place.purlin.rollback_documents(&environment, &history, deployment, &id).await;
     let mut documents = documents.map_err(fail)?;
     documents.changes = args.changes.changes();
     if args.format.format == Format::Text {

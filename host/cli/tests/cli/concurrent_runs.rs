@@ -47,6 +47,13 @@ fn others_read_and_deploy_elsewhere_meanwhile() {
     }
     let history = project.run(&["history"]).status(0).out;
     assert!(history.contains("unfinished"), "{history}");
+    // Nothing was interrupted: the call is under way.
+    let status = project.run(&["status"]).status(0).out;
+    let holder = format!("(`purlin up`, process {})", first.id());
+    assert!(status.contains("locked by ada on ") && status.contains(&holder), "{status}");
+    assert!(status.contains("may still be running"), "{status}");
+    let status = project.run(&["status", "--format", "json"]).status(0).json();
+    assert!(status["locked_by"].as_str().is_some_and(|by| by.contains(&holder)), "{status}");
     let second = project.start(&["up", "--yes", "--env", "other", "--format", "json"]);
     // Another environment is another deployment, so now both are at work.
     gate.wait();
@@ -54,6 +61,10 @@ fn others_read_and_deploy_elsewhere_meanwhile() {
     gate.open();
     ran_with(second).status(0);
     ran_with(first).status(0);
+    assert_eq!(
+        project.run(&["status", "--format", "json"]).status(0).json()["locked_by"],
+        serde_json::Value::Null
+    );
     let known = project.run(&["env", "list", "--format", "json"]).status(0).json();
     let known: Vec<_> = known["environments"].as_array().expect("a list").iter().collect();
     assert_eq!(known.len(), 2, "{known:?}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{FULL, Lost, PLAIN, Platform, documents, locked, scope};
 use purlin_engine::{CancelToken, Cause, DestroyOptions, PlanOptions, Scope};
 use purlin_model::driver::Implements;
-use purlin_state::{Operation, Status};
+use purlin_state::{Change, Operation, Status};
 
 const REPEATS: Implements = Implements { repeat_create: true, ..PLAIN };
 
@@ -338,6 +338,26 @@ async fn nothing_is_renamed_to_a_possible_resource() {
     platform.write(settled).await;
     platform.up(&renamed).await;
     assert_eq!(platform.alive(), ["new"]);
+}
+
+/// Its creation may have ended with the last attempt, so that its system may not show it yet.
+#[tokio::test]
+async fn what_is_settled_is_as_new_as_the_last_attempt() {
+    let platform = Platform::with(PLAIN);
+    lose(&platform, "create a", Lost::After);
+    platform.up(&documents(&[("a", "v: 1")], &[])).await;
+    let mut snapshot = platform.snapshot().await;
+    let now = snapshot.pending[0].since + 100_000;
+    let urn = snapshot.pending[0].id().urn;
+    for (deadline, ended) in [(None, now), (Some(now - 7), now - 7), (Some(now + 7), now)] {
+        snapshot.pending[0].deadline = deadline;
+        let changes = purlin_engine::settle(snapshot.clone(), &urn, Some("a"), now).expect("changes");
+        let created = changes.iter().find_map(|change| match change {
+            Change::Put(record) => Some(record.created),
+            _ => None,
+        });
+        assert_eq!(created, Some(ended), "{deadline:?}");
+    }
 }
 
 #[tokio::test]

@@ -259,6 +259,19 @@ async fn a_deletion_that_was_accepted_and_then_failed_is_undecided() {
     assert_eq!(platform.alive(), ["a~2", "b"]);
 }
 
+/// The same holds where the deletion is a part of a replacement.
+#[tokio::test]
+async fn a_deletion_to_make_room_that_was_accepted_and_then_failed_is_undecided() {
+    let of = |fixed: &str| documents(&[("a", fixed)], &[("a", "delete_before_replace: true")]);
+    let platform = lingering(FULL, &of("fixed: 1")).await;
+    lose(&platform, "delete a", Lost::Accepted);
+    platform.up(&of("fixed: 2")).await;
+    assert_eq!(pending(&platform).await, ["delete a"]);
+    shows_all(&platform);
+    assert!(platform.up(&of("fixed: 2")).await.is_success());
+    assert_eq!(platform.alive(), ["a~2"]);
+}
+
 /// Deleting a resource that is gone succeeds, so nobody has to wait.
 #[tokio::test]
 async fn a_lost_deletion_of_what_is_not_wanted_is_repeated_at_once() {

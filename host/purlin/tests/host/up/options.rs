@@ -191,10 +191,13 @@ async fn a_rollback_goes_back_from_the_deployment_that_was_seen() {
     }
     let environment = with("two").environment();
     let history = purlin.history(&environment).await.expect("a history");
-    let back = purlin.documents_of(&environment, &history[0], "back").await.expect("documents");
+    let back =
+        purlin.rollback_documents(&environment, &history, &history[0], "back").await.expect("documents");
     up(&purlin, with("three"), UpOptions::default()).await.expect("a run");
     let refused = purlin.plan(&back, Default::default()).await.err();
     assert!(matches!(refused, Some(Error::DeployedMeanwhile { .. })), "{refused:?}");
-    let again = purlin.documents_of(&environment, &history[0], "again").await.expect("documents");
+    let history = purlin.history(&environment).await.expect("a history");
+    let again = purlin.rollback_documents(&environment, &history, &history[0], "again").await;
+    let again = again.expect("documents");
     purlin.plan(&again, Default::default()).await.expect("a plan");
 }
