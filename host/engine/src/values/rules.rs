@@ -6,7 +6,9 @@
 //! written, and only if there is a fault.
 
 pub(crate) mod connection;
+mod driver_schemas;
 mod gather;
+mod hiding;
 mod misplaced;
 mod schema_guard;
 mod sealing;
@@ -22,7 +24,9 @@ use purlin_schema::{Fault, Schema, Subject, Violation, say};
 
 use crate::driver::Driver;
 
+use driver_schemas::{DriverSchemas, Part};
 pub(crate) use gather::{by_place, once};
+use hiding::{Checked, hiding};
 pub(crate) use sealing::keep_secret;
 pub use sealing::seal_outputs;
 
@@ -49,24 +53,6 @@ pub struct Rules {
 
 /// The digest of a driver, and one of its schemas.
 type DriverType = (String, String);
-/// A compiled schema, or why it cannot be used.
-type Usable = Result<Arc<Schema>, String>;
-
-/// What is known of the schemas of a driver, by type.
-#[derive(Debug, Default)]
-struct DriverSchemas {
-    inputs: HashMap<String, Usable>,
-    outputs: HashMap<String, Usable>,
-    reads_params: HashMap<String, bool>,
-}
-
-/// A schema of a driver.
-#[derive(Clone, Copy)]
-enum Part {
-    Inputs,
-    Outputs,
-}
-
 #[derive(Debug)]
 struct TypeRules {
     params: Option<Schema>,
@@ -109,25 +95,6 @@ impl Rules {
             Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
             None => fault.at(within.location()),
         }
-    }
-
-    /// The texts that must not be shown with a fault of a resource: those of its params that its type
-    /// declares secret, and those of its inputs that its driver does.
-    fn secret_texts(&self, of: &Checked<'_>) -> Arc<[SecretText]> {
-        let Some(places) = &self.places else { return Arc::default() };
-        let mut all = Vec::new();
-        let of_type = self.types.get(of.type_name).and_then(|one| one.params.as_ref());
-        if let (Some(schema), Some((written, params))) = (of_type, of.params) {
-            all.extend(places_of(schema, params, |pointer| (written, pointer)));
-        }
-        if let Some((driver, inputs, definition)) = of.inputs
-            && let Some(Ok(schema)) = self.of_driver(driver, of.type_name)
-        {
-            let written = of.params.map(|(written, _)| written);
-            let document = document(driver, of.type_name, inputs);
-            all.extend(places_of(&schema, &document, |pointer| place_of(pointer, definition, written)));
-        }
-        all.into_iter().flat_map(|(within, pointers)| places.texts_of(within, &pointers)).collect()
     }
 
     /// Where the value at a pointer is written.
@@ -396,28 +363,6 @@ impl Rules {
         }
     }
 
-    /// Whether the params of a resource are inputs of their own, besides what placeholders read from
-    /// them: its driver's schema names `params` or describes no inputs at all, or Purlin itself reads
-    /// them, for the document of a workload or for the users of an installation.
-    pub(crate) fn reads_params(&self, driver: &dyn Driver, node: Node<'_>) -> bool {
-        let type_name = node.key.type_name();
-        if node.installation.is_some() || type_name == purlin_model::TypeName::WORKLOAD {
-            return true;
-        }
-        if let Some(known) = self.of(driver, |known| known.reads_params.get(type_name).copied()) {
-            return known;
-        }
-        let reads = match self.of_driver(driver, type_name) {
-            Some(Ok(schema)) => {
-                let describes = |part| schema.has_place([part]) == Some(true);
-                describes("params") || !["values", "secrets", "connection"].into_iter().any(describes)
-            }
-            _ => true,
-        };
-        self.of(driver, |known| known.reads_params.insert(type_name.to_owned(), reads));
-        reads
-    }
-
     /// The params that a developer gives a resource and that nothing reads, each as a remark at its
     /// place. A param that the resource type describes is meant for other definitions of the type.
     pub(crate) fn unread(&self, graph: &Graph, node: Node<'_>, params: &Value) -> Vec<Diagnostic> {
@@ -440,39 +385,6 @@ impl Rules {
         let params = Some((written, params));
         let of = Checked { type_name: node.key.type_name(), params, inputs: None };
         hiding(unread.iter().map(remark).collect(), || self.secret_texts(&of))
-    }
-
-    fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
-        let schema = driver.manifest().schema(type_name)?;
-        Some(self.made(driver, Part::Inputs, &schema.type_name, &schema.inputs))
-    }
-
-    /// A schema of a driver, compiled once.
-    fn made(&self, driver: &dyn Driver, part: Part, type_name: &str, schema: &serde_json::Value) -> Usable {
-        self.of(driver, |known| {
-            let made = match part {
-                Part::Inputs => &mut known.inputs,
-                Part::Outputs => &mut known.outputs,
-            };
-            if let Some(made) = made.get(type_name) {
-                return made.clone();
-            }
-            let new = Schema::new(schema).map(Arc::new).map_err(|error| match error.pointer.is_empty() {
-                true => error.reason,
-                false => format!("at `{}`, {}", error.pointer, error.reason),
-            });
-            made.insert(type_name.to_owned(), new.clone());
-            new
-        })
-    }
-
-    /// What is known of a driver. Each resource asks, so that looking it up must copy nothing.
-    fn of<T>(&self, driver: &dyn Driver, look: impl FnOnce(&mut DriverSchemas) -> T) -> T {
-        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = drivers.get_mut(driver.digest()) {
-            return look(known);
-        }
-        look(drivers.entry(driver.digest().to_owned()).or_default())
     }
 
     fn unusable(
@@ -500,42 +412,6 @@ impl purlin_graph::SecretParams for Rules {
             None => value,
         }
     }
-}
-
-/// A resource whose values are checked.
-struct Checked<'a> {
-    type_name: &'a str,
-    /// Its params, and where they are written.
-    params: Option<(DocumentPart<'a>, &'a Value)>,
-    /// Its inputs, and its definition.
-    inputs: Option<(&'a dyn Driver, &'a Inputs, &'a Location)>,
-}
-
-/// The places of the values that a schema declares secret, for each document that has some.
-fn places_of<'d>(
-    schema: &Schema,
-    value: &Value,
-    place: impl for<'p> Fn(&'p str) -> (DocumentPart<'d>, &'p str),
-) -> Vec<(DocumentPart<'d>, Vec<String>)> {
-    let mut all: Vec<(DocumentPart<'d>, Vec<String>)> = Vec::new();
-    for pointer in schema.secret_places(value) {
-        let (within, pointer) = place(&pointer);
-        // A resource has two documents at most: its own and its definition's.
-        match all.iter_mut().find(|(known, _)| *known == within) {
-            Some((_, pointers)) => pointers.push(pointer.to_owned()),
-            None => all.push((within, vec![pointer.to_owned()])),
-        }
-    }
-    all
-}
-
-/// The faults, which do not show these secrets.
-fn hiding(mut faults: Vec<Diagnostic>, secrets: impl FnOnce() -> Arc<[SecretText]>) -> Vec<Diagnostic> {
-    if !faults.is_empty() {
-        let secrets = secrets();
-        faults.iter_mut().for_each(|fault| fault.secrets = Arc::clone(&secrets));
-    }
-    faults
 }
 
 /// What outputs lack that a resource type or a driver promises.

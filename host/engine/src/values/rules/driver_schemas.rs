@@ -1,0 +1,91 @@
+//! The schemas of drivers: each is compiled once, and what follows from it is decided once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use purlin_graph::Node;
+use purlin_schema::Schema;
+
+use super::Rules;
+use crate::driver::Driver;
+
+/// A compiled schema, or why it cannot be used.
+pub(super) type Usable = Result<Arc<Schema>, String>;
+
+/// What is known of the schemas of a driver, by type.
+#[derive(Debug, Default)]
+pub(super) struct DriverSchemas {
+    inputs: HashMap<String, Usable>,
+    outputs: HashMap<String, Usable>,
+    reads_params: HashMap<String, bool>,
+}
+
+/// A schema of a driver.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Inputs,
+    Outputs,
+}
+
+impl Rules {
+    /// Whether the params of a resource are inputs of their own, besides what placeholders read from
+    /// them: its driver's schema names `params` or describes no inputs at all, or Purlin itself reads
+    /// them, for the document of a workload or for the users of an installation.
+    pub(crate) fn reads_params(&self, driver: &dyn Driver, node: Node<'_>) -> bool {
+        let type_name = node.key.type_name();
+        if node.installation.is_some() || type_name == purlin_model::TypeName::WORKLOAD {
+            return true;
+        }
+        if let Some(known) = self.of(driver, |known| known.reads_params.get(type_name).copied()) {
+            return known;
+        }
+        let reads = match self.of_driver(driver, type_name) {
+            Some(Ok(schema)) => {
+                let describes = |part| schema.has_place([part]) == Some(true);
+                describes("params") || !["values", "secrets", "connection"].into_iter().any(describes)
+            }
+            _ => true,
+        };
+        self.of(driver, |known| known.reads_params.insert(type_name.to_owned(), reads));
+        reads
+    }
+
+    pub(super) fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
+        let schema = driver.manifest().schema(type_name)?;
+        Some(self.made(driver, Part::Inputs, &schema.type_name, &schema.inputs))
+    }
+
+    /// A schema of a driver, compiled once.
+    pub(super) fn made(
+        &self,
+        driver: &dyn Driver,
+        part: Part,
+        type_name: &str,
+        schema: &serde_json::Value,
+    ) -> Usable {
+        self.of(driver, |known| {
+            let made = match part {
+                Part::Inputs => &mut known.inputs,
+                Part::Outputs => &mut known.outputs,
+            };
+            if let Some(made) = made.get(type_name) {
+                return made.clone();
+            }
+            let new = Schema::new(schema).map(Arc::new).map_err(|error| match error.pointer.is_empty() {
+                true => error.reason,
+                false => format!("at `{}`, {}", error.pointer, error.reason),
+            });
+            made.insert(type_name.to_owned(), new.clone());
+            new
+        })
+    }
+
+    /// What is known of a driver. Each resource asks, so that looking it up must copy nothing.
+    fn of<T>(&self, driver: &dyn Driver, look: impl FnOnce(&mut DriverSchemas) -> T) -> T {
+        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = drivers.get_mut(driver.digest()) {
+            return look(known);
+        }
+        look(drivers.entry(driver.digest().to_owned()).or_default())
+    }
+}
