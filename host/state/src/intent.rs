@@ -3,7 +3,7 @@
 
 use purlin_model::Label;
 
-use crate::{Record, RecordId};
+use crate::{Change, Record, RecordId};
 
 /// A call that is about to be made, or whose outcome is unknown.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,9 @@ pub struct Intent {
     /// over the environment knows that the call has no further effects after that. `None` if the
     /// driver has no limit.
     pub deadline: Option<u64>,
+    /// A deletion of the resource that a creation replaces, if its outcome was unknown when the
+    /// creation began. It is open again as soon as nothing was created.
+    pub open_deletion: Option<Box<Intent>>,
 }
 
 /// The operation of a call.
@@ -43,6 +46,14 @@ impl Intent {
             Operation::Delete(_) => false,
         };
         recorded || self.checkpoint.as_ref().is_some_and(Label::is_secret)
+    }
+
+    /// The change that ends it without effects. A deletion that it replaced is open again.
+    pub fn withdrawn(&self) -> Change {
+        match &self.open_deletion {
+            Some(deletion) => Change::Intend(deletion.clone()),
+            None => Change::Settle(self.id()),
+        }
     }
 
     /// The id of its record.

@@ -112,6 +112,7 @@ impl Plan {
             checkpoint: None,
             since: 0,
             deadline: None,
+            open_deletion: None,
         })))
     }
 }

@@ -75,7 +75,11 @@ pub fn settle(
     let id = RecordId::current(urn.clone());
     let Some(intent) = recorded.pending(&id) else { return Err(Error::NotPending(urn.clone())) };
     let there = recorded.current(urn).filter(|record| exists(record));
-    let mut changes = vec![Change::Settle(id.clone())];
+    let mut changes = match exists_as {
+        Some(_) => vec![Change::Settle(id.clone())],
+        // Nothing is known about a deletion of the resource that was to be replaced.
+        None => vec![intent.withdrawn()],
+    };
     // The obstacle was the unknown outcome.
     if recorded.unmet(urn).is_some() {
         changes.push(Change::Obstruct { urn: urn.clone(), unmet: None });
@@ -109,7 +113,7 @@ pub fn settle(
             let created = made.created.max(latest.map_or(0, |latest| latest.saturating_add(1)));
             changes.push(Change::Put(Box::new(Record { created, ..made })));
         }
-        // The resource that was to be replaced still exists.
+        // The resource that was to be replaced still exists, unless its deletion is open again.
         (Operation::Create(_), None) => {}
         (Operation::Update(_) | Operation::Delete(_), Some(provider_id)) => {
             if let Some(there) = there {
@@ -283,7 +287,14 @@ mod tests {
     }
 
     fn pending(operation: Operation) -> Intent {
-        Intent { operation, idempotency_key: "k".into(), checkpoint: None, since: 0, deadline: None }
+        Intent {
+            operation,
+            idempotency_key: "k".into(),
+            checkpoint: None,
+            since: 0,
+            deadline: None,
+            open_deletion: None,
+        }
     }
 
     #[test]

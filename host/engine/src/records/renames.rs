@@ -45,19 +45,23 @@ pub(crate) fn renames(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Ch
     // Removals come first: if two resources swap names, one must not be removed under the other's
     // new name.
     changes.sort_by_key(|change| matches!(change, Change::Put(_)));
+    let renamed_id = |id: &RecordId| RecordId {
+        urn: names.get(&id.urn).unwrap_or(&id.urn).clone(),
+        superseded: id.superseded,
+    };
     for intent in recorded.all_pending() {
         let id = intent.id();
         let mut renamed = Intent {
             operation: match &intent.operation {
                 Operation::Create(record) => Operation::Create(Box::new(moved(record, names))),
                 Operation::Update(record) => Operation::Update(Box::new(moved(record, names))),
-                Operation::Delete(id) => Operation::Delete(RecordId {
-                    urn: names.get(&id.urn).unwrap_or(&id.urn).clone(),
-                    superseded: id.superseded,
-                }),
+                Operation::Delete(id) => Operation::Delete(renamed_id(id)),
             },
             ..Intent::clone(intent)
         };
+        if let Some(deletion) = &mut renamed.open_deletion {
+            deletion.operation = Operation::Delete(renamed_id(&deletion.id()));
+        }
         // A pending creation also names its dependencies, which may have moved.
         if renamed == **intent {
             continue;

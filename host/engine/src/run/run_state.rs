@@ -204,10 +204,9 @@ impl RunState {
         }
     }
 
-    /// The pending creation of a record, as this run recorded it.
-    pub(crate) fn open_create(&self, id: &RecordId) -> Option<Arc<Intent>> {
-        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
-        recorded.pending(id).filter(|intent| matches!(intent.operation, Operation::Create(_))).cloned()
+    /// The pending call on a record, including the changes of this run.
+    pub(crate) fn pending(&self, id: &RecordId) -> Option<Arc<Intent>> {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).pending(id).cloned()
     }
 
     /// Whether the object of a record is already recorded, under this or another name.
@@ -320,10 +319,8 @@ fn seal(change: &mut Change) {
 
 /// The changes that other operations of the same run need to see.
 fn known(changes: &[Change]) -> Vec<Change> {
-    let is_known = |change: &&Change| match change {
-        Change::Put(_) | Change::Remove(_) | Change::Settle(_) | Change::Checkpoint { .. } => true,
-        Change::Intend(intent) => matches!(intent.operation, Operation::Create(_)),
-        _ => false,
+    let is_of_the_environment = |change: &&Change| {
+        matches!(change, Change::Deployed { .. } | Change::Hold(_) | Change::Trust | Change::Obstruct { .. })
     };
-    changes.iter().filter(is_known).cloned().collect()
+    changes.iter().filter(|change| !is_of_the_environment(change)).cloned().collect()
 }

@@ -39,6 +39,7 @@ async fn lose_settlement(platform: &Platform, record: &purlin_state::Record) {
         checkpoint: None,
         since: record.created,
         deadline: None,
+        open_deletion: None,
     };
     platform.write(vec![Change::Intend(Box::new(intent))]).await;
 }

@@ -115,7 +115,7 @@ fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
         REMOVE => Change::Remove(get_id(reader)?),
         INTEND => {
             let id = get_id(reader)?;
-            Change::Intend(Box::new(records::get_intent(reader, id)?))
+            Change::Intend(Box::new(records::get_intent(reader, id, false)?))
         }
         CHECKPOINT => Change::Checkpoint { id: get_id(reader)?, provider_id: get_label(reader)? },
         SETTLE => Change::Settle(get_id(reader)?),

@@ -14,6 +14,8 @@ pub(super) const DELETE: u8 = 3;
 pub(super) const NO_OPERATION: CodecError = "it contains an operation of an unknown kind";
 /// Combined with one of these: a deadline follows.
 pub(super) const DEADLINE: u8 = 1 << 7;
+/// Combined with one of these: an open deletion follows.
+pub(super) const OPEN_DELETION: u8 = 1 << 6;
 
 /// Combined with the outcome of a deployment: it is a rollback, and the number of the deployment
 /// that provided the documents follows.

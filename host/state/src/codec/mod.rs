@@ -321,7 +321,7 @@ pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Envi
 /// Decodes an intent.
 pub(crate) fn decode_intent(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Intent, Error> {
     let stored = Stored::open(bytes, name)?;
-    stored.read(INTENT, name, keys, |place, body| records::get_intent(body, wire::get_id(place)?))
+    stored.read(INTENT, name, keys, |place, body| records::get_intent(body, wire::get_id(place)?, false))
 }
 
 /// Decodes the id that a driver reported during a call.

@@ -4,7 +4,7 @@ use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 use purlin_model::{Unfinished, Urn, Value};
 
 use super::CodecError;
-use super::entries::{CREATE, DEADLINE, DELETE, NO_OPERATION, UPDATE};
+use super::entries::{CREATE, DEADLINE, DELETE, NO_OPERATION, OPEN_DELETION, UPDATE};
 use super::listing::NO_JSON;
 use super::value;
 use super::wire::{
@@ -252,9 +252,16 @@ pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Codec
         Operation::Update(_) => UPDATE,
         Operation::Delete(_) => DELETE,
     };
-    out.push(kind | if intent.deadline.is_some() { DEADLINE } else { 0 });
+    let flag = |flag, set: bool| if set { flag } else { 0 };
+    out.push(
+        kind | flag(DEADLINE, intent.deadline.is_some())
+            | flag(OPEN_DELETION, intent.open_deletion.is_some()),
+    );
     if let Some(deadline) = intent.deadline {
         put_number(out, deadline.wrapping_sub(intent.since));
+    }
+    if let Some(deletion) = &intent.open_deletion {
+        put_intent(out, deletion)?;
     }
     match &intent.operation {
         Operation::Create(record) | Operation::Update(record) => put(out, record),
@@ -262,19 +269,29 @@ pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Codec
     }
 }
 
-/// Decodes an intent.
-pub(super) fn get_intent(reader: &mut Reader<'_>, id: RecordId) -> Result<Intent, CodecError> {
+/// Decodes an intent, or the deletion inside of one.
+pub(super) fn get_intent(
+    reader: &mut Reader<'_>,
+    id: RecordId,
+    is_inner: bool,
+) -> Result<Intent, CodecError> {
     let idempotency_key = reader.text()?.into();
     let checkpoint = reader.optional(get_label)?;
     let since = reader.number()?;
     let kind = reader.byte()?;
     let has_deadline = kind & DEADLINE != 0;
     let deadline = if has_deadline { Some(since.wrapping_add(reader.number()?)) } else { None };
-    let operation = match kind & !DEADLINE {
+    let open_deletion = match kind & OPEN_DELETION != 0 {
+        true if is_inner => return Err(NO_OPERATION),
+        true => Some(Box::new(get_intent(reader, id.clone(), true)?)),
+        false => None,
+    };
+    let operation = match kind & !(DEADLINE | OPEN_DELETION) {
+        DELETE => Operation::Delete(id),
+        _ if is_inner => return Err(NO_OPERATION),
         CREATE => Operation::Create(Box::new(get(reader, id)?)),
         UPDATE => Operation::Update(Box::new(get(reader, id)?)),
-        DELETE => Operation::Delete(id),
         _ => return Err(NO_OPERATION),
     };
-    Ok(Intent { operation, idempotency_key, checkpoint, since, deadline })
+    Ok(Intent { operation, idempotency_key, checkpoint, since, deadline, open_deletion })
 }

@@ -210,14 +210,16 @@ fn change() -> impl Strategy<Value = Change> {
         record().boxed().prop_map(|record| Operation::Update(record.into())),
         id().prop_map(Operation::Delete),
     ];
-    let times = (any::<u64>(), proptest::option::of(any::<u64>()));
+    let times = (any::<u64>(), proptest::option::of(any::<u64>()), proptest::option::of(any::<u64>()));
     let intent = (operation, ".{0,9}", proptest::option::of(label()), times).prop_map(
-        |(operation, idempotency_key, checkpoint, (since, deadline))| Intent {
-            operation,
-            idempotency_key,
-            checkpoint,
-            since,
-            deadline,
+        |(operation, idempotency_key, checkpoint, (since, deadline, deleted))| {
+            let intent =
+                Intent { operation, idempotency_key, checkpoint, since, deadline, open_deletion: None };
+            let deletion = |since| {
+                let operation = Operation::Delete(intent.id());
+                Box::new(Intent { operation, checkpoint: None, since, ..intent.clone() })
+            };
+            Intent { open_deletion: deleted.map(deletion), ..intent }
         },
     );
     prop_oneof![
@@ -370,7 +372,7 @@ proptest! {
     fn arbitrary_bytes_are_rejected_or_read(bytes in vec(any::<u8>(), 0..300)) {
         let _ = decode(&bytes, "x", &Keyring::in_memory());
         let _ = records::get(&mut Reader::new(&bytes), plain().id());
-        let _ = records::get_intent(&mut Reader::new(&bytes), plain().id());
+        let _ = records::get_intent(&mut Reader::new(&bytes), plain().id(), false);
         let _ = entries::get_deployment(&mut Reader::new(&bytes), 1);
         let _ = decode_changes(&bytes);
     }
@@ -506,6 +508,7 @@ fn with_a_key_everything_is_sealed() {
         checkpoint: Some("a-checkpoint".into()),
         since: 1,
         deadline: Some(2),
+        open_deletion: None,
     };
     let bytes = encode_intent(&intent, &keys).expect("writes");
     for part in hidden.into_iter().chain([&b"a-key-of-a-call"[..], b"a-checkpoint"]) {

@@ -65,8 +65,18 @@ impl Task<'_> {
             checkpoint: None,
             since,
             deadline: deadline(since, driver),
+            open_deletion: None,
         };
         let id = intent.id();
+        let open_deletion = match intent.operation {
+            // If this run deleted it, that is known.
+            Operation::Create(_) if self.recorded(&id).is_some_and(|record| exists(&record)) => {
+                self.shared.pending(&id).filter(|earlier| is_deletion(earlier))
+            }
+            _ => None,
+        };
+        let open_deletion = open_deletion.map(|earlier| Box::new(Intent::clone(&earlier)));
+        let intent = Intent { open_deletion, ..intent };
         call.checkpoint = Some(self.checkpoints(&id));
         self.shared.submit(vec![Change::Intend(Box::new(intent))])?.await?;
         self.shared.count_call();
@@ -87,7 +97,9 @@ impl Task<'_> {
     /// Records the end of the attempts at a creation with an unknown outcome, unless the host cut the
     /// last one off.
     pub(super) async fn attempts_ended(self, id: &RecordId, error: &CallError) {
-        if let Some(intent) = self.shared.open_create(id).filter(|_| !is_cut_off(error)) {
+        if let Some(intent) =
+            self.shared.pending(id).filter(|intent| is_creation(intent) && !is_cut_off(error))
+        {
             // Without this, the next run assumes that they just ended.
             self.note_end(&intent).await.ok();
         }
@@ -114,16 +126,9 @@ impl Task<'_> {
         self.shared.submit(changes)?.await
     }
 
-    /// The change that withdraws the intent of a call that certainly did nothing. Such a replacement
-    /// leaves an earlier deletion as open as it was, unless it deleted the old one itself.
+    /// The change that withdraws the intent of a call that certainly did nothing.
     pub(super) fn withdrawn(self, id: RecordId) -> Change {
-        let is_there = self.recorded(&id).is_some_and(|record| exists(&record));
-        match self.shared.plan.recorded.pending(&id) {
-            Some(earlier) if is_there && is_deletion(earlier) => {
-                Change::Intend(Box::new(Intent::clone(earlier)))
-            }
-            _ => Change::Settle(id),
-        }
+        self.shared.pending(&id).map_or(Change::Settle(id), |intent| intent.withdrawn())
     }
 
     /// Handles a failed call. If the call certainly did nothing, its intent is withdrawn. Otherwise
@@ -143,7 +148,9 @@ impl Task<'_> {
 
     async fn failed_call(self, id: RecordId, error: CallError, did_nothing: bool) -> Cause {
         let earlier = self.shared.plan.recorded.pending(&id);
-        let is_open = |earlier: &Intent| !is_deletion(earlier) || self.shared.open_create(&id).is_none();
+        let is_open = |earlier: &Intent| {
+            !is_deletion(earlier) || !self.shared.pending(&id).is_some_and(|now| is_creation(&now))
+        };
         if did_nothing && !earlier.is_some_and(|earlier| is_open(earlier)) {
             if let Err(cause) = self.written(vec![self.withdrawn(id)]).await {
                 return Cause::from(cause);
@@ -154,6 +161,10 @@ impl Task<'_> {
         }
         error.into()
     }
+}
+
+fn is_creation(intent: &Intent) -> bool {
+    matches!(intent.operation, Operation::Create(_))
 }
 
 fn is_deletion(intent: &Intent) -> bool {

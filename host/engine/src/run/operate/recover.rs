@@ -23,10 +23,25 @@ impl Task<'_> {
     pub(super) async fn recover(self, id: &RecordId, look_only: bool) -> Outcome {
         let Some(intent) = self.shared.plan.recorded.pending(id).cloned() else { return Ok(nothing()) };
         match &intent.operation {
-            Operation::Create(record) => self.recover_create(&intent, record, look_only).await,
+            Operation::Create(record) => {
+                let completed = self.recover_create(&intent, record, look_only).await?;
+                // Nothing was created, so the deletion before it decides.
+                match self.shared.pending(id).map(|intent| intent.operation.clone()) {
+                    Some(Operation::Delete(id)) => {
+                        let deletion = intent.open_deletion.as_deref().unwrap_or(&intent);
+                        self.recover_delete(deletion, &id, look_only).await
+                    }
+                    _ => Ok(completed),
+                }
+            }
             Operation::Update(record) => self.recover_update(record).await,
             Operation::Delete(id) => self.recover_delete(&intent, id, look_only).await,
         }
+    }
+
+    fn not_created(self, intent: &Intent) -> Outcome {
+        self.observed(Finding::NotCreated, Vec::new());
+        Ok(Completed { action: Action::Read, durable: Some(self.shared.submit(vec![intent.withdrawn()])?) })
     }
 
     fn settled(self, mut changes: Vec<Change>, id: RecordId, finding: Finding) -> Outcome {
@@ -80,7 +95,7 @@ impl Task<'_> {
         }
         if is_absent && !implements.repeat_create {
             return match not_shown {
-                None => self.settled(Vec::new(), intent.id(), Finding::NotCreated),
+                None => self.not_created(intent),
                 Some(left) => {
                     let seconds = seconds(left);
                     self.undecided_until(intent, Finding::MayAppear { seconds }, look_only).await
@@ -102,7 +117,7 @@ impl Task<'_> {
                 Err(_) if found.is_some() => {}
                 // Neither the first attempts nor this one created it.
                 Err(cause) if is_absent && not_shown.is_none() && cause.did_nothing() => {
-                    return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
+                    return self.not_created(intent);
                 }
                 Err(cause) => {
                     self.shared.leave_unknown(&self.step.key);
@@ -210,7 +225,7 @@ impl Task<'_> {
             }
             // The first call rejected the same inputs.
             Err(CallError::Failure(Failure::InvalidInputs(_))) => {
-                return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
+                return self.not_created(intent);
             }
             // This attempt may have done nothing, but that says nothing about the first attempt.
             Err(error) => {

@@ -208,6 +208,7 @@ pub fn intend(record: Record) -> Change {
         checkpoint: None,
         since: 1_790_000_000_000,
         deadline: None,
+        open_deletion: None,
     }))
 }
 
