@@ -64,7 +64,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         mut targets,
         mut missing,
         mut non_blocking_dependencies,
-        mut params_named,
+        mut params_not_named,
         mut warnings,
         ..
     } = builder;
@@ -79,7 +79,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     targets.shrink_to_fit();
     missing.sort_by(|a, b| (&a.location, a.from).cmp(&(&b.location, b.from)));
     missing.dedup();
-    params_named.shrink_to_fit();
+    params_not_named.shrink_to_fit();
     non_blocking_dependencies.sort_unstable();
     non_blocking_dependencies.dedup();
     let order = order::order(&mut nodes, &adjacency);
@@ -94,7 +94,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         targets,
         missing,
         warnings,
-        params_named,
+        params_not_named,
         non_blocking_dependencies,
         levels: Vec::new(),
         secret_params: None,
@@ -223,7 +223,7 @@ struct Builder<'a> {
     /// Placeholders that read the params of a node.
     params_read: Vec<(NodeId, &'a Placeholder)>,
     /// Their first names, each with the resource that has the params.
-    params_named: Vec<(NodeId, Option<Arc<str>>)>,
+    params_not_named: Vec<(NodeId, Box<[Arc<str>]>)>,
     /// Output names by definition and, for patterns, type.
     known_outputs: HashMap<(u32, Box<str>), Option<Vec<String>>>,
     unmatched: Vec<(Key, Option<Spot<'a>>)>,
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
             missing: Vec::new(),
             non_blocking_dependencies: Vec::new(),
             params_read: Vec::new(),
-            params_named: Vec::new(),
+            params_not_named: Vec::new(),
             known_outputs: HashMap::new(),
             unmatched: Vec::new(),
             faults: Vec::new(),

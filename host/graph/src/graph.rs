@@ -36,8 +36,8 @@ pub struct Graph {
     pub(crate) targets: Targets,
     pub(crate) missing: Vec<Missing>,
     pub(crate) warnings: Vec<(Key, Diagnostic)>,
-    /// The params that placeholders of definitions read, by their first names; `None` for all of them.
-    pub(crate) params_named: Vec<(NodeId, Option<Arc<str>>)>,
+    /// The params that developers give resources and that no placeholder reads, by resource.
+    pub(crate) params_not_named: Vec<(NodeId, Box<[Arc<str>]>)>,
     pub(crate) non_blocking_dependencies: Vec<(NodeId, NodeId)>,
     pub(crate) levels: Vec<Vec<NodeId>>,
     pub(crate) secret_params: Option<Arc<dyn crate::SecretParams>>,

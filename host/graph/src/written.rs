@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::{DocumentPart, Path, ReferenceField, Template, Value};
+use purlin_model::{DocumentPart, Path, ReferenceField, Value};
 
-use crate::docs::{Docs, Params, Source};
+use crate::docs::{Docs, Source};
 use crate::graph::Graph;
 use crate::node::NodeId;
 
@@ -44,24 +44,9 @@ impl Graph {
 
     /// The params that a developer gives a resource and that no placeholder reads, by name. Its driver
     /// may read them.
-    pub fn params_not_named(&self, node: NodeId) -> Vec<Arc<str>> {
-        let docs: Docs<'_> = self.docs();
-        let source = self.nodes.get(node).and_then(|(_, data)| data.params);
-        let (Some(Source::Request { .. } | Source::Shared(_)), Params::Given(template, _)) =
-            (source, docs.params(&self.nodes, node))
-        else {
-            return Vec::new();
-        };
-        let from = self.params_named.partition_point(|(other, _)| *other < node);
-        let named = self.params_named.iter().skip(from).take_while(|(other, _)| *other == node);
-        let is_named =
-            |name: &Arc<str>| named.clone().any(|(_, read)| read.as_ref().is_none_or(|read| read == name));
-        let given: Vec<Arc<str>> = match template {
-            Template::Map(entries) => entries.keys().cloned().collect(),
-            Template::Constant(Value::Map(map)) => map.keys().cloned().collect(),
-            _ => Vec::new(),
-        };
-        given.into_iter().filter(|name| !is_named(name)).collect()
+    pub fn params_not_named(&self, node: NodeId) -> &[Arc<str>] {
+        let found = self.params_not_named.binary_search_by_key(&node, |(other, _)| *other).ok();
+        found.and_then(|index| self.params_not_named.get(index)).map_or(&[], |(_, names)| names)
     }
 
     /// Where the params of a resource were written, or would be; none if only references name it.

@@ -368,8 +368,8 @@ impl Rules {
     pub(crate) fn unread(&self, graph: &Graph, node: Node<'_>, params: &Value) -> Vec<Diagnostic> {
         let of_type = self.types.get(node.key.type_name()).and_then(|one| one.params.as_ref());
         let is_described = |name: &str| of_type.is_some_and(|schema| schema.has_place([name]) == Some(true));
-        let mut unread = graph.params_not_named(node.id);
-        unread.retain(|name| !is_described(name));
+        let unread = graph.params_not_named(node.id).iter();
+        let unread: Vec<&Arc<str>> = unread.filter(|name| !is_described(name)).collect();
         let Some(written) = graph.params_written(node.id).filter(|_| !unread.is_empty()) else {
             return Vec::new();
         };
@@ -384,7 +384,7 @@ impl Rules {
         };
         let params = Some((written, params));
         let of = Checked { type_name: node.key.type_name(), params, inputs: None };
-        hiding(unread.iter().map(remark).collect(), || self.secret_texts(&of))
+        hiding(unread.into_iter().map(remark).collect(), || self.secret_texts(&of))
     }
 
     fn unusable(

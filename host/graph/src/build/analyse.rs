@@ -2,10 +2,12 @@
 //! that shows before anything runs (SPEC §4).
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use purlin_expression::{did_you_mean, nearest};
 use purlin_model::{
     Absent, Access, ContextField, Diagnostic, Key, ManifestPart, Path, Placeholder, Reference, Template,
+    Value,
 };
 
 use super::{Builder, Pending, Spot};
@@ -363,17 +365,44 @@ impl<'a> Builder<'a> {
         self.faults.push(docs::at(placeholder, fault));
     }
 
+    /// The params that developers give resources and that no placeholder reads, given those that are
+    /// read, in order of the resources.
+    fn not_named(&self, mut read: &[(NodeId, &'a Placeholder)]) -> Vec<(NodeId, Box<[Arc<str>]>)> {
+        let mut found = Vec::new();
+        for (node, data) in self.nodes.ids().zip(self.nodes.map.values()) {
+            read = read.get(read.partition_point(|(giver, _)| *giver < node)..).unwrap_or_default();
+            let (Some(Source::Request { .. } | Source::Shared(_)), Params::Given(template, _)) =
+                (data.params, self.docs.params(&self.nodes, node))
+            else {
+                continue;
+            };
+            let named = read.iter().take_while(|(giver, _)| *giver == node);
+            let is_named = |name: &Arc<str>| {
+                named.clone().any(|(_, placeholder)| match &placeholder.reference {
+                    Reference::Param(path) => path.0.first().is_none_or(|read| read == name),
+                    _ => true,
+                })
+            };
+            let names: Box<[Arc<str>]> = match template {
+                Template::Map(entries) => entries.keys().filter(|name| !is_named(name)).cloned().collect(),
+                Template::Constant(Value::Map(map)) => {
+                    map.keys().filter(|name| !is_named(name)).cloned().collect()
+                }
+                _ => continue,
+            };
+            if !names.is_empty() {
+                found.push((node, names));
+            }
+        }
+        found
+    }
+
     /// Checks that need all params: that the params that are read exist, and that no text refers to
     /// itself.
     pub(super) fn check_text(&mut self) {
-        let read = std::mem::take(&mut self.params_read);
-        let name = |placeholder: &Placeholder| match &placeholder.reference {
-            Reference::Param(path) => path.0.first().cloned(),
-            _ => None,
-        };
-        self.params_named = read.iter().map(|(giver, placeholder)| (*giver, name(placeholder))).collect();
-        self.params_named.sort_unstable();
-        self.params_named.dedup();
+        let mut read = std::mem::take(&mut self.params_read);
+        read.sort_by_key(|(giver, _)| *giver);
+        self.params_not_named = self.not_named(&read);
         for (giver, placeholder) in read.into_iter().filter(|(_, placeholder)| !may_be_absent(placeholder)) {
             let Reference::Param(path) = &placeholder.reference else { continue };
             let missing = match self.docs.params(&self.nodes, giver) {
