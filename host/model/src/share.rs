@@ -74,7 +74,13 @@ pub struct Use {
     /// requirement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
-    /// The accepted versions, as written; none if any is accepted.
+    /// The repository of the bundle that the requirement names, if it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<Arc<str>>,
+    /// Whether an installation of another bundle fits, too, because of its interface.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_interface: bool,
+    /// The accepted versions of that bundle, as written; none if any is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Arc<str>>,
     /// The outputs that are read, by the installation's names for them.

@@ -46,6 +46,7 @@ mod drivers;
 mod error;
 mod files;
 mod fleet;
+mod guards;
 mod history;
 mod impact;
 mod installations;

@@ -7,8 +7,7 @@ use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, Urn};
 use purlin_state::Environment;
 
-use crate::missing_documents::similar;
-use crate::{ContextChanges, Documents, Error, Purlin};
+use crate::{ContextChanges, Documents, Error, Purlin, guards};
 
 impl Purlin {
     /// Builds the resource graph. Needs no state. Loads drivers only for the names of their
@@ -171,35 +170,21 @@ impl Purlin {
         is_new: bool,
     ) -> Result<Plan, Error> {
         self.check_declared(documents).await?;
-        crate::installations::check_answered(documents.resolution())?;
-        self.check_context_at(documents, changes, &base).await?;
-        if is_new {
-            self.check_rollback(documents).await?;
-            self.hold_against_last(documents, &base).await?;
-        }
+        self.guard_documents(documents, changes, &base, is_new).await?;
         let recorded = Some(&base).filter(|_| is_new);
         let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
         self.check_loops(&graph, &documents.environment()).await?;
-        let gone: Vec<Key> = match is_new && documents.rollback_of.is_none() {
-            true => similar::gone(&base, &graph),
-            false => Vec::new(),
-        };
-        let base = self.at_now(base).await.protected(self.protection(&documents.environment()));
+        let environment = documents.environment();
+        let gone = guards::gone(documents, &base, &graph, is_new);
+        let base = self.at_now(base).await.protected(self.protection(&environment));
         let options = PlanOptions {
             parallelism: self.parallelism(),
             stores: self.secret_stores()?,
             rules: Arc::clone(&documents.rules),
             ..options
         };
-        let mut plan =
-            purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
-        let similar = similar::similar(documents, &gone, &plan);
-        if !similar.is_empty() {
-            return Err(Error::Documents(similar));
-        }
-        self.explain_departures(&mut plan, documents).await?;
-        self.warn_of_last_uses(&mut plan).await?;
-        self.allow_as_recorded(plan, &documents.environment()).await
+        let plan = purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
+        self.guard_plan(plan, Some(documents), &gone, &environment).await
     }
 
     /// The starting point with the time, if that matters: by the clock of the store, or else that of

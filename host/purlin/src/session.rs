@@ -209,9 +209,8 @@ impl Session<'_> {
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
         let base = self.purlin.at_now(self.base().await?).await;
         let base = base.protected(self.purlin.protection(self.environment()));
-        let mut plan = purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?;
-        self.purlin.warn_of_last_uses(&mut plan).await?;
-        self.purlin.allow_as_recorded(plan, self.environment()).await
+        let plan = purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?;
+        self.purlin.guard_plan(plan, None, &[], self.environment()).await
     }
 
     /// Executes a plan of this session without an entry in the history. Use [`Self::deploy`] for a

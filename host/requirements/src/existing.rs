@@ -7,7 +7,6 @@ use purlin_model::{
     BundleReference, Existing, Interface, Requirement, Setting, SettingDigest, Table, Urn, Use, User, Value,
     ValueKind,
 };
-use semver::Version;
 
 use crate::choose::Rejection;
 use crate::fit::{Wanted, installation_fits};
@@ -240,32 +239,40 @@ pub(crate) fn needs(
     by_hand: bool,
     outputs: &BTreeMap<Arc<str>, Arc<str>>,
 ) -> Use {
+    let requirement = sought.wanted.requirement;
     let read: BTreeSet<Arc<str>> = outputs.values().cloned().collect();
     Use {
         installation: one.urn.clone(),
         by_hand,
-        version: sought.wanted.requirement.version.as_ref().map(|range| range.to_string().into()),
+        bundle: requirement.reference.as_ref().map(|reference| Arc::clone(&reference.repository)),
+        by_interface: fits_by_interface(one, requirement),
+        version: requirement.version.as_ref().map(|range| range.to_string().into()),
         outputs: read.into_iter().collect(),
-        interface: sought.wanted.requirement.interface.id.clone(),
+        interface: requirement.interface.id.clone(),
         given: sought.text(one),
     }
 }
 
-/// Whether a user of an installation accepts another bundle, or version, for it: its version, the
-/// interface that it provides, and the outputs that it offers.
+/// Whether a user of an installation accepts another bundle, or version, for it: its repository and
+/// version, the interface that it provides, and the outputs that it offers.
 ///
 /// # Errors
 /// The reason why not.
-pub(crate) fn suits(
+pub fn suits(
     user: &User,
-    version: Option<&Version>,
+    bundle: &BundleReference,
     provided: Option<&Arc<str>>,
     offered: &BTreeSet<Arc<str>>,
 ) -> Result<(), Rejection> {
-    let range = user.needs.version.as_deref().filter(|_| !user.needs.by_hand);
+    let named = user.needs.bundle.as_ref().filter(|_| !user.needs.by_hand);
+    let is_named = named.is_none_or(|named| *named == bundle.repository);
+    if !is_named && !user.needs.by_interface {
+        return Err(Rejection::OtherBundle);
+    }
+    let range = user.needs.version.as_deref().filter(|_| is_named && !user.needs.by_hand);
     let range = range.and_then(|range| purlin_range::Range::parse(range).ok());
-    if let (Some(range), Some(version)) = (range, version)
-        && !range.matches(version)
+    if let (Some(range), Some(version)) = (range, bundle.version())
+        && !range.matches(&version)
     {
         return Err(Rejection::OutOfRange);
     }
@@ -285,10 +292,15 @@ pub(crate) fn looked_for(requirement: &Requirement) -> LookedFor {
     if by_bundle { LookedFor::Bundle } else { LookedFor::Interface }
 }
 
-fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Rejection> {
+/// Whether an installation of another bundle than the named one fits a requirement.
+fn fits_by_interface(one: &Existing, requirement: &Requirement) -> bool {
     let Interface { id, reference, outputs, .. } = &requirement.interface;
     let is_named = id.is_some() && *id == one.share.provides;
-    let by_interface = is_named || reference.is_some() || !outputs.is_empty();
+    is_named || reference.is_some() || !outputs.is_empty()
+}
+
+fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Rejection> {
+    let by_interface = fits_by_interface(one, requirement);
     let Some(bundle) = &requirement.reference else {
         return if by_interface { Ok(()) } else { Err(Rejection::OtherBundle) };
     };

@@ -23,6 +23,7 @@ mod same;
 pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Rejection, Why, choose};
 pub use compile::{compile, requirers, unmapped_faults};
+pub use existing::suits;
 pub use known::Surroundings;
 pub use resolution::{Installation, LookedFor, Offer, PassedValue, Requirer, Resolution, Root, Unmapped};
 pub use resolve::{resolve, resolve_requirements};

@@ -362,9 +362,6 @@ impl Resolver<'_> {
             }
         };
         let Some(chosen) = chosen else { return Ok(None) };
-        if chosen.uses.is_none() && !self.suits_all(&name, &chosen, requirement) {
-            return Ok(None);
-        }
         let Bound { given, meaning, unanswered } = self.binding(values, &ids, &chosen);
         let outcome = same::outcome(&chosen, group.as_deref(), &meaning, &claim);
         let unanswered = same::outcome(&chosen, group.as_deref(), &unanswered, &claim);

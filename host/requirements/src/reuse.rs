@@ -294,30 +294,7 @@ impl<'a> Resolver<'a> {
         let users = self.users.get(name)?;
         let offered: BTreeSet<Arc<str>> =
             Table::of(&chosen.bundle).outputs().into_iter().map(|one| one.name).collect();
-        let version = chosen.reference.version();
         let provided = chosen.bundle.provides.as_ref();
-        users.iter().find_map(|user| Some((user, suits(user, version.as_ref(), provided, &offered).err()?)))
-    }
-
-    /// Whether all users of the installation with a name accept the new bundle.
-    pub(crate) fn suits_all(&mut self, name: &str, chosen: &Installation, requirement: &Requirement) -> bool {
-        let Some((user, why)) = self.unsuited(name, chosen) else { return true };
-        let range = user.needs.version.as_deref().unwrap_or_default();
-        let message =
-            format!("`{}` would no longer suit `{}`, which uses `{name}`", chosen.reference, user.urn);
-        let fault = Diagnostic::error("breaks-user", message).at(&requirement.location);
-        let fault = match &why {
-            Rejection::OutOfRange => fault.fact(format!("that needs a version in `{range}`")),
-            why => fault.fact(why.to_string()),
-        };
-        let fault = match self.names.installed(name) {
-            Some(installed) => fault.help(format!(
-                "stay with `--with {}={}`, or have that use another one first",
-                requirement.name, installed.reference
-            )),
-            None => fault.help("have that use another one first"),
-        };
-        self.done.diagnostics.push(fault);
-        false
+        users.iter().find_map(|user| Some((user, suits(user, &chosen.reference, provided, &offered).err()?)))
     }
 }

@@ -340,6 +340,42 @@ fn changes_reach_the_users_and_breaking_ones_are_rejected() {
     );
 }
 
+/// Whatever the verb: `up`, `rollback`, a saved plan, another bundle.
+#[test]
+fn no_verb_leaves_a_user_with_an_installation_that_does_not_fit() {
+    let mysql = BUNDLES.split("---").next().expect("a bundle");
+    let shop = BUNDLES.split("---").nth(1).expect("a bundle");
+    let shop = shop
+        .replace("acme/blog", "acme/shop")
+        .replace("v1.0.0', version: 1.x", "v1.1.0', version: '>=1.1.0'");
+    let other = mysql.replace("acme/mysql", "acme/other");
+    let (second, third) = (mysql.replace("1.0.0", "1.1.0"), mysql.replace("1.0.0", "2.0.0"));
+    let project = with_workspace(project());
+    project.write("more.yaml", [second, third, other, shop].join("---\n"));
+    blog(&project, "one", "dev", &["--with", "db=acme/mysql:v1.0.0"]).status(0);
+    blog(&project, "one", "dev", &["--with", "db=acme/mysql:v1.1.0"]).status(0);
+    let plan = ["plan", "--bundle", "acme/blog", "--name", "one", "--namespace", "dev", "--out", "two.plan"];
+    project.run(&[&plan[..], &["--with", "db=acme/mysql:v2.0.0"]].concat()).status(0);
+    let user = ["up", "--yes", "--bundle", "acme/shop", "--name", "shop", "--namespace", "dev"];
+    project.run(&user).status(0);
+    assert!(listed(&project).contains(&one("dev/one/db", 1, false)), "{:?}", listed(&project));
+    blog(&project, "two", "dev", &[]).status(0);
+    let rejected = |ran: Ran, why: &str| {
+        let ran = ran.status(2);
+        assert!(ran.err.contains("error[breaks-user]") && ran.err.contains(why), "{}", ran.err);
+    };
+    let back = ["rollback", "1", "--yes", "--app", "one", "--env", "dev"];
+    rejected(project.run(&back), "`acme/mysql:v1.0.0` would no longer suit");
+    rejected(blog(&project, "one", "dev", &["--with", "db=acme/other:v1.0.0"]), "another bundle");
+    rejected(blog(&project, "one", "dev", &["--with", "db=acme/mysql:v2.0.0"]), "in `1.x`");
+    destroy(&project, "two", "dev", &[]).status(0);
+    // `>=1.1.0` accepts it, and a saved plan is held against the users of now.
+    destroy(&project, "shop", "dev", &[]).status(0);
+    blog(&project, "two", "dev", &[]).status(0);
+    rejected(project.run(&["apply", "two.plan", "--yes"]), "in `1.x`");
+    assert!(listed(&project).contains(&one("dev/one/db", 1, false)), "{:?}", listed(&project));
+}
+
 #[test]
 fn a_saved_plan_uses_only_existing_installations() {
     let project = with_workspace(project());

@@ -121,7 +121,8 @@ fn share() -> impl Strategy<Value = Share> {
         |(installation, by_hand, version, outputs)| {
             let given = Arc::from("0a");
             let interface = version.clone();
-            Use { installation, by_hand, version, outputs, interface, given }
+            let (bundle, by_interface) = (version.clone(), !by_hand);
+            Use { installation, by_hand, bundle, by_interface, version, outputs, interface, given }
         },
     );
     let group = || proptest::option::of(text());

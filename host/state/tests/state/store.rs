@@ -518,6 +518,8 @@ fn user(number: usize) -> Record {
     let needs = Use {
         installation,
         by_hand: false,
+        bundle: None,
+        by_interface: false,
         version: Some("1.x".into()),
         outputs: vec!["host".into()],
         interface: None,
