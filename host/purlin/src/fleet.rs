@@ -182,9 +182,9 @@ impl Fleet {
         cancel: CancelToken,
     ) -> impl Future<Output = Turn> + Send + 'static {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let seed = self.seed;
+        let (seed, is_round) = (self.seed, self.is_round);
         let mut kept = self.kept.remove(&environment).unwrap_or_else(|| Kept {
-            keeper: Keeper::new(seed),
+            keeper: if is_round { Keeper::new(seed) } else { Keeper::watching(seed) },
             documents: None,
             failures: 0,
         });

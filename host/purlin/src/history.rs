@@ -74,6 +74,7 @@ impl Session<'_> {
             steps,
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
             rollback_of: documents.and_then(|documents| documents.rollback_of),
+            rejected: None,
         };
         let run = self.apply_of(documents, plan, cancel).await?;
         if counted {
@@ -125,6 +126,7 @@ impl Session<'_> {
                     steps: Vec::new(),
                     documents: Some(digest),
                     rollback_of: None,
+                    rejected: None,
                 }
             }
         };
@@ -436,6 +438,7 @@ mod tests {
             steps: vec![],
             documents: documents.map(|byte| [byte; 32]),
             rollback_of: *rollback_of,
+            rejected: None,
         };
         let history: Vec<Deployment> = entries.iter().enumerate().map(entry).collect();
         Purlin::rollback_target(&history).map(|deployment| deployment.number)

@@ -3,14 +3,14 @@
 //! [`Follower`] decides about the plan, and says what its caller does between the steps.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt as _};
-use purlin_engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions, Scope, Summary};
-use purlin_model::{Context, Key};
+use purlin_engine::{Base, CancelToken, DestroyOptions, Event, Plan, PlanOptions, Scope, Summary};
+use purlin_model::{Context, Key, Urn};
 use purlin_state::{Deployment, Environment, Staleness};
 
 use crate::reconcile::follow;
@@ -37,6 +37,8 @@ enum Desired<'d> {
     Nothing(DestroyOptions),
     /// Recorded resources are read, and the result is recorded.
     Record(Scope),
+    /// What the documents say, pass after pass. The resources that are due are read first.
+    Kept { documents: &'d Documents, due: HashSet<Urn>, options: PlanOptions },
 }
 
 impl<'d> Job<'d> {
@@ -82,6 +84,23 @@ impl<'d> Job<'d> {
         Self { desired, context: Cow::Borrowed(context), documents, may_lose, cancel }
     }
 
+    /// Keeps the environment in line with documents: reads the resources that are `due`, and does what
+    /// `options` and the follower leave ([`Follower::restricts`]).
+    pub(crate) fn keep(
+        documents: &'d Documents,
+        due: HashSet<Urn>,
+        options: PlanOptions,
+        cancel: CancelToken,
+    ) -> Self {
+        Self {
+            desired: Desired::Kept { documents, due, options },
+            context: Cow::Borrowed(&documents.context),
+            documents: Some(documents),
+            may_lose: Vec::new(),
+            cancel,
+        }
+    }
+
     /// With the resources whose data may be lost, in addition to those that the follower allows.
     #[must_use]
     pub fn losing(self, may_lose: Vec<Key>) -> Self {
@@ -107,7 +126,9 @@ impl<'d> Job<'d> {
     /// The documents of the plan; none for one that is made from records.
     pub fn documents(&self) -> Option<&'d Documents> {
         match self.desired {
-            Desired::Documents { documents, .. } | Desired::Plan { documents, .. } => Some(documents),
+            Desired::Documents { documents, .. }
+            | Desired::Plan { documents, .. }
+            | Desired::Kept { documents, .. } => Some(documents),
             Desired::Nothing(_) | Desired::Record(_) => None,
         }
     }
@@ -138,6 +159,35 @@ pub trait Follower {
 
     /// A part of the run is about to begin.
     fn begins(&mut self, _stage: Stage, _plan: &Plan) {}
+
+    /// Whether a plan is needed after what was read.
+    ///
+    /// # Errors
+    /// If no plan may be made now.
+    async fn needs_plan(&mut self, _session: &Session<'_>, _base: &Base) -> Result<bool, Error> {
+        Ok(true)
+    }
+
+    /// Restricts a plan that is made pass after pass: it is made again with these options.
+    ///
+    /// # Errors
+    /// [`Error::State`] if what is held back cannot be recorded.
+    async fn restricts(
+        &mut self,
+        _session: &Session<'_>,
+        _base: &Base,
+        _plan: &mut Plan,
+    ) -> Result<Option<PlanOptions>, Error> {
+        Ok(None)
+    }
+
+    /// The entry of the history that all passes over the same documents share.
+    fn entry(&mut self) -> Option<Deployment> {
+        None
+    }
+
+    /// Receives that entry as it was written.
+    fn entered(&mut self, _entry: Option<Deployment>) {}
 
     /// Whether to apply the plan. It may also allow losses of data ([`Plan::allow_losses`]).
     async fn agrees(&mut self, plan: &mut Plan) -> bool;
@@ -193,7 +243,7 @@ impl Purlin {
             Desired::Documents { documents, options, .. } => {
                 self.plan_early(documents, options, follower).await?
             }
-            Desired::Plan { .. } => None,
+            Desired::Plan { .. } | Desired::Kept { .. } => None,
             Desired::Nothing(_) | Desired::Record(_) => {
                 // A first deployment that has not recorded anything may have the lock.
                 if !self.is_recorded(&environment).await? && self.holder_of(&environment).await?.is_none() {
@@ -337,6 +387,12 @@ impl Session<'_> {
                 }
                 timed("plan", follower, self.plan_refresh(&job.context, scope)).await?
             }
+            (_, Desired::Kept { documents, options, .. }) => {
+                match self.plan_kept(documents, options, follower).await? {
+                    Some(plan) => plan,
+                    None => return Ok(RunEnd::Nothing(Vec::new())),
+                }
+            }
         };
         plan.allow_losses(&job.may_lose);
         if !follower.agrees(&mut plan).await {
@@ -348,8 +404,14 @@ impl Session<'_> {
             Desired::Record(_) => self.open_calls().await?,
             _ => Vec::new(),
         };
-        let run = self.deploy(plan, job.documents(), job.cancel.clone()).await?;
-        let run = run.map(move |event| match event {
+        let mut deploying = match &job.desired {
+            Desired::Kept { documents, .. } => {
+                let entry = follower.entry();
+                self.keep(plan, documents, job.cancel.clone(), entry).await?
+            }
+            _ => self.deploy(plan, job.documents(), job.cancel.clone()).await?,
+        };
+        let run = (&mut deploying).map(move |event| match event {
             Event::Summary(summary) => {
                 let unknown = summary.unknown.iter().chain(&open).cloned().collect::<BTreeSet<Key>>();
                 Event::Summary(Summary { unknown: unknown.into_iter().collect(), ..summary })
@@ -357,6 +419,9 @@ impl Session<'_> {
             event => event,
         });
         let summary = follower.follow(Stage::Deployment, run).await;
+        if matches!(job.desired, Desired::Kept { .. }) {
+            follower.entered(deploying.into_entry());
+        }
         Ok(RunEnd::Applied { summary, collected: Vec::new() })
     }
 
@@ -376,6 +441,7 @@ impl Session<'_> {
         let works_from_records = match &job.desired {
             Desired::Documents { refresh, .. } => *refresh || staleness.is_some(),
             Desired::Plan { .. } => false,
+            Desired::Kept { due, .. } => !due.is_empty(),
             Desired::Nothing(_) | Desired::Record(_) => true,
         };
         if let Some(documents) = job.documents
@@ -396,14 +462,43 @@ impl Session<'_> {
         staleness: Option<Staleness>,
         follower: &mut F,
     ) -> Result<Option<RunEnd>, Error> {
-        let Desired::Documents { documents, options, refresh } = &job.desired else { return Ok(None) };
-        if !refresh && staleness.is_none() {
+        let (plan, needs_all) = match &job.desired {
+            Desired::Documents { documents, options, refresh } if *refresh || staleness.is_some() => {
+                (self.plan_reading(documents, options.scope.clone()).await?, true)
+            }
+            Desired::Kept { documents, due, .. } if !due.is_empty() => {
+                let base = self.base().await?.paused(documents.paused()?);
+                let wanted = |urn: &Urn| due.contains(urn);
+                (Some(self.plan_reads(&job.context, base, &wanted).await?), false)
+            }
+            _ => return Ok(None),
+        };
+        let Some(plan) = plan else { return Ok(None) };
+        let summary = self.look(Stage::Reading, plan, job, follower).await?;
+        let ends = needs_all && !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled;
+        Ok(ends.then_some(RunEnd::Stopped(Stage::Reading, summary)))
+    }
+
+    /// A plan of documents that are kept; `None` if none is needed.
+    async fn plan_kept<F: Follower>(
+        &self,
+        documents: &Documents,
+        options: &PlanOptions,
+        follower: &mut F,
+    ) -> Result<Option<Plan>, Error> {
+        let base = self.base().await?;
+        if !follower.needs_plan(self, &base).await? {
             return Ok(None);
         }
-        let Some(plan) = self.plan_reading(documents, options.scope.clone()).await? else { return Ok(None) };
-        let summary = self.look(Stage::Reading, plan, job, follower).await?;
-        let ends = !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled;
-        Ok(ends.then_some(RunEnd::Stopped(Stage::Reading, summary)))
+        let mut options = options.clone();
+        loop {
+            let plan = self.purlin.plan_from(documents, base.clone(), options);
+            let mut plan = timed("plan", follower, plan).await?;
+            match follower.restricts(self, &base, &mut plan).await? {
+                Some(restricted) => options = restricted,
+                None => return Ok(Some(plan)),
+            }
+        }
     }
 
     /// A part of a run before its plan.

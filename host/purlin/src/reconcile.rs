@@ -1,24 +1,29 @@
-//! Keeps an environment in line with its documents (SPEC §7), one pass at a time: reads, plans and
-//! applies. The caller repeats the passes. This module does not plan or call drivers itself; it
-//! decides *when* each resource is due (`due.rs`), and what needs no consent.
+//! Keeps an environment in line with its documents (SPEC §7), one pass at a time. The caller repeats the
+//! passes. Each is a run of the pipeline ([`Job::keep`]); this module decides *when* each resource is due
+//! (`due.rs`), what needs no consent, and which documents are in force.
 
 mod due;
+mod in_force;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _};
-use purlin_engine::{Action, Base, CancelToken, Event, Phase, Plan, PlanOptions, Summary};
+use purlin_engine::{Action, Base, CancelToken, Event, Phase, Plan, PlanOptions, Summary, Warning};
 use purlin_graph::Graph;
-use purlin_model::{Context, Drift, Finding, Key, Obstacle, Reason, Reconcile, Urn};
+use purlin_model::{Diagnostic, Drift, Finding, Key, Obstacle, Reason, Reconcile, Urn};
 use purlin_state::{Change, Deployment, ObstacleRecord, Status};
 
 use self::due::Schedule;
-use crate::{Documents, Error, Purlin, Session};
+use self::in_force::InForce;
+use crate::{Documents, Error, Follower, Job, Purlin, RunEnd, Session, Stage};
 
 /// The delay before looking again for a target that no document declares, in milliseconds. A change
 /// to the documents is handled at once.
 const LONG_WAIT: u64 = 60_000;
+
+/// The delay before trying rejected documents again, in milliseconds: what they lack may have come.
+const REJECTED_WAIT: u64 = 10_000;
 
 /// How long a plan without steps remains valid while nothing changes, in milliseconds. Secrets in
 /// stores change without notice.
@@ -30,8 +35,9 @@ pub struct Keeper {
     schedule: Schedule,
     /// The failure of the last attempt for each resource to retry.
     failures: HashMap<Urn, Arc<str>>,
-    /// The requests (`reconcile-requested-at`) that were fulfilled.
-    requests: HashMap<Urn, Arc<str>>,
+    /// The requests (`reconcile-requested-at`) of the last graph. `None` before the first one, since a
+    /// first pass reads everything.
+    requests: Option<HashMap<Urn, Arc<str>>>,
     /// The history entry of the current documents.
     entry: Option<Deployment>,
     /// The number of the last deployment from documents when the current ones were read, or at the
@@ -41,8 +47,8 @@ pub struct Keeper {
     newer: Option<u64>,
     /// The number of records after the last pass.
     records: usize,
-    /// The resources that the current documents pause, once known.
-    paused: Option<Arc<HashSet<Urn>>>,
+    /// The documents to keep to while newer ones are wrong.
+    in_force: InForce,
     /// The fingerprint of the last state that needed no changes, and the time of that finding.
     in_sync: Option<([u8; 32], u64)>,
 }
@@ -58,6 +64,10 @@ pub struct Pass {
     pub needs_consent: Vec<(Key, Action)>,
     /// Resources that others changed and that stay that way (`drift: report`).
     pub drifted: Vec<Key>,
+    /// The warnings of the plan; `None` if no plan was needed.
+    pub warnings: Option<Vec<Warning>>,
+    /// Why the documents of this pass were rejected: it kept to those before.
+    pub rejected: Option<Error>,
     /// When the next pass is due, in milliseconds since 1970.
     pub next: u64,
 }
@@ -65,7 +75,8 @@ pub struct Pass {
 impl Pass {
     /// Whether everything matches the documents.
     pub fn is_in_sync(&self) -> bool {
-        self.summary.is_success() && self.needs_consent.is_empty() && self.drifted.is_empty()
+        let is_as_wanted = self.needs_consent.is_empty() && self.drifted.is_empty();
+        self.summary.is_success() && is_as_wanted && self.rejected.is_none()
     }
 }
 
@@ -75,25 +86,41 @@ impl Keeper {
         Self {
             schedule: Schedule::new(seed),
             failures: HashMap::new(),
-            requests: HashMap::new(),
+            requests: None,
             entry: None,
             last: None,
             newer: None,
             records: 0,
-            paused: None,
+            in_force: InForce::default(),
             in_sync: None,
         }
+    }
+
+    /// The same for a watch: while its documents are wrong, the last ones that were not stay in force, or
+    /// those of the last deployment.
+    pub fn watching(seed: u64) -> Self {
+        Self { in_force: InForce::of_watch(), ..Self::new(seed) }
     }
 
     /// Notes that the documents were read again: they get a new history entry, and resources that
     /// wait for a retry are retried at once.
     pub fn documents_changed(&mut self) {
-        self.last = self.newer.take().or(self.last);
+        if let Some(newer) = self.newer.take() {
+            self.last = Some(newer);
+            // Others have deployed, so that what they deployed is in force.
+            self.in_force.forget();
+        }
         self.entry = None;
         self.in_sync = None;
-        self.paused = None;
+        self.in_force.changed();
         self.schedule.retry_all();
         self.failures.clear();
+    }
+
+    /// Notes that the documents cannot be read, and why, so that the status says it. The ones that were
+    /// given to the last pass are to be given to the next one.
+    pub fn documents_rejected(&mut self, faults: &[Diagnostic]) {
+        self.in_force.unreadable(faults);
     }
 
     /// Notes that the documents of the next pass were read after this deployment, which was the
@@ -114,6 +141,9 @@ impl Keeper {
     /// due, plans, and executes the steps that need no consent. `on_event` receives every event
     /// except the summaries.
     ///
+    /// While a watch's documents are wrong, the pass is made with those that are in force
+    /// ([`Pass::rejected`]), and the state says so.
+    ///
     /// # Errors
     /// The errors of planning. Existing resources stay unchanged, and the caller tries again later.
     /// [`Error::DeployedMeanwhile`] if others have deployed other documents since the last pass,
@@ -125,51 +155,102 @@ impl Keeper {
         cancel: CancelToken,
         on_event: &mut (dyn FnMut(&Event) + Send),
     ) -> Result<Pass, Error> {
-        let clock = purlin.clock();
-        let policy = &purlin.workspace().reconcile;
         let session = purlin.begin_within(&documents.environment(), purlin.lock_timeout, &cancel).await?;
-        let mut pass = Pass::default();
-        if !session.open_calls().await?.is_empty() {
-            session.use_inputs_of(documents, &documents.context).await;
-        }
-        if let Some(plan) = session.plan_recovery(&documents.context).await? {
-            let summary = follow(session.apply(plan, cancel.clone()).await?, on_event).await;
-            self.count(&summary, &documents.context, clock());
-            // The plan below leaves undecided resources alone and reports them.
-        }
-        let read = self.read(&session, documents, (&cancel, on_event), &mut pass, clock()).await?;
-        if cancel.is_requested() {
-            pass.summary.cancelled = true;
-            return Ok(pass);
-        }
-        let base = session.base().await?;
-        let fingerprint = base.fingerprint();
-        let is_same = |(seen, at): (_, u64)| seen == fingerprint && clock() < at + PLAN_AGAIN;
-        if self.in_sync.is_some_and(is_same) && self.failures.is_empty() {
+        // Nothing is read by a graph that cannot be built.
+        let made = match purlin.graph(documents).await {
+            Ok(_) => self.pass_of(&session, documents, &cancel, on_event).await,
+            Err(error) => Err(error),
+        };
+        let pass = match made {
+            Ok(pass) => {
+                self.in_force.accept(documents);
+                pass
+            }
+            Err(error) => {
+                let earlier = match error.is_input() {
+                    true => self.in_force.earlier(&session).await?,
+                    false => None,
+                };
+                let Some(earlier) = earlier else { return Err(error) };
+                self.in_force.reject(&error);
+                let pass = self.pass_of(&session, &earlier, &cancel, on_event).await?;
+                let next = pass.next.min(purlin.clock()() + REJECTED_WAIT);
+                Pass { rejected: Some(error), next, ..pass }
+            }
+        };
+        self.in_force.note(&session, self.entry.as_mut()).await?;
+        session.release().await?;
+        Ok(pass)
+    }
+
+    /// A pass with documents that may be in force.
+    async fn pass_of(
+        &mut self,
+        session: &Session<'_>,
+        documents: &Documents,
+        cancel: &CancelToken,
+        on_event: &mut (dyn FnMut(&Event) + Send),
+    ) -> Result<Pass, Error> {
+        let clock = session.purlin.clock();
+        let policy = &session.purlin.workspace().reconcile;
+        let now = clock();
+        let due = self.due(session, documents, now).await?;
+        let options = PlanOptions {
+            held: Arc::new(self.backed_off(now)),
+            keep_removed: !policy.delete,
+            ..PlanOptions::default()
+        };
+        let job = Job::keep(documents, due.clone(), options.clone(), cancel.clone());
+        let mut round = Round {
+            keeper: self,
+            documents,
+            policy,
+            due,
+            options,
+            on_event,
+            clock: &*clock,
+            pass: Pass::default(),
+            urns: HashMap::new(),
+            fingerprint: [0; 32],
+            knows_all: true,
+        };
+        let end = session.attempt(&job, None, &mut round).await?;
+        let Round { mut pass, urns, fingerprint, knows_all, .. } = round;
+        let now = clock();
+        match end {
+            RunEnd::Applied { summary, .. } => {
+                if knows_all && summary.ends_staleness {
+                    session.end_staleness().await?;
+                }
+                pass.summary = summary;
+            }
             // The reads found no changes, and the state is unchanged.
-            pass.next = self.schedule.next(clock());
-            return Ok(pass);
-        }
-        self.check_last(&session, documents).await?;
-        let plan = self.plan(&session, base, documents, policy, &mut pass, clock()).await?;
-        self.meet_requests(&plan, policy, clock());
-        let urns: HashMap<Key, Urn> =
-            plan.steps.iter().map(|step| (step.key.clone(), step.urn.clone())).collect();
-        let mut run = session.keep(plan, documents, cancel, self.entry.take()).await?;
-        let mut summary = Summary::default();
-        while let Some(event) = run.next().await {
-            match event {
-                Event::Summary(end) => summary = end,
-                event => on_event(&event),
+            RunEnd::Nothing(_) | RunEnd::Declined => {
+                pass.next = self.schedule.next(now);
+                return Ok(pass);
+            }
+            RunEnd::Stopped(_, summary) => {
+                pass.summary.cancelled = summary.cancelled;
+                pass.summary.halted = summary.halted;
+                return Ok(pass);
             }
         }
-        self.entry = run.into_entry();
-        self.last = Some(last_number(&last_deployment(&session).await?));
-        if read && summary.ends_staleness {
-            session.end_staleness().await?;
+        let last = Some(last_number(&last_deployment(session).await?));
+        let done = &pass.summary.done;
+        if self.last != last || done.create + done.update + done.replace + done.delete > 0 {
+            self.in_force.is_unknown();
         }
+        self.last = last;
         self.records = session.records().await?.len();
-        let now = clock();
+        self.reschedule(&pass.summary, &urns, policy, now);
+        let waits = !pass.summary.waiting.is_empty() || !pass.summary.skipped.is_empty();
+        pass.next = self.schedule.next(now).min(if waits { now + LONG_WAIT } else { u64::MAX });
+        self.in_sync = pass.is_in_sync().then_some((fingerprint, now));
+        Ok(pass)
+    }
+
+    /// Schedules the resources of a plan after its run.
+    fn reschedule(&mut self, summary: &Summary, urns: &HashMap<Key, Urn>, policy: &Reconcile, now: u64) {
         let failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
         let waiting = summary.waiting.iter().map(|(key, _)| key);
         let left: HashSet<&Key> = summary.skipped.iter().map(|(key, _)| key).chain(waiting).collect();
@@ -191,11 +272,15 @@ impl Keeper {
         let known: HashSet<&Urn> = urns.values().collect();
         self.schedule.keep_only(&known);
         self.failures.retain(|urn, _| known.contains(urn));
-        let waits = !summary.waiting.is_empty() || !summary.skipped.is_empty();
-        pass.next = self.schedule.next(now).min(if waits { now + LONG_WAIT } else { u64::MAX });
-        pass.summary = summary;
-        self.in_sync = pass.is_in_sync().then_some((fingerprint, now));
-        Ok(pass)
+    }
+
+    /// The resources that wait for a retry.
+    fn backed_off(&self, now: u64) -> HashMap<Urn, Reason> {
+        let held = self.schedule.backed_off(now).map(|urn| {
+            let message = self.failures.get(urn).cloned().unwrap_or_else(|| "".into());
+            (urn.clone(), Reason::BackedOff { message })
+        });
+        held.collect()
     }
 
     /// Others may have deployed other documents before this pass got the lock, while its own were
@@ -213,24 +298,21 @@ impl Keeper {
     }
 
     /// Counts the failures of a run that only reads.
-    fn count(&mut self, summary: &Summary, context: &Context, now: u64) {
+    fn count(&mut self, summary: &Summary, documents: &Documents, now: u64) {
         for (key, cause) in &summary.failed {
-            let urn = Urn::new(context, key);
+            let urn = Urn::new(&documents.context, key);
             self.schedule.failed(&urn, now);
             self.failures.insert(urn, cause.to_string().into());
         }
     }
 
-    /// Reads the resources that are due. Returns whether all of them could be read, and none is so new that its
-    /// system may not show it yet.
-    async fn read(
+    /// The resources to read now.
+    async fn due(
         &mut self,
         session: &Session<'_>,
         documents: &Documents,
-        (cancel, on_event): (&CancelToken, &mut (dyn FnMut(&Event) + Send)),
-        pass: &mut Pass,
         now: u64,
-    ) -> Result<bool, Error> {
+    ) -> Result<HashSet<Urn>, Error> {
         let base = session.base().await?;
         let policy = &session.purlin.workspace().reconcile;
         let environment = documents.environment();
@@ -241,23 +323,147 @@ impl Keeper {
         let exists = |record: &&purlin_state::Record| record.status != Status::Absent;
         let all: Vec<&Urn> = base.all_current().filter(exists).map(|record| &record.urn).collect();
         self.schedule.set_resources(&all, now);
-        let due: HashSet<Urn> = match base.staleness().is_some() {
+        Ok(match base.staleness().is_some() {
             true => all.into_iter().cloned().collect(),
             false => self.schedule.due(now, &|urn| due::interval(policy, urn)).into_iter().collect(),
-        };
-        if due.is_empty() {
-            return Ok(true);
+        })
+    }
+
+    /// Takes the read intervals and the requests from a graph.
+    fn meet_requests(&mut self, graph: &Graph, policy: &Reconcile, now: u64) {
+        let (mut intervals, mut requests) = (HashMap::new(), HashMap::new());
+        for node in graph.nodes() {
+            let Some(urn) = graph.urn(node.id) else { continue };
+            if let Some(interval) = node.lifecycle.poll_interval {
+                intervals.insert(urn.clone(), interval);
+            }
+            if let Some(request) = &node.lifecycle.reconcile_requested {
+                requests.insert(urn, Arc::clone(request));
+            }
         }
-        let wanted = |urn: &Urn| due.contains(urn);
-        let paused = match &self.paused {
-            Some(paused) => Arc::clone(paused),
-            None => documents.paused()?,
+        self.schedule.set_own_intervals(intervals, now, &|urn| due::interval(policy, urn));
+        let known = self.requests.replace(requests.clone());
+        let is_new = |(urn, request): &(&Urn, &Arc<str>)| {
+            known.as_ref().is_some_and(|known| known.get(*urn) != Some(request))
         };
-        self.paused = Some(Arc::clone(&paused));
-        let current = session.purlin.current_inputs(documents, &documents.context).await;
-        let base = base.with_inputs(current);
-        let plan = session.plan_reads(&documents.context, base.paused(paused), &wanted).await?;
-        pass.read = plan.steps.len();
+        for (urn, _) in requests.iter().filter(is_new) {
+            self.schedule.request(urn, now);
+        }
+    }
+}
+
+/// The run of one pass: decides what it does.
+struct Round<'k> {
+    keeper: &'k mut Keeper,
+    documents: &'k Documents,
+    policy: &'k Reconcile,
+    due: HashSet<Urn>,
+    options: PlanOptions,
+    on_event: &'k mut (dyn FnMut(&Event) + Send),
+    clock: &'k (dyn Fn() -> u64 + Send + Sync),
+    pass: Pass,
+    /// The resources of the plan.
+    urns: HashMap<Key, Urn>,
+    /// The state that the plan was made from.
+    fingerprint: [u8; 32],
+    /// Whether all resources that were due could be read, and none is so new that its system may not
+    /// show it yet.
+    knows_all: bool,
+}
+
+impl Follower for Round<'_> {
+    fn begins(&mut self, stage: Stage, plan: &Plan) {
+        match stage {
+            Stage::Recovery => {}
+            Stage::Reading => self.pass.read = plan.steps.len(),
+            Stage::Deployment => {
+                self.urns = plan.steps.iter().map(|step| (step.key.clone(), step.urn.clone())).collect();
+                if let Some(graph) = plan.graph() {
+                    self.keeper.meet_requests(graph, self.policy, (self.clock)());
+                }
+            }
+        }
+    }
+
+    async fn needs_plan(&mut self, session: &Session<'_>, base: &Base) -> Result<bool, Error> {
+        self.fingerprint = base.fingerprint();
+        let now = (self.clock)();
+        let is_same = |(seen, at): ([u8; 32], u64)| seen == self.fingerprint && now < at + PLAN_AGAIN;
+        if self.keeper.in_sync.is_some_and(is_same) && self.keeper.failures.is_empty() {
+            return Ok(false);
+        }
+        self.keeper.check_last(session, self.documents).await?;
+        // A read that failed just now is not followed by an attempt to change the resource.
+        Arc::make_mut(&mut self.options.held).extend(self.keeper.backed_off(now));
+        Ok(true)
+    }
+
+    /// Holds back what needs consent.
+    async fn restricts(
+        &mut self,
+        session: &Session<'_>,
+        base: &Base,
+        plan: &mut Plan,
+    ) -> Result<Option<PlanOptions>, Error> {
+        if self.policy.data_loss {
+            let losses = plan.losses_not_allowed();
+            plan.allow_losses(&losses);
+        }
+        let losses: HashSet<Key> = plan.losses_not_allowed().into_iter().collect();
+        let held = Arc::make_mut(&mut self.options.held);
+        let pass = &mut self.pass;
+        let mut more = false;
+        for step in plan.steps.iter().filter(|step| !step.left_out) {
+            let loses = losses.contains(&step.key);
+            let changed = base.is_drifted(&step.urn) || step.reasons.contains(&Reason::Gone);
+            match step.action {
+                Action::Create | Action::Update | Action::Replace
+                    if changed && due::drift(self.policy, &step.urn) == Drift::Report =>
+                {
+                    more |= held.insert(step.urn.clone(), Reason::DriftReported).is_none();
+                    pass.drifted.push(step.key.clone());
+                }
+                Action::Replace if loses || !self.policy.replace => {
+                    let action = Action::Replace.as_str().into();
+                    more |= held.insert(step.urn.clone(), Reason::NeedsConsent { action }).is_none();
+                    pass.needs_consent.push((step.key.clone(), Action::Replace));
+                }
+                // An old copy is deleted with the replacement that was approved.
+                Action::Delete if loses && !self.options.keep_removed => {
+                    self.options.keep_removed = true;
+                    more = true;
+                }
+                _ => {}
+            }
+        }
+        if more {
+            return Ok(Some(self.options.clone()));
+        }
+        if self.options.keep_removed {
+            note_removed(session, plan, base, pass, (self.clock)()).await?;
+        }
+        pass.drifted.sort();
+        pass.needs_consent.sort_by(|a, b| a.0.cmp(&b.0));
+        pass.needs_consent.dedup();
+        pass.warnings = Some(plan.warnings.clone());
+        Ok(None)
+    }
+
+    fn entry(&mut self) -> Option<Deployment> {
+        self.keeper.entry.take()
+    }
+
+    fn entered(&mut self, entry: Option<Deployment>) {
+        self.keeper.entry = entry;
+    }
+
+    async fn agrees(&mut self, _: &mut Plan) -> bool {
+        true
+    }
+
+    async fn follow(&mut self, stage: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary {
+        let Self { documents, on_event, .. } = self;
+        let now = (self.clock)();
         let mut not_shown: Vec<(Urn, u64)> = Vec::new();
         let mut listen = |event: &Event| {
             if let Event::Resource { key, phase: Phase::Observed { finding, .. }, .. } = event
@@ -268,132 +474,55 @@ impl Keeper {
             }
             on_event(event);
         };
-        let summary = follow(session.apply(plan, cancel.clone()).await?, &mut listen).await;
-        if summary.cancelled {
-            return Ok(false);
+        let summary = follow(run, &mut listen).await;
+        if stage != Stage::Deployment {
+            self.keeper.count(&summary, documents, now);
         }
-        // A failed read is retried after a short delay. A resource that no driver can read waits
-        // its full interval.
-        let failed: HashSet<Urn> =
-            summary.failed.iter().map(|(key, _)| Urn::new(&documents.context, key)).collect();
-        for urn in due.difference(&failed) {
-            self.schedule.was_read(urn, now, due::interval(policy, urn));
+        if stage == Stage::Reading && !summary.cancelled {
+            // A failed read is retried after a short delay. A resource that no driver can read waits
+            // its full interval.
+            let failed: HashSet<Urn> =
+                summary.failed.iter().map(|(key, _)| Urn::new(&documents.context, key)).collect();
+            for urn in self.due.difference(&failed) {
+                self.keeper.schedule.was_read(urn, now, due::interval(self.policy, urn));
+            }
+            // A new resource that is missing may just not be visible yet.
+            for (urn, over) in &not_shown {
+                self.keeper.schedule.read_by(urn, *over);
+            }
+            self.knows_all = summary.failed.is_empty() && not_shown.is_empty();
         }
-        // A new resource that is missing may just not be visible yet.
-        for (urn, over) in &not_shown {
-            self.schedule.read_by(urn, *over);
-        }
-        self.count(&summary, &documents.context, now);
-        Ok(summary.failed.is_empty() && summary.halted.is_none() && not_shown.is_empty())
+        summary
     }
+}
 
-    /// Makes a plan without steps that need consent.
-    async fn plan(
-        &mut self,
-        session: &Session<'_>,
-        base: Base,
-        documents: &Documents,
-        policy: &Reconcile,
-        pass: &mut Pass,
-        now: u64,
-    ) -> Result<Plan, Error> {
-        let mut held: HashMap<Urn, Reason> = HashMap::new();
-        for urn in self.schedule.backed_off(now) {
-            let message = self.failures.get(urn).cloned().unwrap_or_else(|| "".into());
-            held.insert(urn.clone(), Reason::BackedOff { message });
+/// Reports the resources that left the documents but are kept, in the state as well.
+async fn note_removed(
+    session: &Session<'_>,
+    plan: &Plan,
+    base: &Base,
+    pass: &mut Pass,
+    now: u64,
+) -> Result<(), Error> {
+    let known: HashSet<&Key> = plan.graph().into_iter().flat_map(Graph::nodes).map(|node| node.key).collect();
+    let snapshot = base.snapshot();
+    let unmet: HashMap<&Urn, &ObstacleRecord> =
+        snapshot.unmet.iter().map(|unmet| (&unmet.urn, unmet)).collect();
+    let action: Arc<str> = Action::Delete.as_str().into();
+    let mut changes = Vec::new();
+    for record in base.all_current().filter(|record| record.status != Status::Absent) {
+        let Some(key) = record.urn.key().filter(|key| !known.contains(key)) else { continue };
+        let obstacle = Obstacle::NeedsConsent { action: Arc::clone(&action) };
+        if unmet.get(&record.urn).is_none_or(|unmet| unmet.obstacle != obstacle) {
+            let unmet = ObstacleRecord { urn: record.urn.clone(), obstacle, since: now };
+            changes.push(Change::Obstruct { urn: record.urn.clone(), unmet: Some(Box::new(unmet)) });
         }
-        let mut keep_removed = !policy.delete;
-        loop {
-            let options =
-                PlanOptions { held: Arc::new(held.clone()), keep_removed, ..PlanOptions::default() };
-            let mut plan = session.purlin.plan_from(documents, base.clone(), options).await?;
-            if policy.data_loss {
-                let losses = plan.losses_not_allowed();
-                plan.allow_losses(&losses);
-            }
-            let losses: HashSet<Key> = plan.losses_not_allowed().into_iter().collect();
-            let mut more = false;
-            for step in plan.steps.iter().filter(|step| !step.left_out) {
-                let loses = losses.contains(&step.key);
-                let changed = base.is_drifted(&step.urn) || step.reasons.contains(&Reason::Gone);
-                match step.action {
-                    Action::Create | Action::Update | Action::Replace
-                        if changed && due::drift(policy, &step.urn) == Drift::Report =>
-                    {
-                        more |= held.insert(step.urn.clone(), Reason::DriftReported).is_none();
-                        pass.drifted.push(step.key.clone());
-                    }
-                    Action::Replace if loses || !policy.replace => {
-                        let action = Action::Replace.as_str().into();
-                        more |= held.insert(step.urn.clone(), Reason::NeedsConsent { action }).is_none();
-                        pass.needs_consent.push((step.key.clone(), Action::Replace));
-                    }
-                    // An old copy is deleted with the replacement that was approved.
-                    Action::Delete if loses && !keep_removed => {
-                        keep_removed = true;
-                        more = true;
-                    }
-                    _ => {}
-                }
-            }
-            if more {
-                continue;
-            }
-            if keep_removed {
-                self.note_removed(session, &plan, &base, pass, now).await?;
-            }
-            pass.drifted.sort();
-            pass.needs_consent.sort_by(|a, b| a.0.cmp(&b.0));
-            pass.needs_consent.dedup();
-            return Ok(plan);
-        }
+        pass.needs_consent.push((key, Action::Delete));
     }
-
-    /// Reports the resources that left the documents but are kept, in the state as well.
-    async fn note_removed(
-        &self,
-        session: &Session<'_>,
-        plan: &Plan,
-        base: &Base,
-        pass: &mut Pass,
-        now: u64,
-    ) -> Result<(), Error> {
-        let known: HashSet<&Key> =
-            plan.graph().into_iter().flat_map(Graph::nodes).map(|node| node.key).collect();
-        let snapshot = base.snapshot();
-        let unmet: HashMap<&Urn, &ObstacleRecord> =
-            snapshot.unmet.iter().map(|unmet| (&unmet.urn, unmet)).collect();
-        let action: Arc<str> = Action::Delete.as_str().into();
-        let mut changes = Vec::new();
-        for record in base.all_current().filter(|record| record.status != Status::Absent) {
-            let Some(key) = record.urn.key().filter(|key| !known.contains(key)) else { continue };
-            let obstacle = Obstacle::NeedsConsent { action: Arc::clone(&action) };
-            if unmet.get(&record.urn).is_none_or(|unmet| unmet.obstacle != obstacle) {
-                let unmet = ObstacleRecord { urn: record.urn.clone(), obstacle, since: now };
-                changes.push(Change::Obstruct { urn: record.urn.clone(), unmet: Some(Box::new(unmet)) });
-            }
-            pass.needs_consent.push((key, Action::Delete));
-        }
-        if !changes.is_empty() {
-            session.lock.writer().commit(changes).await?;
-        }
-        Ok(())
+    if !changes.is_empty() {
+        session.lock.writer().commit(changes).await?;
     }
-
-    /// Takes the read intervals and the requests from a graph.
-    fn meet_requests(&mut self, plan: &Plan, policy: &Reconcile, now: u64) {
-        for node in plan.graph().into_iter().flat_map(Graph::nodes) {
-            let urn = Urn::new(&plan.context, node.key);
-            if let Some(interval) = node.lifecycle.poll_interval {
-                self.schedule.own_interval(&urn, interval, due::interval(policy, &urn), now);
-            }
-            if let Some(request) = &node.lifecycle.reconcile_requested
-                && self.requests.insert(urn.clone(), Arc::clone(request)).is_some_and(|met| met != *request)
-            {
-                self.schedule.request(&urn, now);
-            }
-        }
-    }
+    Ok(())
 }
 
 /// The last deployment from documents in the environment of a session.

@@ -55,6 +55,19 @@ pub struct Deployment {
     pub documents: Option<[u8; 32]>,
     /// For a rollback, the number of the deployment that provided the documents.
     pub rollback_of: Option<u64>,
+    /// The newer documents that are wrong, while a watch keeps to those of this deployment (SPEC §7).
+    pub rejected: Option<Box<RejectedDocuments>>,
+}
+
+/// Documents that a watch does not follow, because they are wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectedDocuments {
+    /// Since when, in milliseconds since 1970. Other faults do not change it.
+    pub since: u64,
+    /// The first fault, with its place.
+    pub why: Arc<str>,
+    /// The number of faults.
+    pub faults: u64,
 }
 
 #[cfg(test)]

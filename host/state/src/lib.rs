@@ -51,7 +51,7 @@ pub use change::{Change, EnvironmentSummary, ObstacleRecord, Revision, Snapshot,
 pub use check::RepairReport;
 pub use clock_skew::{time_to_outlast, usable_lease};
 pub use codec::{decode_changes, encode_changes};
-pub use deployment::{Deployment, Outcome};
+pub use deployment::{Deployment, Outcome, RejectedDocuments};
 pub use embedded::{EmbeddedStore, OpenOptions};
 pub use environment::Environment;
 pub use error::Error;

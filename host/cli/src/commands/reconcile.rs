@@ -4,13 +4,13 @@ mod changes;
 mod fleet;
 mod request;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use purlin_documents::Loaded;
 use purlin_engine::{Action, CancelToken, Event, Phase, PlanOptions};
 use purlin_host::{Keeper, Pass, Purlin};
-use purlin_model::{Finding, Key};
+use purlin_model::{Diagnostic, Finding, Key};
 
 use self::changes::Changes;
 use super::deploy::{self, Shown};
@@ -128,7 +128,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut watch = Watch {
         args,
         app,
-        keeper: Keeper::new(surroundings::now()),
+        keeper: if args.watch {
+            Keeper::watching(surroundings::now())
+        } else {
+            Keeper::new(surroundings::now())
+        },
         interrupts: Interrupts::new(),
         interrupted: false,
         messages: Messages { json, watch: args.watch, ..Messages::default() },
@@ -195,7 +199,7 @@ impl Watch<'_> {
         let collected =
             deploy::collect(&purlin, &shown, self.app).await.map_err(|error| given.failure(error))?;
         deploy::close(purlin, self.app).await?;
-        self.messages.pass(&pass, self.app);
+        self.messages.pass(&pass, false, self.app);
         if !pass.summary.is_success() {
             deploy::end(&pass.summary, Some(&given.documents), &shown, self.app);
         }
@@ -221,8 +225,13 @@ impl Watch<'_> {
                 self.read_again(&mut given, &mut texts, false).await;
             }
             let next = match self.pass(&given).await {
-                Ok(Passed { pass, purlin, interrupted }) => {
-                    self.messages.pass(&pass, self.app);
+                Ok(Passed { mut pass, purlin, interrupted }) => {
+                    let rejected = pass.rejected.take().map(|error| given.failure(error));
+                    match &rejected {
+                        Some(failure) => self.messages.failure(failure, true, self.app),
+                        None => self.messages.failure = None,
+                    }
+                    self.messages.pass(&pass, rejected.is_some(), self.app);
                     // Resources that it used before may no longer have any user.
                     let done = &pass.summary.done;
                     if done.delete + done.replace + done.update > 0 {
@@ -235,6 +244,9 @@ impl Watch<'_> {
                     if interrupted {
                         return Ok(Status::Done);
                     }
+                    if let Some(failure) = &rejected {
+                        self.recall_again(failure, &mut given, &texts).await;
+                    }
                     pass.next
                 }
                 Err(FailedPass { is_outdated: true, .. }) if self.interrupted => return Ok(Status::Done),
@@ -245,7 +257,7 @@ impl Watch<'_> {
                     surroundings::now() + RETRY_DELAY
                 }
                 Err(FailedPass { failure, may_pass: true, .. }) if !self.interrupted => {
-                    self.messages.failure(&failure, self.app);
+                    self.messages.failure(&failure, false, self.app);
                     self.recall_again(&failure, &mut given, &texts).await;
                     surroundings::now() + RETRY_DELAY
                 }
@@ -283,7 +295,7 @@ impl Watch<'_> {
         let loaded = match input::load(&self.args.documents, self.app) {
             Ok(loaded) => loaded,
             Err(failure) => {
-                self.messages.failure(&failure, self.app);
+                self.reject(&failure);
                 return false;
             }
         };
@@ -305,8 +317,22 @@ impl Watch<'_> {
                 true
             }
             Err(failure) => {
-                self.messages.failure(&failure, self.app);
+                self.reject(&failure);
                 false
+            }
+        }
+    }
+
+    /// The documents cannot be read: the ones before stay in force.
+    fn reject(&mut self, failure: &Failure) {
+        self.messages.failure(failure, true, self.app);
+        match failure {
+            Failure::Documents { faults, .. } | Failure::Unplanned { faults, .. } => {
+                self.keeper.documents_rejected(faults);
+            }
+            Failure::Plain { message, .. } => {
+                let fault = Diagnostic::error("unreadable-file", message.clone());
+                self.keeper.documents_rejected(&[fault]);
             }
         }
     }
@@ -404,6 +430,7 @@ struct Messages {
     unreported: Vec<String>,
     failure: Option<String>,
     tally: Option<String>,
+    warnings: HashSet<String>,
     /// How many resources their systems do not show yet, in this pass.
     unseen: usize,
     /// Whether this pass has shown anything.
@@ -442,11 +469,14 @@ impl Messages {
         }
     }
 
-    /// Shows the status of all resources if it changed.
-    fn pass(&mut self, pass: &Pass, app: &App) {
-        self.failure = None;
+    /// Shows the status of all resources if it changed, and the warnings of the plan. If newer documents
+    /// are rejected, those before count.
+    fn pass(&mut self, pass: &Pass, is_rejected: bool, app: &App) {
         let happened = std::mem::take(&mut self.happened);
-        let tally = tally(pass, std::mem::take(&mut self.unseen));
+        self.warn(pass, app);
+        let unseen = std::mem::take(&mut self.unseen);
+        let matching = if is_rejected { "the documents before" } else { "the documents" };
+        let tally = tally(pass, unseen, matching);
         let changed = self.tally.replace(tally.clone()).as_ref() != Some(&tally);
         if self.json {
             if happened || changed {
@@ -468,7 +498,23 @@ impl Messages {
         }
     }
 
-    fn failure(&mut self, failure: &Failure, app: &App) {
+    /// Shows each warning of the plans once, as long as it lasts.
+    fn warn(&mut self, pass: &Pass, app: &App) {
+        let Some(warnings) = &pass.warnings else { return };
+        let now: HashSet<String> = warnings
+            .iter()
+            .map(|warning| format!("{}: {}", text::line(warning.key.as_str()), text::line(&warning.message)))
+            .collect();
+        if !self.json {
+            let mut new: Vec<&String> = now.difference(&self.warnings).collect();
+            new.sort_unstable();
+            new.into_iter().for_each(|warning| app.ui.warning(warning));
+        }
+        self.warnings = now;
+    }
+
+    /// Shows a failure. While it lasts, the documents before may be in force (`has_earlier`).
+    fn failure(&mut self, failure: &Failure, has_earlier: bool, app: &App) {
         let words = format!("{failure:?}");
         if self.failure.as_ref() == Some(&words) {
             return;
@@ -477,7 +523,10 @@ impl Messages {
         let output = if self.json { Output::Events } else { Output::Text };
         failure.tell(&app.ui, output);
         if !self.json && matches!(failure, Failure::Documents { .. }) {
-            app.ui.note("nothing is changed until the documents are corrected");
+            app.ui.note(match has_earlier {
+                true => "the documents before stay in force until these are corrected",
+                false => "nothing is changed until the documents are corrected",
+            });
         }
     }
 
@@ -523,12 +572,13 @@ fn line(key: &Key, phase: &Phase) -> Option<String> {
     })
 }
 
-/// The status of all resources on one line; `unseen` of them cannot be compared yet.
-fn tally(pass: &Pass, unseen: usize) -> String {
+/// The status of all resources on one line; `unseen` of them cannot be compared yet with what they are
+/// to match.
+fn tally(pass: &Pass, unseen: usize, matching: &str) -> String {
     if pass.is_in_sync() {
         return match unseen {
-            0 => paint(GOOD, "every resource matches the documents"),
-            _ => format!("every other resource matches the documents, {unseen} not visible yet"),
+            0 => paint(GOOD, format!("every resource matches {matching}")),
+            _ => format!("every other resource matches {matching}, {unseen} not visible yet"),
         };
     }
     let mut parts = Vec::new();

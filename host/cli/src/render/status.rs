@@ -102,6 +102,12 @@ fn heading(report: &StatusReport, look: StatusView) -> String {
         );
         let _ = writeln!(out, "{}", paint(DIM, line));
     }
+    if let Some(rejected) = &report.rejected {
+        let faults = text::count(rejected.faults as usize, "error");
+        let what = format!("the documents have been wrong since {} ({faults})", text::moment(rejected.since));
+        let _ = writeln!(out, "{}: {}", paint(DELETE, what), text::line(&rejected.message));
+        let _ = writeln!(out, "{}", paint(DIM, "a watch keeps to the documents before"));
+    }
     if let Some(holder) = &report.locked_by {
         let _ = writeln!(out, "locked by {}", text::line(holder));
         if report.summary.contains_key(&ResourceStatus::Interrupted) {

@@ -18,6 +18,9 @@ pub(crate) struct StatusReport {
     pub(crate) environment: Environment,
     /// The latest deployment; null if the history is empty.
     pub(crate) deployment: Option<Latest>,
+    /// Newer documents that a watch does not follow, because they are wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rejected: Option<Rejected>,
     /// Who has the environment locked: what is interrupted may still be under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) locked_by: Option<String>,
@@ -35,6 +38,17 @@ pub(crate) struct Latest {
     /// When it ended or, if it did not end, when it began: milliseconds since 1970.
     #[serde(serialize_with = "moment")]
     pub(crate) at: u64,
+}
+
+/// Documents that are wrong.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub(crate) struct Rejected {
+    /// Milliseconds since 1970.
+    #[serde(serialize_with = "moment")]
+    pub(crate) since: u64,
+    /// The first fault, with its place.
+    pub(crate) message: String,
+    pub(crate) faults: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -106,6 +120,11 @@ impl StatusReport {
             format: FORMAT,
             environment: environment.clone(),
             deployment,
+            rejected: history.last().and_then(|last| last.rejected.as_deref()).map(|rejected| Rejected {
+                since: rejected.since,
+                message: rejected.why.to_string(),
+                faults: rejected.faults,
+            }),
             locked_by: holder.map(ToString::to_string),
             summary,
             resources,

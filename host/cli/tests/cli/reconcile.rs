@@ -244,18 +244,23 @@ impl Drop for Watching {
     }
 }
 
-/// The file of the real thing with a name, from the project's folder, while a watch runs.
-fn file_of(world: &World, name: &str) -> String {
+/// The recorded resource whose key has this end, while a watch runs.
+fn recorded(world: &World, key: &str) -> Value {
     // Other commands run between two passes. A command that finds the state in use tries again.
     loop {
         let ran = world.run(&["state", "list", "--format", "json"]);
         if ran.status == 0 {
             let list = ran.json();
-            let all = list["resources"].as_array().expect("resources").clone();
-            let own = all.into_iter().find(|one| one["key"] == thing(name)).expect("it is recorded");
-            return format!("data/things/{}", own["provider_id"].as_str().expect("an id"));
+            let mut all = list["resources"].as_array().expect("resources").iter();
+            let own = all.find(|one| one["key"].as_str().is_some_and(|one| one.ends_with(key)));
+            return own.expect("it is recorded").clone();
         }
     }
+}
+
+/// The file of that real thing, from the project's folder.
+fn file_of(world: &World, key: &str) -> String {
+    format!("data/things/{}", recorded(world, key)["provider_id"].as_str().expect("an id"))
 }
 
 /// Changes the value of the real thing in a file without Purlin, while a watch may read it.
@@ -273,7 +278,7 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     settings(&world, "{interval: 1s}");
     let watching = Watching::start(&world);
     watching.until_done("create", "a");
-    let file = file_of(&world, "a");
+    let file = file_of(&world, "shared.a");
     meddle(&world, &file);
     watching.until_done("update", "a");
 
@@ -297,6 +302,95 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
 }
 
+/// The documents before stay in force, and the status says why.
+#[test]
+#[cfg(unix)]
+fn a_watch_keeps_to_the_last_good_graph() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    settings(&world, "{interval: 1s}");
+    let watching = Watching::start(&world);
+    watching.until_done("create", "a");
+    let file = file_of(&world, "shared.a");
+    let rejected = |is_it: &dyn Fn(&Value) -> bool| {
+        let begun = Instant::now();
+        loop {
+            let status = world.run(&["status", "--format", "json"]);
+            if status.status == 0 && is_it(&status.json()["rejected"]) {
+                return status.json()["rejected"].clone();
+            }
+            assert!(begun.elapsed() < PATIENCE, "{}{}", status.out, status.err);
+        }
+    };
+    let mut since = None;
+    for (mistake, why) in [
+        ("b: {type: nothing, params: {value: w}}", "no-match"),
+        (
+            "b: {type: thing, params: {value: \"${resources['thing.default#shared.b'].outputs.value}\"}}",
+            "loop",
+        ),
+        ("b: {type: thing, param: {value: w}}", "unknown-field"),
+    ] {
+        world.write(&format!("a: {{type: thing, params: {{value: v}}}}\n{mistake}"), "");
+        watching.until(why, |event| event["event"] == "error" && event.to_string().contains(why));
+        let status =
+            rejected(&|rejected| rejected["message"].as_str().is_some_and(|text| text.contains(why)));
+        assert!(status["message"].as_str().is_some_and(|text| text.starts_with("deploy.yaml:")), "{status}");
+        assert_eq!(since.get_or_insert(status["since"].clone()), &status["since"]);
+        let text = world.run(&["status"]).status(0).out;
+        assert!(text.contains("the documents have been wrong since"), "{text}");
+        meddle(&world, &file);
+        watching.until_done("update", "a");
+    }
+    world.write("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    watching.until_done("create", "b");
+    rejected(&Value::is_null);
+
+    // A watch that begins with wrong documents keeps to those of the last deployment.
+    watching.end();
+    world.write("a: {type: thing, params: {value: v}}\nb: {type: nothing}", "");
+    let watching = Watching::start(&world);
+    watching.until("the mistake", |event| event["event"] == "error");
+    meddle(&world, &file);
+    watching.until_done("update", "a");
+    rejected(&|rejected| rejected["faults"] == 1);
+    watching.end();
+    assert_eq!(world.effects().0, 2);
+}
+
+/// Also of what the watch itself creates.
+#[test]
+#[cfg(unix)]
+fn annotations_set_the_interval_and_request_a_read() {
+    let world = World::new("", "");
+    settings(&world, "{interval: 1h}");
+    let definition = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: any}\nspec:\n  type: '*'\n  driver: acme/ledger\n  inputs: {values: {value: '${params.value}', fixed: f, first: false}, secrets: {password: correct-horse}}\n  criteria: [{}]\n";
+    world.project().write("any.yaml", definition);
+    let manifest = |name: &str, annotations: &str| {
+        let text = format!(
+            "apiVersion: things.acme.dev/v1\nkind: Thing\nmetadata: {{name: {name}, annotations: {{{annotations}}}}}\nspec: {{forProvider: {{value: v}}}}\n"
+        );
+        world.project().write(&format!("{name}.yaml"), text);
+    };
+    manifest("often", "crossplane.io/poll-interval: 1s");
+    manifest("asked", "");
+    let watching = Watching::start(&world);
+    watching.until_summary();
+    let repaired = |name: &str| {
+        let key = recorded(&world, name)["key"].clone();
+        watching.until(name, |event| {
+            event["phase"] == "succeeded" && event["action"] == "update" && event["key"] == key
+        });
+    };
+    meddle(&world, &file_of(&world, "often"));
+    repaired("often");
+    for moment in ["t1", "t2"] {
+        meddle(&world, &file_of(&world, "asked"));
+        manifest("asked", &format!("crossplane.io/reconcile-requested-at: {moment}"));
+        repaired("asked");
+    }
+    watching.end();
+}
+
 /// This also holds if the interval is about as long as the delay after a change.
 #[test]
 #[cfg(unix)]
@@ -305,7 +399,7 @@ fn no_change_of_a_document_is_lost() {
     settings(&world, "{interval: 1s}");
     let watching = Watching::start(&world);
     watching.until_done("create", "a");
-    let file = file_of(&world, "a");
+    let file = file_of(&world, "shared.a");
     for round in 0..8_u64 {
         std::thread::sleep(Duration::from_millis(700 + 90 * round));
         world.write(&format!("a: {{type: thing, params: {{value: v{round}}}}}"), "");

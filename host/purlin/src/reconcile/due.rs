@@ -44,16 +44,12 @@ fn of_rules<T>(
 /// When each resource is due. All times are in milliseconds since 1970.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
-    reads: HashMap<Urn, Read>,
+    /// When each resource is read next.
+    reads: HashMap<Urn, u64>,
+    /// The intervals that documents set.
+    own: HashMap<Urn, Duration>,
     retries: HashMap<Urn, Retry>,
     random: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Read {
-    at: u64,
-    /// The interval that a document sets for it.
-    own: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,12 +61,12 @@ struct Retry {
 impl Schedule {
     /// A schedule without resources. `seed` is the seed of the jitter.
     pub(super) fn new(seed: u64) -> Self {
-        Self { reads: HashMap::new(), retries: HashMap::new(), random: seed | 1 }
+        Self { reads: HashMap::new(), own: HashMap::new(), retries: HashMap::new(), random: seed | 1 }
     }
 
     /// A new schedule in which everything is due.
     pub(super) fn afresh(&self) -> Self {
-        Self::new(self.random)
+        Self { own: self.own.clone(), ..Self::new(self.random) }
     }
 
     /// Sets the existing resources. A new one is due at once; missing ones are forgotten.
@@ -81,19 +77,19 @@ impl Schedule {
         }
         for urn in all {
             if !self.reads.contains_key(*urn) {
-                self.reads.insert((*urn).clone(), Read { at: now, own: None });
+                self.reads.insert((*urn).clone(), now);
             }
         }
     }
 
     /// The resources to read now, including those that are almost due.
     pub(super) fn due(&self, now: u64, interval: &dyn Fn(&Urn) -> Duration) -> Vec<Urn> {
-        let is_due = |(urn, read): &(&Urn, &Read)| {
-            let early = millis(read.own.unwrap_or_else(|| interval(urn))) / EARLY;
+        let is_due = |(urn, at): &(&Urn, &u64)| {
+            let early = millis(self.own.get(*urn).copied().unwrap_or_else(|| interval(urn))) / EARLY;
             let backed_off = self.retries.get(*urn).is_some_and(|retry| retry.at > now);
-            read.at <= now.saturating_add(early) && !backed_off
+            **at <= now.saturating_add(early) && !backed_off
         };
-        if !self.reads.values().any(|read| read.at <= now) {
+        if !self.reads.values().any(|at| *at <= now) {
             return Vec::new();
         }
         self.reads.iter().filter(is_due).map(|(urn, _)| urn.clone()).collect()
@@ -102,46 +98,51 @@ impl Schedule {
     /// Notes that a resource was read.
     pub(super) fn was_read(&mut self, urn: &Urn, now: u64, interval: Duration) {
         let jitter = self.draw();
-        if let Some(read) = self.reads.get_mut(urn) {
-            let interval = millis(read.own.unwrap_or(interval).max(SHORTEST));
+        if let Some(at) = self.reads.get_mut(urn) {
+            let interval = millis(self.own.get(urn).copied().unwrap_or(interval).max(SHORTEST));
             // Between 95 and 105 percent.
             let spread = interval / 10;
-            read.at = now.saturating_add(interval - spread / 2).saturating_add(scaled(spread, jitter));
+            *at = now.saturating_add(interval - spread / 2).saturating_add(scaled(spread, jitter));
         }
     }
 
     /// Schedules a read for this time at the latest.
     pub(super) fn read_by(&mut self, urn: &Urn, at: u64) {
         if let Some(read) = self.reads.get_mut(urn) {
-            read.at = read.at.min(at);
+            *read = at.min(*read);
         }
     }
 
     /// Notes that a resource exists. A new one counts as read.
     pub(super) fn made(&mut self, urn: &Urn, now: u64, interval: Duration) {
         if !self.reads.contains_key(urn) {
-            self.reads.insert(urn.clone(), Read { at: now, own: None });
+            self.reads.insert(urn.clone(), now);
             self.was_read(urn, now, interval);
         }
     }
 
-    /// Sets the read interval from a document.
-    pub(super) fn own_interval(&mut self, urn: &Urn, own: Duration, usual: Duration, now: u64) {
-        let Some(read) = self.reads.get_mut(urn) else { return };
-        let own = own.max(SHORTEST);
-        if read.own != Some(own) {
-            if own < read.own.unwrap_or(usual) {
-                read.at = read.at.min(now.saturating_add(millis(own)));
+    /// Sets the intervals that documents set, of all resources. A shorter one than before counts from now.
+    pub(super) fn set_own_intervals(
+        &mut self,
+        own: HashMap<Urn, Duration>,
+        now: u64,
+        usual: &dyn Fn(&Urn) -> Duration,
+    ) {
+        for (urn, interval) in &own {
+            let Some(at) = self.reads.get_mut(urn) else { continue };
+            let interval = (*interval).max(SHORTEST);
+            if interval < self.own.get(urn).copied().unwrap_or_else(|| usual(urn)) {
+                *at = (*at).min(now.saturating_add(millis(interval)));
             }
-            read.own = Some(own);
         }
+        self.own = own;
     }
 
     /// Makes a resource due at once.
     pub(super) fn request(&mut self, urn: &Urn, now: u64) {
         self.retries.remove(urn);
-        if let Some(read) = self.reads.get_mut(urn) {
-            read.at = now;
+        if let Some(at) = self.reads.get_mut(urn) {
+            *at = now;
         }
     }
 
@@ -186,7 +187,7 @@ impl Schedule {
         let retries = self.retries.values().map(|retry| retry.at);
         // A resource that waits for a retry is not read before that.
         let after = |urn: &Urn| self.retries.get(urn).map_or(0, |retry| retry.at);
-        let reads = self.reads.iter().map(|(urn, read)| read.at.max(after(urn)));
+        let reads = self.reads.iter().map(|(urn, at)| (*at).max(after(urn)));
         retries.chain(reads).min().unwrap_or(now + 86_400_000).max(now)
     }
 
@@ -302,7 +303,8 @@ mod tests {
         let mut schedule = Schedule::new(1);
         schedule.set_resources(&[&urn(0)], 0);
         schedule.was_read(&urn(0), 0, Duration::from_secs(600));
-        schedule.own_interval(&urn(0), Duration::from_millis(100), Duration::from_secs(600), 0);
+        let own = HashMap::from([(urn(0), Duration::from_millis(100))]);
+        schedule.set_own_intervals(own.clone(), 0, &every(600));
         assert_eq!(schedule.next(0), 1_000);
         schedule.was_read(&urn(0), 1_000, Duration::from_secs(600));
         assert!((1_950..=2_050).contains(&schedule.next(1_000)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::CodecError;
 use super::wire::{Reader, TOO_LARGE, get_urn, put_number, put_optional, put_text, put_urn};
-use crate::{Deployment, Environment, Holder, Outcome};
+use crate::{Deployment, Environment, Holder, Outcome, RejectedDocuments};
 
 /// The operation of an intent.
 pub(super) const CREATE: u8 = 1;
@@ -20,6 +20,8 @@ pub(super) const OPEN_DELETION: u8 = 1 << 6;
 /// Combined with the outcome of a deployment: it is a rollback, and the number of the deployment
 /// that provided the documents follows.
 const ROLLBACK: u8 = 1 << 4;
+/// Combined with that: newer documents are rejected, and these follow.
+const REJECTED: u8 = 1 << 5;
 
 /// Encodes a holder.
 pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
@@ -61,12 +63,20 @@ pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Resu
         Outcome::Failed => 2,
         Outcome::Cancelled => 3,
     };
-    match deployment.rollback_of {
-        None => out.push(outcome),
-        Some(number) => {
-            out.push(outcome | ROLLBACK);
-            put_number(out, number);
-        }
+    let flag = |flag, set: bool| if set { flag } else { 0 };
+    out.push(
+        outcome
+            | flag(ROLLBACK, deployment.rollback_of.is_some())
+            | flag(REJECTED, deployment.rejected.is_some()),
+    );
+    if let Some(number) = deployment.rollback_of {
+        put_number(out, number);
+    }
+    if let Some(rejected) = deployment.rejected.as_deref() {
+        let RejectedDocuments { since, why, faults } = rejected;
+        put_number(out, *since);
+        put_text(out, why);
+        put_number(out, *faults);
     }
     put_optional(out, deployment.documents.as_ref(), |out, digest| out.extend_from_slice(digest));
     put_number(out, deployment.steps.len() as u64);
@@ -87,7 +97,14 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
     let ended = reader.optional(Reader::number)?;
     let outcome = reader.byte()?;
     let rollback_of = if outcome & ROLLBACK == 0 { None } else { Some(reader.number()?) };
-    let outcome = match outcome & !ROLLBACK {
+    let rejected = match outcome & REJECTED {
+        0 => None,
+        _ => {
+            let (since, why, faults) = (reader.number()?, reader.text()?.into(), reader.number()?);
+            Some(Box::new(RejectedDocuments { since, why, faults }))
+        }
+    };
+    let outcome = match outcome & !(ROLLBACK | REJECTED) {
         0 => Outcome::Unfinished,
         1 => Outcome::Succeeded,
         2 => Outcome::Failed,
@@ -108,5 +125,5 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
         };
         steps.push((urn, action, reader.flag()?));
     }
-    Ok(Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of })
+    Ok(Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of, rejected })
 }

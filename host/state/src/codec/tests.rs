@@ -10,7 +10,7 @@ use purlin_model::{
 use super::*;
 use crate::envelope::VERSION;
 use crate::wire::Reader;
-use crate::{DriverVersion, Listed, Operation, Outcome, RecordId, Status};
+use crate::{DriverVersion, Listed, Operation, Outcome, RecordId, RejectedDocuments, Status};
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -187,9 +187,12 @@ fn deployment() -> impl Strategy<Value = Deployment> {
         Outcome::Cancelled,
     ]);
     let about = (".{0,5}", any::<u64>(), holder(), proptest::option::of(any::<u64>()));
-    let source = (proptest::option::of(any::<[u8; 32]>()), proptest::option::of(any::<u64>()));
+    let rejected = (any::<u64>(), ".{0,9}", any::<u64>())
+        .prop_map(|(since, why, faults)| Box::new(RejectedDocuments { since, why: why.into(), faults }));
+    let rejected = proptest::option::of(rejected);
+    let source = (proptest::option::of(any::<[u8; 32]>()), proptest::option::of(any::<u64>()), rejected);
     (about, outcome, steps, source).prop_map(
-        |((id, number, holder, ended), outcome, steps, (documents, rollback_of))| Deployment {
+        |((id, number, holder, ended), outcome, steps, (documents, rollback_of, rejected))| Deployment {
             id: id.into(),
             number,
             holder,
@@ -198,6 +201,7 @@ fn deployment() -> impl Strategy<Value = Deployment> {
             steps,
             documents,
             rollback_of,
+            rejected,
         },
     )
 }

@@ -108,6 +108,7 @@ fn deployment() -> Deployment {
         steps: vec![(urn(0), "create".into(), true), (urn(2), "create".into(), false)],
         documents: Some(Sha256::digest(DOCUMENTS).into()),
         rollback_of: None,
+        rejected: None,
     }
 }
 

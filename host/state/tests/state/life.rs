@@ -45,6 +45,7 @@ fn deployment(id: &str, number: u64, documents: Option<&[u8]>) -> Deployment {
         steps: vec![(urn(1), "create".into(), true), (urn(2), "create".into(), false)],
         documents: documents.map(|documents| Sha256::digest(documents).into()),
         rollback_of: None,
+        rejected: None,
     }
 }
 

@@ -61,6 +61,7 @@ fn deployments_get_numbers_and_their_documents_come_back() {
             steps: Vec::new(),
             documents: (number == 2).then_some(digest),
             rollback_of: None,
+            rejected: None,
         };
         let documents = (number == 2).then(|| documents.clone());
         scene

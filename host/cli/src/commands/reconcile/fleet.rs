@@ -219,7 +219,10 @@ impl Messages {
         let happened: Vec<String> = happened.collect();
         let status = match end {
             TurnEnd::Passed(pass) if pass.is_in_sync() => None,
-            TurnEnd::Passed(pass) => Some(tally(pass, 0)),
+            TurnEnd::Passed(pass) if pass.rejected.is_some() => {
+                pass.rejected.as_ref().map(|error| paint(DELETE, text::line(&error.to_string())))
+            }
+            TurnEnd::Passed(pass) => Some(tally(pass, 0, "the documents")),
             TurnEnd::Empty => None,
             TurnEnd::Busy(error) => Some(paint(WARNING, text::line(&error.to_string()))),
             TurnEnd::Failed(error) => Some(paint(DELETE, text::line(&error.to_string()))),
@@ -314,6 +317,7 @@ impl<'a> TurnEvent<'a> {
                     .map(|(key, action)| ActionToConfirm { key: key.to_string(), action: action.as_str() })
                     .collect();
                 event.drifted = pass.drifted.iter().map(ToString::to_string).collect();
+                event.error = pass.rejected.as_ref().map(ToString::to_string);
             }
             TurnEnd::Empty => {}
             TurnEnd::Busy(error) => (event.outcome, event.error) = ("busy", Some(error.to_string())),

@@ -127,6 +127,7 @@ pub fn deployed(number: u64) -> Change {
         steps: Vec::new(),
         documents: Some(Sha256::digest(&documents).into()),
         rollback_of: None,
+        rejected: None,
     };
     Change::Deployed { deployment: Box::new(deployment), documents: Some(documents) }
 }
