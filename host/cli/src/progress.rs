@@ -202,15 +202,7 @@ pub(crate) fn report(summary: &Summary, look: &RunContext<'_>) -> String {
             text::line(fault)
         );
     }
-    for (faults, keys) in causes(summary) {
-        let faults = faults.into_iter().map(|fault| fault.concerning(&keys)).collect::<Vec<_>>();
-        out.push_str(&look.sources.render(&faults, true, look.columns));
-        let blocked = |because: &Option<Key>| because.as_ref().is_some_and(|because| keys.contains(&because));
-        let blocked: Vec<&Key> =
-            summary.skipped.iter().filter(|(_, because)| blocked(because)).map(|(key, _)| key).collect();
-        list(&mut out, "blocked", &blocked);
-        out.push('\n');
-    }
+    out.push_str(&failures(summary, look));
     let failed: Vec<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
     let rest: Vec<&Key> = summary
         .skipped
@@ -226,6 +218,21 @@ pub(crate) fn report(summary: &Summary, look: &RunContext<'_>) -> String {
         out.push('\n');
     }
     let _ = writeln!(out, "{}", headline(summary));
+    out
+}
+
+/// What failed, each cause once, with the resources that it affects and those that it blocks.
+pub(crate) fn failures(summary: &Summary, look: &RunContext<'_>) -> String {
+    let mut out = String::new();
+    for (faults, keys) in causes(summary) {
+        let faults = faults.into_iter().map(|fault| fault.concerning(&keys)).collect::<Vec<_>>();
+        out.push_str(&look.sources.render(&faults, true, look.columns));
+        let blocked = |because: &Option<Key>| because.as_ref().is_some_and(|because| keys.contains(&because));
+        let blocked: Vec<&Key> =
+            summary.skipped.iter().filter(|(_, because)| blocked(because)).map(|(key, _)| key).collect();
+        list(&mut out, "blocked", &blocked);
+        out.push('\n');
+    }
     out
 }
 

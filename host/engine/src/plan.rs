@@ -14,6 +14,7 @@ use purlin_state::{Record, RecordId};
 
 use crate::changes::holding::LostData;
 use crate::driver::Driver;
+use crate::error::Cause;
 use crate::json::is_zero;
 use crate::records::recorded::Recorded;
 use crate::values::current::CurrentInputs;
@@ -257,6 +258,8 @@ pub(crate) enum OperationKind {
     },
     /// It is unknown whether the resource exists, so nothing can be done.
     Undecided,
+    /// What was found while planning prevents every operation on the resource.
+    Refused(Arc<Cause>),
 }
 
 /// The fate of the existing resource when a new one is created.
@@ -283,7 +286,7 @@ impl OperationKind {
             Self::Update { .. } => Action::Update,
             Self::Adopt { .. } => Action::Adopt,
             Self::Delete { .. } => Action::Delete,
-            Self::Observe { .. } | Self::Refresh { .. } | Self::Recover { .. } => Action::Read,
+            Self::Observe { .. } | Self::Refresh | Self::Recover { .. } | Self::Refused(_) => Action::Read,
         }
     }
 }
@@ -528,6 +531,19 @@ impl Plan {
     /// The record of a resource, as the plan was made from it.
     pub fn recorded(&self, urn: &Urn) -> Option<&Record> {
         self.recorded.current(urn).map(|record| &**record)
+    }
+
+    /// The resources with which nothing can be done, each with the cause (SPEC §7). A run of the plan
+    /// fails for them.
+    pub fn refused(&self) -> Vec<(Key, Cause)> {
+        let refused = self.operations.iter().filter_map(|operation| match &operation.kind {
+            OperationKind::Refused(cause) => Some((operation.step, cause)),
+            _ => None,
+        });
+        let named = refused.filter_map(|(step, cause)| {
+            Some((self.steps.get(step as usize)?.key.clone(), Cause::clone(cause)))
+        });
+        named.collect()
     }
 
     /// The fingerprint of the state from which the plan was made.

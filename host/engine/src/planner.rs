@@ -40,7 +40,7 @@ use purlin_sandbox::CallError;
 use purlin_state::{Record, RecordId};
 
 use crate::changes::answers::Total;
-use crate::changes::ask;
+use crate::changes::ask::{self, Question};
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
 use crate::failed::{CallFailed, Defined};
@@ -203,6 +203,8 @@ pub async fn plan(
             drafts: HashMap::new(),
             step_of: vec![u32::MAX; graph.len()],
             errors: Vec::new(),
+            are_wrong: false,
+            doubtful: Vec::new(),
             invalid: Vec::new(),
             wanted: Vec::new(),
             resolved: HashMap::new(),
@@ -223,7 +225,17 @@ pub async fn plan(
         for level in graph.levels() {
             planner.level(level).await?;
         }
-        planner.errors.extend(rules::by_place(std::mem::take(&mut planner.invalid)));
+        let invalid = rules::by_place(std::mem::take(&mut planner.invalid));
+        let doubtful: Vec<Diagnostic> = planner.doubtful.drain(..).chain(invalid).collect();
+        // Documents that are wrong whatever the resources return are rejected as a whole.
+        if !doubtful.is_empty()
+            && (planner.are_wrong
+                || !planner.errors.is_empty()
+                || options.offline
+                || validate::finds(&doubtful, &graph, context, drivers, &options).await?)
+        {
+            planner.errors.extend(doubtful);
+        }
         let (faults, lacking) = planner.missing_grants();
         planner.errors.extend(faults);
         if !lacking.is_empty() {
@@ -264,6 +276,17 @@ pub async fn plan(
         let left_out = |urn: &Urn| in_scope.as_ref().is_some_and(|scope| !scope.contains(urn));
         let needed = waits::needed(&recorded, left_alone, left_out, &replaced, &removed);
         let mut removed = removed.clone();
+        // What cannot be resolved may be what a resource that left the documents became.
+        if let Some(unresolved) = decided.iter().find_map(|(step, kind)| match kind {
+            OperationKind::Refused(cause) if matches!(**cause, Cause::Inputs(_)) => Some(&step.key),
+            _ => None,
+        }) {
+            for key in removed.drain(..).filter_map(|urn| urn.key()) {
+                let message =
+                    format!("it is kept for now, because the inputs of `{unresolved}` cannot be resolved");
+                warnings.push(Warning { key, message });
+            }
+        }
         removed.retain(|urn| !needed.contains_key(urn));
         for (urn, by) in &needed {
             let Some(key) = urn.key() else { continue };
@@ -434,7 +457,11 @@ struct Planner<'a> {
     drafts: HashMap<NodeId, Prepared>,
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,
-    /// The faults in the inputs of resources, which are often faults in their common definition.
+    /// Whether the documents alone cause one of the faults.
+    are_wrong: bool,
+    /// Faults of inputs that are faults of the documents, unless another resource gave the value.
+    doubtful: Vec<Diagnostic>,
+    /// Those that drivers found, which are often faults in a common definition.
     invalid: Vec<(Key, Vec<Diagnostic>)>,
     /// The missing grants.
     wanted: Vec<grants::Wanted>,
@@ -465,29 +492,35 @@ impl Planner<'_> {
         for answer in ask::ask_all(questions, self.context, self.options.parallelism, &self.total).await {
             match answer {
                 Ok(answer) => self.decide(answer),
-                Err((question, failed)) => {
-                    if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
-                        self.invalid(&question, inputs);
-                        continue;
-                    }
-                    if let (CallError::Unknown { pointer }, Some(node)) =
-                        (&failed.error, self.graph.node(question.node))
-                    {
-                        self.errors.push(decide::not_known_yet(node, pointer));
-                        continue;
-                    }
-                    // Validation does not ask whether the resource can be provisioned.
-                    if self.validating {
-                        continue;
-                    }
-                    let definition = self.graph.node(question.node).map(|node| Defined::by(node.recipe));
-                    let failed = CallFailed { definition, ..failed }.located(&self.options.rules);
-                    let cause = Cause::Call(Arc::new(failed));
-                    return Err(Error::Driver { key: question.key, cause });
-                }
+                Err((question, failed)) => self.failed(&question, failed),
             }
         }
         Ok(())
+    }
+
+    /// Handles a failed call: nothing is done with its resource. Whether other resources gave a value that
+    /// the driver rejects is known at the end.
+    fn failed(&mut self, question: &Question, failed: CallFailed) {
+        let graph = Arc::clone(&self.graph);
+        let Some(node) = graph.node(question.node) else { return };
+        let mut invalid = Vec::new();
+        if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
+            invalid = self.invalid(question, inputs);
+            self.invalid.push((node.key.clone(), invalid.clone()));
+            self.are_wrong |= evaluate::is_determined(&graph, node.id);
+        }
+        if let CallError::Unknown { pointer } = &failed.error {
+            self.errors.push(decide::not_known_yet(node, pointer));
+            return;
+        }
+        // Validation does not ask whether the resource can be provisioned.
+        if self.validating {
+            return;
+        }
+        let definition = Some(Defined::by(node.recipe));
+        let failed = CallFailed { definition, invalid, ..failed }.located(&self.options.rules);
+        let cause = Cause::Call(Arc::new(failed));
+        self.refuse(node, &question.urn, question.record.as_deref(), cause);
     }
 
     /// Reads the store secrets of all resources of a level at once.

@@ -172,6 +172,13 @@ pub enum Reason {
         #[serde(rename = "error")]
         message: Arc<str>,
     },
+    /// Something was found while planning that prevents every operation on it. The rest of the plan is
+    /// not affected.
+    Refused {
+        /// What it is, without secrets.
+        #[serde(rename = "error")]
+        message: Arc<str>,
+    },
     /// It was changed outside of Purlin, and the workspace is configured to report that instead of
     /// repairing it (`reconcile.drift: report`).
     DriftReported,
@@ -397,6 +404,7 @@ impl Reason {
             Self::Paused => "paused",
             Self::Waits(_) => "waits",
             Self::BackedOff { .. } => "backed-off",
+            Self::Refused { .. } => "refused",
             Self::DriftReported => "drift-reported",
             Self::NeedsConsent { .. } => "needs-consent",
         }

@@ -84,6 +84,7 @@ impl fmt::Display for Reason {
             Self::Paused => "it is paused",
             Self::Waits(wait) => return wait.fmt(f),
             Self::BackedOff { message } => return write!(f, "it is tried again later: {message}"),
+            Self::Refused { message } => return write!(f, "nothing can be done with it: {message}"),
             Self::DriftReported => "it was changed outside of Purlin, and is not repaired (`drift: report`)",
             Self::NeedsConsent { action } => {
                 return write!(f, "{}, which needs consent: run `purlin up`", to_be(action));
@@ -369,6 +370,7 @@ mod tests {
             MayBeGone,
             Paused,
             BackedOff { message: "no route".into() },
+            Refused { message: "there is no `vpc-1`".into() },
             DriftReported,
             NeedsConsent { action: "replace".into() },
             Waits(Wait {

@@ -38,7 +38,7 @@ enum Desired<'d> {
     /// Recorded resources are read, and the result is recorded.
     Record(Scope),
     /// What the documents say, pass after pass. The resources that are due are read first.
-    Kept { documents: &'d Documents, due: HashSet<Urn>, options: PlanOptions },
+    Kept { documents: &'d Documents, due: HashSet<Urn> },
 }
 
 impl<'d> Job<'d> {
@@ -85,15 +85,10 @@ impl<'d> Job<'d> {
     }
 
     /// Keeps the environment in line with documents: reads the resources that are `due`, and does what
-    /// `options` and the follower leave ([`Follower::restricts`]).
-    pub(crate) fn keep(
-        documents: &'d Documents,
-        due: HashSet<Urn>,
-        options: PlanOptions,
-        cancel: CancelToken,
-    ) -> Self {
+    /// the follower leaves ([`Follower::options`], [`Follower::restricts`]).
+    pub(crate) fn keep(documents: &'d Documents, due: HashSet<Urn>, cancel: CancelToken) -> Self {
         Self {
-            desired: Desired::Kept { documents, due, options },
+            desired: Desired::Kept { documents, due },
             context: Cow::Borrowed(&documents.context),
             documents: Some(documents),
             may_lose: Vec::new(),
@@ -160,12 +155,13 @@ pub trait Follower {
     /// A part of the run is about to begin.
     fn begins(&mut self, _stage: Stage, _plan: &Plan) {}
 
-    /// Whether a plan is needed after what was read.
+    /// The options of a plan that is made pass after pass, after what was read; `None` if no plan is
+    /// needed.
     ///
     /// # Errors
     /// If no plan may be made now.
-    async fn needs_plan(&mut self, _session: &Session<'_>, _base: &Base) -> Result<bool, Error> {
-        Ok(true)
+    async fn options(&mut self, _session: &Session<'_>, _base: &Base) -> Result<Option<PlanOptions>, Error> {
+        Ok(Some(PlanOptions::default()))
     }
 
     /// Restricts a plan that is made pass after pass: it is made again with these options.
@@ -387,12 +383,10 @@ impl Session<'_> {
                 }
                 timed("plan", follower, self.plan_refresh(&job.context, scope)).await?
             }
-            (_, Desired::Kept { documents, options, .. }) => {
-                match self.plan_kept(documents, options, follower).await? {
-                    Some(plan) => plan,
-                    None => return Ok(RunEnd::Nothing(Vec::new())),
-                }
-            }
+            (_, Desired::Kept { documents, .. }) => match self.plan_kept(documents, follower).await? {
+                Some(plan) => plan,
+                None => return Ok(RunEnd::Nothing(Vec::new())),
+            },
         };
         plan.allow_losses(&job.may_lose);
         if !follower.agrees(&mut plan).await {
@@ -483,14 +477,10 @@ impl Session<'_> {
     async fn plan_kept<F: Follower>(
         &self,
         documents: &Documents,
-        options: &PlanOptions,
         follower: &mut F,
     ) -> Result<Option<Plan>, Error> {
         let base = self.base().await?;
-        if !follower.needs_plan(self, &base).await? {
-            return Ok(None);
-        }
-        let mut options = options.clone();
+        let Some(mut options) = follower.options(self, &base).await? else { return Ok(None) };
         loop {
             let plan = self.purlin.plan_from(documents, base.clone(), options);
             let mut plan = timed("plan", follower, plan).await?;

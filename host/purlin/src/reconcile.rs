@@ -195,12 +195,8 @@ impl Keeper {
         let policy = &session.purlin.workspace().reconcile;
         let now = clock();
         let due = self.due(session, documents, now).await?;
-        let options = PlanOptions {
-            held: Arc::new(self.backed_off(now)),
-            keep_removed: !policy.delete,
-            ..PlanOptions::default()
-        };
-        let job = Job::keep(documents, due.clone(), options.clone(), cancel.clone());
+        let options = PlanOptions { keep_removed: !policy.delete, ..PlanOptions::default() };
+        let job = Job::keep(documents, due.clone(), cancel.clone());
         let mut round = Round {
             keeper: self,
             documents,
@@ -385,17 +381,17 @@ impl Follower for Round<'_> {
         }
     }
 
-    async fn needs_plan(&mut self, session: &Session<'_>, base: &Base) -> Result<bool, Error> {
+    async fn options(&mut self, session: &Session<'_>, base: &Base) -> Result<Option<PlanOptions>, Error> {
         self.fingerprint = base.fingerprint();
         let now = (self.clock)();
         let is_same = |(seen, at): ([u8; 32], u64)| seen == self.fingerprint && now < at + PLAN_AGAIN;
         if self.keeper.in_sync.is_some_and(is_same) && self.keeper.failures.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         self.keeper.check_last(session, self.documents).await?;
         // A read that failed just now is not followed by an attempt to change the resource.
-        Arc::make_mut(&mut self.options.held).extend(self.keeper.backed_off(now));
-        Ok(true)
+        self.options.held = Arc::new(self.keeper.backed_off(now));
+        Ok(Some(self.options.clone()))
     }
 
     /// Holds back what needs consent.

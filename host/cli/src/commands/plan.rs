@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_engine::{Event, Phase, PlanOptions};
+use purlin_engine::{Event, Phase, PlanOptions, Summary};
 
 use super::deploy;
 use crate::app::App;
@@ -11,7 +11,9 @@ use crate::failure::{Failure, Status};
 use crate::files;
 use crate::input;
 use crate::progress;
-use crate::render::plan::{PlanView, render};
+use crate::render;
+use crate::render::plan::PlanView;
+use crate::report::missing_grants::MissingGrants;
 use crate::report::plan::{Document, Observed};
 use crate::text;
 use crate::ui::Level;
@@ -29,6 +31,9 @@ Examples:
   purlin plan --offline              without calling drivers
   purlin plan --refresh              detect drift first
   purlin plan --out change.plan      save it for `purlin apply change.plan`
+
+Exit status: 0 success; 1 nothing can be done with some resources, or no plan was made;
+2 the documents are invalid; 3 with `--detailed-exitcode`, there are changes.
 
 With `--format json`:
   {\"format\": 1,
@@ -136,10 +141,19 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         Format::Text => {
             let look = PlanView { columns: app.ui.columns(), everything: app.ui.level >= Level::Verbose };
-            app.ui.data(&render(&(&plan).into(), look));
+            app.ui.data(&render::plan::render(&(&plan).into(), look));
         }
     }
     let changes = plan.summary().changes() > 0;
+    let refused = Summary { failed: plan.refused(), ..Summary::default() };
+    if !refused.failed.is_empty() && args.format.format == Format::Text {
+        let context = progress::RunContext {
+            sources: &given.sources,
+            columns: app.ui.error_columns().unwrap_or(render::diagnostics::USUAL),
+        };
+        app.ui.raw(&progress::failures(&refused, &context));
+        MissingGrants::of(refused.failed.iter().map(|(_, cause)| cause)).hint(&app.ui);
+    }
     drop(plan);
     if let Some(path) = &args.out {
         let path = text::path(path);
@@ -148,5 +162,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         ));
     }
     deploy::close(purlin, app).await?;
-    Ok(if changes && args.detailed_exitcode { Status::Changes } else { Status::Done })
+    Ok(match changes && args.detailed_exitcode {
+        _ if !refused.failed.is_empty() => Status::Failed,
+        true => Status::Changes,
+        false => Status::Done,
+    })
 }

@@ -193,6 +193,53 @@ fn resources_that_others_manage_are_only_read() {
     assert!(refused.err.contains("nothing"), "{}", refused.err);
 }
 
+/// What others observe is gone, or a value is wrong: that resource and its dependents are held back.
+#[test]
+fn the_trouble_of_one_resource_is_its_own() {
+    let others = World::deployed("a: {type: thing, params: {value: theirs}}", "");
+    let id = others.id("a");
+    let all = |c: &str| {
+        format!(
+            "a: {{type: thing, params: {{value: theirs}}}}\nb: {{type: thing, params: {{value: {}}}}}\nc: {{type: thing, params: {{value: {c}}}}}",
+            reads("a", "value")
+        )
+    };
+    let observes = format!("thing#shared.a: {{observe: {id}}}");
+    others.write(&all("one"), &observes);
+    others.up();
+    let before = others.real();
+    std::fs::remove_file(others.file("a")).expect("removed");
+    others.write(&all("two"), &observes);
+    let plan = others.run(&["plan"]).status(1);
+    assert!(plan.out.contains(&format!("there is no `{id}`")), "{}", plan.out);
+    assert!(plan.out.contains("1 to update"), "{}", plan.out);
+    let events = others.run(&["up", "--yes", "--format", "json"]).status(1).events();
+    assert_eq!(crate::world::steps_in(&events, "succeeded"), ["update c"]);
+    assert_eq!(crate::world::steps_in(&events, "failed"), ["read a"]);
+    assert_eq!((&others.real()["b"].0, others.real()["c"].0.as_str()), (&before["b"].0, "two"));
+    // A pass does the same, and repairs what it can.
+    others.meddle("c", "meddled");
+    others.run(&["reconcile", "--yes"]).status(1);
+    assert_eq!(others.real()["c"].0, "two");
+    let status = others.run(&["status", "--format", "json"]).status(0).json();
+    assert_eq!(status["summary"]["failed"], 1, "{status}");
+    // Nothing that left the documents is deleted while it is unknown what the rest becomes.
+    let world = World::deployed(
+        "a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}\nc: {type: thing, params: {value: x}}",
+        "",
+    );
+    let wrong = |more: &str| {
+        format!(
+            "a: {{type: thing, params: {{value: v}}}}\nb: {{type: thing, params: {{value: {}}}}}\n{more}",
+            reads("a", "nothing")
+        )
+    };
+    world.write(&wrong("d: {type: thing, params: {value: new}}"), "");
+    let events = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
+    assert_eq!(crate::world::steps_in(&events, "succeeded"), ["create d"]);
+    assert!(world.real().contains_key("c"));
+}
+
 #[test]
 fn an_unrecorded_resource_is_imported_into_a_copied_state() {
     let things = "a: {type: thing, params: {value: real}}\nb: {type: thing, params: {value: other}}";

@@ -129,7 +129,9 @@ pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
     let mut all = Vec::new();
     for operation in &rest.operations {
         let Some(step) = rest.steps.get(operation.step as usize) else { continue };
-        if step.action == Action::None || matches!(operation.kind, OperationKind::Undecided) {
+        if step.action == Action::None
+            || matches!(operation.kind, OperationKind::Undecided | OperationKind::Refused(_))
+        {
             continue;
         }
         let of_resource = || kept.iter().filter(|line| line.urn == step.urn.as_str() && acts(&line.action));

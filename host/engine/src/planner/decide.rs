@@ -13,6 +13,7 @@ use crate::changes::ask::{self, Answer, Ask, Question};
 use crate::changes::diff;
 use crate::changes::fate::{self, Case, Fate};
 use crate::driver::Driver;
+use crate::error::Cause;
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, Warning};
 use crate::records::making::reports_all;
 use crate::records::making::{named, record_of, with_unknown_host};
@@ -43,6 +44,11 @@ impl Planner<'_> {
             (Ask::ChangeOf(id), found) => self.change_of(node, answer, found, &id),
             (Ask::Observe(id), Some(found)) => self.observe(node, answer, found, &id),
             (Ask::Adopt(id), Some(found)) => self.adopt(node, answer, found, &id),
+            // It was there before.
+            (Ask::Observe(id), None) if self.recorded.current(&answer.question.urn).is_some() => {
+                let Question { urn, record, .. } = &answer.question;
+                self.refuse(node, urn, record.as_deref(), Cause::NotFound(id.to_string()));
+            }
             (Ask::Observe(id) | Ask::Adopt(id), None) => self.errors.push(
                 Diagnostic::error("not-found", format!("there is no `{id}` for `{}`", node.key))
                     .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
@@ -415,12 +421,12 @@ impl Planner<'_> {
         self.errors.push(error);
     }
 
-    pub(super) fn invalid(&mut self, question: &Question, inputs: &[InvalidInput]) {
-        let graph = Arc::clone(&self.graph);
-        let Some(node) = graph.node(question.node) else { return };
+    /// The faults that a driver found in the inputs of a resource.
+    pub(super) fn invalid(&self, question: &Question, inputs: &[InvalidInput]) -> Vec<Diagnostic> {
+        let graph = &self.graph;
+        let Some(node) = graph.node(question.node) else { return Vec::new() };
         let (driver, known) = (&*question.driver, Some(&question.inputs));
-        let faults = self.options.rules.reported(Some((&*graph, node)), driver, known, inputs);
-        self.invalid.push((node.key.clone(), faults));
+        self.options.rules.reported(Some((graph, node)), driver, known, inputs)
     }
 }
 

@@ -12,6 +12,7 @@ use super::{Planner, is_done, part, waits};
 use crate::changes::ask::{Ask, Question};
 use crate::changes::{diff, digest, fate, ignore};
 use crate::driver::requirement_name;
+use crate::error::Cause;
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step};
 use crate::records::recorded::exists;
 use crate::values::awaited;
@@ -53,11 +54,19 @@ impl Planner<'_> {
         }
         let resolved = self.resolved.remove(&id).unwrap_or_else(|| self.evaluate(id));
         let inputs = |resolved| evaluate::inputs(node, resolved, self.vault, &self.options.rules);
+        let is_resolved = resolved.is_ok();
         let mut inputs = match resolved.and_then(inputs) {
             Ok(inputs) => inputs,
+            // A secret cannot be read, which is no other resource's fault.
+            Err(errors) if is_resolved => {
+                self.errors.extend(errors);
+                return None;
+            }
             Err(errors) => {
                 match awaited::for_values(&graph, id, &self.node_values) {
-                    reasons if reasons.is_empty() || self.validating => self.errors.extend(errors),
+                    reasons if reasons.is_empty() || self.validating => {
+                        self.reject(node, &urn, record.as_deref(), errors);
+                    }
                     reasons => {
                         self.waiting.insert(id, reasons.clone());
                         waits::spread(
@@ -81,7 +90,7 @@ impl Planner<'_> {
         }
         let violations = self.options.rules.params(&graph, node, &inputs.params);
         if !violations.is_empty() {
-            self.errors.extend(violations);
+            self.reject(node, &urn, record.as_deref(), violations);
             return None;
         }
         self.ignore(node, record.as_deref(), &mut inputs);
@@ -283,6 +292,29 @@ impl Planner<'_> {
     fn may_be_replaced(&self, urn: &Urn, ask: &Ask) -> bool {
         let id = RecordId::current(urn.clone());
         self.recorded.is_perhaps_deleted(&id) && *ask == Ask::Change && !self.options.offline
+    }
+
+    /// Rejects the inputs of a resource. If other resources gave the wrong value, only this resource is
+    /// affected, which is known at the end.
+    fn reject(&mut self, node: Node<'_>, urn: &Urn, record: Option<&Record>, faults: Vec<Diagnostic>) {
+        if self.validating || self.options.offline || evaluate::is_determined(&self.graph, node.id) {
+            self.errors.extend(faults);
+            return;
+        }
+        self.doubtful.extend(faults.iter().cloned());
+        self.refuse(node, urn, record, Cause::Inputs(faults));
+    }
+
+    /// Does nothing with a resource. Its dependents read what is recorded.
+    pub(super) fn refuse(&mut self, node: Node<'_>, urn: &Urn, record: Option<&Record>, cause: Cause) {
+        let known = match record {
+            Some(record) => NodeValues::settled(&record.inputs, &record.state),
+            None => NodeValues::with_outputs(&Inputs::default(), Value::unknown()),
+        };
+        self.node_values.settle(node.id, known);
+        let reasons = vec![Reason::Refused { message: cause.to_string().into() }];
+        let step = Step { reasons, ..Step::new(node.key.clone(), urn.clone(), Action::Read) };
+        self.settle(node.id, step, OperationKind::Refused(Arc::new(cause)));
     }
 
     /// Keeps the recorded values of ignored inputs. A path is a mistake if it leads to no input, and

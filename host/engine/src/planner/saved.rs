@@ -218,5 +218,6 @@ fn name(kind: &OperationKind) -> String {
         OperationKind::Refresh => "refresh".into(),
         OperationKind::Recover { .. } => "recover".into(),
         OperationKind::Undecided => "undecided".into(),
+        OperationKind::Refused(_) => "refused".into(),
     }
 }

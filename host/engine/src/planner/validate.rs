@@ -32,6 +32,41 @@ pub async fn validate(
     drivers: &dyn Drivers,
     options: PlanOptions,
 ) -> Result<Vec<Diagnostic>, Error> {
+    let mut faults = faults_of(&graph, context, drivers, &options).await?;
+    if !options.offline {
+        for definition in unused(&graph, catalogue) {
+            faults.extend(alone(definition, drivers, &options).await);
+        }
+    }
+    Ok(rules::once(faults))
+}
+
+/// Whether the documents alone cause one of these faults, whatever the resources return.
+pub(super) async fn finds(
+    doubtful: &[Diagnostic],
+    graph: &Arc<Graph>,
+    context: &Context,
+    drivers: &dyn Drivers,
+    options: &PlanOptions,
+) -> Result<bool, Error> {
+    let options = PlanOptions {
+        parallelism: options.parallelism,
+        rules: Arc::clone(&options.rules),
+        ..PlanOptions::default()
+    };
+    let found = faults_of(graph, context, drivers, &options).await?;
+    let is_same = |a: &Diagnostic, b: &Diagnostic| {
+        (a.code, &a.message, &a.location) == (b.code, &b.message, &b.location)
+    };
+    Ok(doubtful.iter().any(|fault| found.iter().any(|other| is_same(fault, other))))
+}
+
+async fn faults_of(
+    graph: &Arc<Graph>,
+    context: &Context,
+    drivers: &dyn Drivers,
+    options: &PlanOptions,
+) -> Result<Vec<Diagnostic>, Error> {
     let recorded = Base::new(Snapshot::default())?.recorded;
     let mut faults = Vec::new();
     let mut available = DriverSet::default();
@@ -48,21 +83,23 @@ pub async fn validate(
         drafts: std::collections::HashMap::new(),
         step_of: vec![u32::MAX; graph.len()],
         errors: Vec::new(),
+        are_wrong: false,
+        doubtful: Vec::new(),
         invalid: Vec::new(),
         wanted: Vec::new(),
         resolved: std::collections::HashMap::new(),
         warnings: Vec::new(),
         remarks: Vec::new(),
         named: Vec::new(),
-        graph: Arc::clone(&graph),
+        graph: Arc::clone(graph),
         context,
         recorded: &recorded,
         in_scope: &None,
         waiting: std::collections::HashMap::new(),
-        transition_cycles: &TransitionCycles::new(&graph, context, &recorded),
+        transition_cycles: &TransitionCycles::new(graph, context, &recorded),
         forced: &std::collections::HashMap::new(),
         import: &std::collections::HashMap::new(),
-        options: &options,
+        options,
         validating: true,
     };
     for level in graph.levels() {
@@ -73,12 +110,7 @@ pub async fn validate(
     faults.extend(planner.remarks.into_iter().map(|(_, remark)| remark));
     faults.extend(graph.missing().iter().map(purlin_graph::Missing::warning));
     faults.extend(graph.warnings().iter().map(|(_, warning)| warning.clone()));
-    if !options.offline {
-        for definition in unused(&graph, catalogue) {
-            faults.extend(alone(definition, drivers, &options).await);
-        }
-    }
-    Ok(rules::once(faults))
+    Ok(faults)
 }
 
 /// The definitions that no resource of a graph uses.

@@ -83,6 +83,7 @@ pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, turn: Turn) ->
         OperationKind::Refresh => task.refresh().await,
         OperationKind::Recover { id, look_only } => task.recover(id, *look_only).await,
         OperationKind::Undecided => Err(Cause::Undecided),
+        OperationKind::Refused(cause) => Err(Cause::clone(cause)),
     };
     outcome.map_err(|cause| task.explained(cause))
 }

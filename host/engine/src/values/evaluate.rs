@@ -113,6 +113,33 @@ impl Provisioned for Reading<'_> {
     }
 }
 
+/// What is known of the nodes before anything is provisioned: nothing.
+pub(crate) struct NothingYet;
+
+impl Provisioned for NothingYet {
+    fn outputs(&self, _: NodeId) -> Option<Cow<'_, Value>> {
+        None
+    }
+    fn values(&self, _: NodeId) -> Option<Cow<'_, Value>> {
+        None
+    }
+    fn account(&self, _: NodeId) -> Option<Cow<'_, Value>> {
+        None
+    }
+    fn has_more_outputs(&self, _: NodeId) -> bool {
+        false
+    }
+}
+
+/// Whether the documents alone determine the inputs of a node, whatever other resources return.
+pub(crate) fn is_determined(graph: &Graph, node: NodeId) -> bool {
+    graph.evaluate(node, &NothingYet).is_ok_and(|inputs| {
+        let Resolved { params, values, secrets, secret_refs, connection, account } = &inputs;
+        let parts = [params, values, secrets, connection].into_iter().chain(secret_refs).chain(account);
+        !parts.into_iter().any(Value::has_unknown)
+    })
+}
+
 /// The store secrets that the resolved inputs name, as far as the names are known and the driver is
 /// granted the stores.
 pub(crate) fn wanted(node: Node<'_>, resolved: &Resolved, vault: &Vault) -> Vec<SecretRef> {

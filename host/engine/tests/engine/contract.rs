@@ -254,8 +254,8 @@ async fn a_lost_output_suggests_a_replacement() {
         &[("a", "v: 1"), ("b", "got: \"${resources['thing.default#shared.a'].outputs.token}\"")],
         &[],
     );
-    let error = platform.plan(&reads).await.err().expect("refused");
-    let message = format!("{error:#?}");
+    let plan = platform.plan(&reads).await.expect("a plan of the rest");
+    let message = format!("{:#?}", plan.refused());
     assert!(message.contains("`token` was not recorded when the resource was created"), "{message}");
     assert!(message.contains("`--replace 'thing.default#shared.a'` creates the resource again"), "{message}");
 }

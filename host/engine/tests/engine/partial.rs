@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::{FULL, PLAIN, Platform, documents, locked};
-use purlin_engine::{CancelToken, Cause, Error, Event, Phase, PlanOptions};
+use purlin_engine::{CancelToken, Cause, Event, Phase};
 use purlin_model::driver::{Failure, Implements};
 use purlin_model::{Reason, Unfinished};
 use purlin_sandbox::CallError;
@@ -93,11 +93,10 @@ async fn documents_that_cannot_be_resolved_delete_nothing() {
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[])).await;
     platform.done();
     let before = platform.snapshot().await;
-    let faults = platform
-        .refused(&documents(&[("a", "v: 1"), ("b", "x: <a.nothing>")], &[]), PlanOptions::default())
-        .await;
-    assert!(faults[0].message.contains("nothing"), "{}", faults[0].message);
-    assert_eq!(platform.snapshot().await, before);
+    let summary = platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.nothing>")], &[])).await;
+    let [(key, Cause::Inputs(faults))] = &summary.failed[..] else { panic!("{summary:#?}") };
+    assert!(key.id() == "shared.b" && faults[0].message.contains("nothing"), "{}", faults[0].message);
+    assert_eq!(platform.snapshot().await.records, before.records);
     assert!(platform.done().is_empty());
 }
 
@@ -277,7 +276,8 @@ async fn invalid_inputs_are_the_same_diagnostics_in_a_run_and_in_a_plan() {
     let all = documents(&[("a", "v: check"), ("b", "fail: <a.v>")], &[]);
     let summary = platform.up(&all).await;
     let [(_, Cause::Call(failed))] = &summary.failed[..] else { panic!("{summary:#?}") };
-    let Err(Error::Documents(faults)) = platform.plan(&all).await else { panic!("refused") };
-    assert!(!faults.is_empty());
-    assert_eq!(failed.invalid, faults);
+    let plan = platform.plan(&all).await.expect("a plan of the rest");
+    let [(_, Cause::Call(refused))] = &plan.refused()[..] else { panic!("{:?}", plan.refused()) };
+    assert!(!refused.invalid.is_empty());
+    assert_eq!(failed.invalid, refused.invalid);
 }

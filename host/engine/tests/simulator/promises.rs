@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::drivers::GRACE;
+use purlin_engine::{Cause, Summary};
 use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
 
@@ -256,7 +257,10 @@ fn converge(life: &mut Life, number: usize) -> Result<u32, BrokenPromise> {
             true => doubted -= 1,
             false => turn += 1,
         }
-        if !ended.refused.is_empty() {
+        // What is only observed was deleted by others.
+        let lost =
+            |summary: &Summary| summary.failed.iter().any(|(_, cause)| matches!(cause, Cause::NotFound(_)));
+        if !ended.refused.is_empty() || ended.summaries.iter().any(lost) {
             let by_hand = [
                 "protected",
                 "import",
