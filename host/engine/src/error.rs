@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use purlin_model::{Diagnostic, Reason};
+use purlin_model::{Diagnostic, Location, Reason};
 use purlin_sandbox::CallError;
 
 use crate::failed::{CallFailed, Defined, Lacking};
@@ -213,8 +213,13 @@ pub enum Cause {
         definition: Option<Defined>,
     },
     /// The resource that is only observed does not exist.
-    #[error("there is no `{0}`")]
-    NotFound(String),
+    #[error("there is no `{id}`")]
+    NotFound {
+        /// Its provider id.
+        id: String,
+        /// Where the documents name it.
+        at: Option<Location>,
+    },
     /// The resource is so new that its system may not show it yet, so that nobody can know whether it is
     /// gone.
     #[error(
@@ -249,7 +254,7 @@ impl Cause {
             Self::Outputs { .. } => "outputs",
             Self::Held { .. } => "id-taken",
             Self::Workload { .. } => "workload-patch",
-            Self::NotFound(_) => "not-found",
+            Self::NotFound { .. } => "not-found",
             Self::NotVisible { .. } => "not-visible",
             Self::Undecided => "undecided",
             Self::NoDriver(_) => "no-driver",

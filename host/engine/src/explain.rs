@@ -40,6 +40,13 @@ impl Cause {
         match self {
             Self::Inputs(faults) => faults.clone(),
             Self::Call(failed) => call(failed, self.kind()),
+            Self::NotFound { at, .. } => {
+                let fault = Diagnostic::error(self.code(), self.to_string());
+                let fault = at.iter().fold(fault, |fault, at| fault.at(at));
+                vec![fault.help(
+                    "it is tried again by the next run; if it is gone for good, remove it from the documents",
+                )]
+            }
             Self::Workload { error, definition } => {
                 vec![placed(workload(error), definition.as_ref())]
             }

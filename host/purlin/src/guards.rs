@@ -76,7 +76,7 @@ impl Purlin {
     }
 
     /// Finds the users in other environments whose installation would no longer fit them (SPEC §6).
-    async fn unsuited_users(&self, plan: &Plan) -> Result<Vec<Diagnostic>, Error> {
+    pub(crate) async fn unsuited_users(&self, plan: &Plan) -> Result<Vec<Diagnostic>, Error> {
         let Some(graph) = plan.graph() else { return Ok(Vec::new()) };
         let left_out: HashSet<&Key> =
             plan.steps.iter().filter(|step| step.left_out).map(|step| &step.key).collect();

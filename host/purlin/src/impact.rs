@@ -346,6 +346,12 @@ impl Purlin {
         }
         // Changes that would happen anyway are not effects of the proposal.
         let before = foresight.plan(&before, &known.environment).await.ok();
+        let refused_anyway: Vec<Key> = before.iter().flat_map(Plan::refused).map(|(key, _)| key).collect();
+        let refused = after.refused().into_iter().filter(|(key, _)| !refused_anyway.contains(key));
+        let refused: Vec<Diagnostic> = refused.flat_map(|(_, cause)| cause.diagnostics()).collect();
+        if !refused.is_empty() {
+            return Ok(Impact::Rejected(refused));
+        }
         let anyway: HashMap<&Key, &Step> =
             before.iter().flat_map(|plan| &plan.steps).map(|step| (&step.key, step)).collect();
         let affected: Vec<Affected> = after
@@ -409,6 +415,10 @@ impl Foresight<'_> {
             return Err(Error::Documents(slips));
         }
         let plan = self.plan(documents, environment).await?;
+        let unsuited = self.purlin.unsuited_users(&plan).await?;
+        if !unsuited.is_empty() {
+            return Err(Error::Documents(unsuited));
+        }
         let mut gone = plan.graph().map(|graph| similar::gone(&self.base, graph)).unwrap_or_default();
         // What is recorded and was not deployed is about to be deleted anyway.
         gone.retain(|key| self.deployed.find(key.as_str()).is_some());

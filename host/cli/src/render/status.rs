@@ -104,9 +104,9 @@ fn heading(report: &StatusReport, look: StatusView) -> String {
     }
     if let Some(rejected) = &report.rejected {
         let faults = text::count(rejected.faults as usize, "error");
-        let what = format!("the documents have been wrong since {} ({faults})", text::moment(rejected.since));
-        let _ = writeln!(out, "{}: {}", paint(DELETE, what), text::line(&rejected.message));
-        let _ = writeln!(out, "{}", paint(DIM, "a watch keeps to the documents before"));
+        let what = format!("the documents became wrong {}", ago(rejected.since, look.now));
+        let _ = writeln!(out, "{} ({faults}), and a watch keeps to those before:", paint(DELETE, what));
+        let _ = writeln!(out, "  {}", text::line(&rejected.message));
     }
     if let Some(holder) = &report.locked_by {
         let _ = writeln!(out, "locked by {}", text::line(holder));

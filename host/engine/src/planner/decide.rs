@@ -47,7 +47,12 @@ impl Planner<'_> {
             // It was there before.
             (Ask::Observe(id), None) if self.recorded.current(&answer.question.urn).is_some() => {
                 let Question { urn, record, .. } = &answer.question;
-                self.refuse(node, urn, record.as_deref(), Cause::NotFound(id.to_string()));
+                self.refuse(
+                    node,
+                    urn,
+                    record.as_deref(),
+                    Cause::NotFound { id: id.to_string(), at: node.lifecycle.id_location.clone() },
+                );
             }
             (Ask::Observe(id) | Ask::Adopt(id), None) => self.errors.push(
                 Diagnostic::error("not-found", format!("there is no `{id}` for `{}`", node.key))

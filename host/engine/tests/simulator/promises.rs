@@ -258,8 +258,9 @@ fn converge(life: &mut Life, number: usize) -> Result<u32, BrokenPromise> {
             false => turn += 1,
         }
         // What is only observed was deleted by others.
-        let lost =
-            |summary: &Summary| summary.failed.iter().any(|(_, cause)| matches!(cause, Cause::NotFound(_)));
+        let lost = |summary: &Summary| {
+            summary.failed.iter().any(|(_, cause)| matches!(cause, Cause::NotFound { .. }))
+        };
         if !ended.refused.is_empty() || ended.summaries.iter().any(lost) {
             let by_hand = [
                 "protected",

@@ -21,6 +21,11 @@ use crate::records::visibility::{not_shown_for, seconds};
 use crate::run::run_state::RunState;
 use crate::values::evaluate::{self, NodeValues};
 
+/// The cause of the failure if the object that the documents name does not exist.
+fn not_found(node: Node<'_>, id: &str) -> Cause {
+    Cause::NotFound { id: id.to_owned(), at: node.lifecycle.id_location.clone() }
+}
+
 impl Task<'_> {
     /// Records an existing object as a managed resource.
     pub(super) async fn adopt(self, found: &Record) -> Outcome {
@@ -31,7 +36,7 @@ impl Task<'_> {
         if self.deleted_with(node).is_some_and(|host| self.shared.has_made(&host))
             && self.look_at_record(&**driver, &record).await?.is_none()
         {
-            return Err(Cause::NotFound(record.state.id.expose().to_owned()));
+            return Err(not_found(node, record.state.id.expose()));
         }
         if driver.manifest().implements.name {
             match self.name_of_adopted(node, &**driver, &record).await {
@@ -88,7 +93,7 @@ impl Task<'_> {
                 self.shared.plan.rules.connect(&**driver, node.key.type_name(), &mut inputs);
                 let look = Look { id: Some(id), name: "", inputs: &inputs, state: None, known: &[] };
                 let Some(found) = look_at(&**driver, &self.call(), look).await? else {
-                    return Err(Cause::NotFound(id.to_owned()));
+                    return Err(not_found(node, id));
                 };
                 let reads_params = plan.rules.reads_params(&**driver, node);
                 let digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
