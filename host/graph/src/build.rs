@@ -47,7 +47,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     builder.report_unmatched();
     if !builder.faults.is_empty() {
         // Missing targets are reported together with the other faults.
-        builder.faults.extend(builder.missing.iter().map(Missing::warning));
+        builder.faults.extend(builder.missing.iter().map(Missing::report));
         builder.faults.extend(builder.warnings.into_iter().map(|(_, warning)| warning));
         return Err(once(builder.faults));
     }

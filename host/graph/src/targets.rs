@@ -108,7 +108,8 @@ impl<'a> Read<'a> {
     }
 }
 
-/// A resource that a reference field or a dependency names and no document declares (SPEC §7).
+/// A resource that a reference field or a dependency names, and that no document declares, or that can
+/// mean several (SPEC §7). Whatever refers to it waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Missing {
     /// The resource that refers.
@@ -123,14 +124,20 @@ pub struct Missing {
     pub near: Option<Key>,
     /// The manifest with this name in another namespace.
     pub elsewhere: Option<Key>,
+    /// The resources that can be meant, each with its place, if there are several.
+    pub candidates: Box<[(Key, Option<purlin_model::Location>)]>,
     /// Whether the resource that refers cannot be provisioned before the target exists. If not, it
     /// is only not ready (`blocking: false`).
     pub blocking: bool,
 }
 
 impl Missing {
-    /// It may come with other documents, so this is not an error.
-    pub fn warning(&self) -> Diagnostic {
+    /// A target may come with other documents, so that it is missing is not an error. That several can be
+    /// meant is one.
+    pub fn report(&self) -> Diagnostic {
+        if !self.candidates.is_empty() {
+            return self.ambiguous();
+        }
         let message = format!("no document declares {}", self.target);
         // The place is that of the name, which is shorter than the field and the name.
         let written = match &self.target.which {
@@ -158,5 +165,21 @@ impl Missing {
             }
             (None, None) => fault,
         }
+    }
+
+    fn ambiguous(&self) -> Diagnostic {
+        const SHOWN: usize = 10;
+        let message = format!("`{}` can mean any of {} resources", self.field, self.candidates.len());
+        let fault = Diagnostic::error("ambiguous-reference", message).at(&self.location);
+        let fault = match self.field.starts_with("depends-on") {
+            true => fault.help("add the `kind` of the one that is meant"),
+            false => fault
+                .spanning(self.field.chars().count())
+                .help("describe the field in a ResourceType: `x-reference: {type: TYPE}`"),
+        };
+        self.candidates.iter().take(SHOWN).fold(fault, |fault, (key, place)| match place {
+            Some(place) => fault.related(place, format!("`{key}`")),
+            None => fault.fact(format!("`{key}`")),
+        })
     }
 }

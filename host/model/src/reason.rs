@@ -245,6 +245,15 @@ pub enum Awaited {
         /// A resource with a similar name.
         near: Option<Key>,
     },
+    /// The target of a reference field that can mean several resources.
+    Ambiguous {
+        /// The field as written, such as `vpcIdRef: net`.
+        field: Arc<str>,
+        /// Where, as `FILE:LINE:COLUMN`.
+        at: Arc<str>,
+        /// Those resources.
+        candidates: Vec<Key>,
+    },
     /// A skipped resource that depends on the old one of a replacement, which has to be deleted
     /// first.
     Dependent {

@@ -169,6 +169,17 @@ impl fmt::Display for Awaited {
                 }
                 f.write_str(")")
             }
+            Self::Ambiguous { field, at, candidates } => {
+                const SHOWN: usize = 5;
+                f.write_str("the one that is meant of")?;
+                for (number, key) in candidates.iter().take(SHOWN).enumerate() {
+                    write!(f, "{} `{}`", if number > 0 { "," } else { "" }, short(key))?;
+                }
+                if candidates.len() > SHOWN {
+                    write!(f, " and {} more", candidates.len() - SHOWN)?;
+                }
+                write!(f, " (`{field}`, {at})")
+            }
             Self::Dependent { key } => {
                 write!(f, "`{}`, which is left alone and depends on the old one", short(key))
             }

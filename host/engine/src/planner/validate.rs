@@ -108,7 +108,7 @@ async fn faults_of(
     faults.append(&mut planner.errors);
     faults.extend(rules::by_place(planner.invalid));
     faults.extend(planner.remarks.into_iter().map(|(_, remark)| remark));
-    faults.extend(graph.missing().iter().map(purlin_graph::Missing::warning));
+    faults.extend(graph.missing().iter().map(purlin_graph::Missing::report));
     faults.extend(graph.warnings().iter().map(|(_, warning)| warning.clone()));
     Ok(faults)
 }

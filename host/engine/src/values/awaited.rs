@@ -15,8 +15,15 @@ pub(crate) fn for_values(graph: &Graph, node: NodeId, node_values: &NodeValueTab
     graph.empty_references(node, node_values).into_iter().filter_map(wait).collect()
 }
 
-/// The wait for a resource that no document declares.
+/// The wait for a resource that no document declares, or for the word which one is meant.
 pub(crate) fn missed(missing: &Missing) -> Wait {
+    if !missing.candidates.is_empty() {
+        return Wait::directly(Awaited::Ambiguous {
+            field: missing.field.clone(),
+            at: missing.location.to_string().into(),
+            candidates: missing.candidates.iter().map(|(key, _)| key.clone()).collect(),
+        });
+    }
     Wait::directly(Awaited::Missing {
         target: missing.target.to_string().into(),
         field: missing.field.clone(),

@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use purlin_expression::nearest;
-use purlin_model::{
-    Class, Diagnostic, Key, Location, Manifest, Reference, ResourceId, Target as Meant, TargetSelector,
-};
+use purlin_model::{Class, Key, Location, Manifest, Reference, ResourceId, Target as Meant, TargetSelector};
 
 use super::Builder;
 use super::analyse::may_be_absent;
@@ -189,9 +187,8 @@ impl<'a> Builder<'a> {
                     Target::Node(*node)
                 }
                 (several, _) => {
-                    let length = placeholder.source().chars().count();
-                    let fault = self.ambiguous(&placeholder.source(), several);
-                    self.faults.push(fault.at(&placeholder.location).spanning(length));
+                    let written = placeholder.source().into();
+                    self.ambiguous(several, owner, &field.target, (&written, &placeholder.location), true);
                     Target::Missing
                 }
             };
@@ -221,8 +218,8 @@ impl<'a> Builder<'a> {
                         );
                     }
                     [_, _, ..] if !matches!(dependency.target.which, TargetSelector::AllLabelled(_)) => {
-                        let fault = self.ambiguous(&written, &named).at(&dependency.location);
-                        self.faults.push(fault.help("add the `kind` of the one that is meant"));
+                        let place = (&written, &dependency.location);
+                        self.ambiguous(&named, owner, &dependency.target, place, dependency.blocking);
                     }
                     all if dependency.blocking => {
                         all.iter().for_each(|node| self.edge(owner, *node, EdgeKind::DependsOn));
@@ -287,25 +284,37 @@ impl<'a> Builder<'a> {
             location: location.clone(),
             near,
             elsewhere,
+            candidates: Box::default(),
             blocking,
         });
     }
 
-    fn ambiguous(&self, written: &str, named: &[NodeId]) -> Diagnostic {
-        const SHOWN: usize = 10;
-        let mut fault = Diagnostic::error(
-            "ambiguous-reference",
-            format!("`{written}` can mean any of {} resources", named.len()),
-        );
-        for node in named.iter().take(SHOWN) {
-            let Some((key, data)) = self.nodes.get(*node) else { continue };
+    /// Records that several resources can be meant: which one is decided by another document, or by a
+    /// correction of this one.
+    fn ambiguous(
+        &mut self,
+        several: &[NodeId],
+        from: NodeId,
+        target: &Meant,
+        (field, location): (&Arc<str>, &Location),
+        blocking: bool,
+    ) {
+        let candidates = several.iter().filter_map(|node| {
+            let (key, data) = self.nodes.get(*node)?;
             let place = data.params.and_then(|source| self.docs.location(&self.nodes, source));
-            fault = match place {
-                Some(place) => fault.related(place, format!("`{key}`")),
-                None => fault.fact(format!("`{key}`")),
-            };
-        }
-        fault.help("describe the field in a ResourceType: `x-reference: {type: TYPE}`")
+            Some((key.clone(), place.cloned()))
+        });
+        let missing = Missing {
+            from,
+            target: target.clone(),
+            field: field.clone(),
+            location: location.clone(),
+            near: None,
+            elsewhere: None,
+            candidates: candidates.collect(),
+            blocking,
+        };
+        self.missing.push(missing);
     }
 }
 

@@ -152,6 +152,11 @@ fn obstacle() -> impl Strategy<Value = Obstacle> {
     let what = prop_oneof![
         (text(), text(), text(), proptest::option::of(key()))
             .prop_map(|(target, field, at, near)| Awaited::Missing { target, field, at, near }),
+        (text(), text(), vec(key(), 0..3)).prop_map(|(field, at, candidates)| Awaited::Ambiguous {
+            field,
+            at,
+            candidates
+        }),
         key().prop_map(|key| Awaited::Paused { key }),
         (key(), text()).prop_map(|(key, message)| Awaited::Failed { key, message }),
         key().prop_map(|key| Awaited::NeedsConsent { key }),

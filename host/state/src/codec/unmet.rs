@@ -19,6 +19,7 @@ const AWAITS_FAILED: u8 = 3;
 const AWAITS_CONSENT: u8 = 4;
 const AWAITS_VALUE: u8 = 5;
 const AWAITS_DEPENDENT: u8 = 6;
+const AMBIGUOUS: u8 = 7;
 
 const UNKNOWN: CodecError = "it contains an obstacle of an unknown kind";
 
@@ -80,6 +81,12 @@ fn put_waits(out: &mut Vec<u8>, waits: &[Wait]) -> Result<(), CodecError> {
                 [target, field, at].into_iter().for_each(|text| put_text(out, text));
                 put_optional(out, near.as_ref().map(Key::as_str), put_text);
             }
+            Awaited::Ambiguous { field, at, candidates } => {
+                out.push(AMBIGUOUS);
+                [field, at].into_iter().for_each(|text| put_text(out, text));
+                put_number(out, candidates.len() as u64);
+                candidates.iter().for_each(|key| put_text(out, key.as_str()));
+            }
             Awaited::Paused { key } => {
                 out.push(AWAITS_PAUSED);
                 put_text(out, key.as_str());
@@ -124,6 +131,15 @@ fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, CodecError> {
                 at: reader.text()?.into(),
                 near: reader.optional(key)?,
             },
+            AMBIGUOUS => {
+                let (field, at) = (reader.text()?.into(), reader.text()?.into());
+                let count = reader.count()?;
+                let mut candidates = Vec::with_capacity(count.min(64));
+                for _ in 0..count {
+                    candidates.push(key(reader)?);
+                }
+                Awaited::Ambiguous { field, at, candidates }
+            }
             AWAITS_PAUSED => Awaited::Paused { key: key(reader)? },
             AWAITS_FAILED => Awaited::Failed { key: key(reader)?, message: reader.text()?.into() },
             AWAITS_CONSENT => Awaited::NeedsConsent { key: key(reader)? },

@@ -118,7 +118,12 @@ fn manifest(group: &str, kind: &str, name: &str, spec: &str) -> String {
 /// The targets of the edges from the user.
 fn edges(text: &str) -> Result<BTreeSet<String>, Vec<&'static str>> {
     let graph = Platform::new().try_graph(text);
-    let graph = graph.map_err(|faults| faults.iter().map(|fault| fault.code).collect::<Vec<_>>())?;
+    let codes = |faults: &[purlin_model::Diagnostic]| faults.iter().map(|fault| fault.code).collect();
+    let graph = graph.map_err(|faults| codes(&faults))?;
+    let reported: Vec<_> = graph.missing().iter().map(purlin_graph::Missing::report).collect();
+    if reported.iter().any(purlin_model::Diagnostic::is_error) {
+        return Err(codes(&reported));
+    }
     let user = graph.find("ec2/user.default#u").expect("the user");
     let keys = graph.dependencies(user).iter().map(|node| graph.key(*node).expect("a key").to_string());
     Ok(keys.collect())

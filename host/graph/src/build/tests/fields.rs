@@ -200,15 +200,17 @@ fn missing_targets_are_waited_for_or_left_out() {
 }
 
 #[test]
-fn ambiguous_references_are_rejected_with_all_candidates() {
-    let fault = build(vec![
+fn ambiguous_references_wait_and_name_all_candidates() {
+    let graph = build(vec![
         manifest("subnet a", &[("target", named("x")), ("one", selected(None, false, &[("own", "x")]))]),
         manifest("vpc x", &[]),
         manifest("net x", &[]),
     ])
-    .expect_err("ambiguous");
+    .expect("a graph");
+    let faults: Vec<_> = graph.missing().iter().map(crate::Missing::report).collect();
+    assert!(faults.iter().all(purlin_model::Diagnostic::is_error));
     assert_eq!(
-        fault,
+        tell(&faults),
         "a:2:1+9 ambiguous-reference: `targetRef` can mean any of 2 resources\n  x:1:1: `net.default#x`\n  x:1:1: \
          `vpc.default#x`\n  help: describe the field in a ResourceType: `x-reference: {type: TYPE}`\na:3:1+6 \
          ambiguous-reference: `oneRef` can mean any of 2 resources\n  x:1:1: `net.default#x`\n  x:1:1: \
@@ -235,7 +237,7 @@ fn targets(manifests: Vec<Manifest>, from: &str) -> Vec<String> {
     let key = |node: &crate::NodeId| graph.key(*node).expect("a key").to_string();
     let edges = graph.dependencies(node).iter().map(key);
     let missing = graph.missing().iter().map(|missing| {
-        let fault = missing.warning();
+        let fault = missing.report();
         format!("{} ({})", fault.message, fault.help.unwrap_or_default())
     });
     edges.chain(missing).collect()
@@ -376,7 +378,8 @@ fn an_ambiguous_dependency_requires_the_kind() {
         optional: false,
         location: Location::new("x", 9, 1),
     }];
-    let fault = build(vec![a, manifest("b y", &[]), manifest("c y", &[])]).expect_err("ambiguous");
+    let graph = build(vec![a, manifest("b y", &[]), manifest("c y", &[])]).expect("a graph");
+    let fault = tell(&[graph.missing()[0].report()]);
     assert!(fault.contains("`depends-on: y` can mean any of 2 resources"), "{fault}");
     assert!(fault.contains("help: add the `kind` of the one that is meant"), "{fault}");
 }
