@@ -355,7 +355,7 @@ impl Reader<'_> {
             }
             reference => {
                 let graph = self.run.graph;
-                let target = graph.targets.get(placeholder, self.scope).zip(Read::of(reference));
+                let target = graph.target(placeholder, self.scope).zip(Read::of(reference));
                 match target {
                     Some((Target::Node(node), read)) => self.target(node, read, placeholder),
                     Some((target @ Target::List(_), read)) => {

@@ -13,7 +13,6 @@ use purlin_model::{
 use super::{Builder, Pending, Spot};
 use crate::docs::{self, Match, Params, Scope, Source};
 use crate::node::{EdgeKind, NodeId};
-use crate::targets::Target;
 use crate::text::{self, Below};
 
 impl<'a> Builder<'a> {
@@ -35,8 +34,8 @@ impl<'a> Builder<'a> {
             if ready.is_empty() {
                 break;
             }
-            for (node, giver, placeholder) in ready {
-                let path = match &placeholder.reference {
+            for (node, giver, reference) in ready {
+                let path = match reference {
                     Reference::Param(path) => Some(path.clone()),
                     Reference::Manifest(path) => text::manifest_params(self.docs, &self.nodes, giver, path),
                     _ => None,
@@ -104,23 +103,17 @@ impl<'a> Builder<'a> {
             (Reference::Context(field), _) => self.context(*field, scope, placeholder),
             (Reference::Resource(descriptor, access), _) => {
                 let mut key = std::mem::take(&mut self.scratch);
-                match self.docs.write_key(&self.nodes, scope, descriptor, &mut key) {
-                    Ok(()) => {
-                        let named = match placeholder.is_of_requirement {
-                            true => self.nodes.id(&key),
-                            false => self.nodes.meant(&key),
-                        };
-                        let target = match named {
-                            Some(target) => Some(target),
-                            // It was written from parts that are names, so it can always be parsed
-                            // again.
-                            None => Key::parse(&key).ok().map(|key| {
-                                self.second_implicit(descriptor, &key, placeholder.into());
-                                self.node(key, Some(placeholder.into()))
-                            }),
-                        };
+                let of_requirement = placeholder.is_of_requirement;
+                match self.docs.resource(&self.nodes, scope, descriptor, of_requirement, &mut key) {
+                    Ok(named) => {
+                        // It was written from parts that are names, so it can always be parsed
+                        // again.
+                        let target = named.or_else(|| {
+                            let key = Key::parse(&key).ok()?;
+                            self.second_implicit(descriptor, &key, placeholder.into());
+                            Some(self.node(key, Some(placeholder.into())))
+                        });
                         if let Some(target) = target {
-                            self.targets.set(placeholder, scope, Target::Node(target));
                             self.edge(owner, target, EdgeKind::Reference);
                             self.access(target, access, placeholder);
                         }
@@ -138,11 +131,11 @@ impl<'a> Builder<'a> {
             }
             (Reference::Param(_), Scope::Recipe(giver)) => {
                 self.params_read.push((giver, placeholder));
-                self.link(owner, giver, placeholder);
+                self.link(owner, giver, &placeholder.reference);
             }
             (Reference::Manifest(path), Scope::Recipe(giver)) => {
                 self.manifest(giver, path, placeholder);
-                self.link(owner, giver, placeholder);
+                self.link(owner, giver, &placeholder.reference);
             }
             (Reference::Metadata(path), Scope::Workload(index)) => {
                 let Some(workload) = self.docs.workload(index) else { return };
@@ -152,7 +145,7 @@ impl<'a> Builder<'a> {
             }
             (Reference::Named(name, path), Scope::Workload(index)) => {
                 match self.docs.named(&self.nodes, scope, name) {
-                    Some(target) => self.called(owner, scope, target, path, placeholder),
+                    Some(target) => self.called(owner, target, path, placeholder),
                     None => {
                         let workload = self.docs.workload(index);
                         let names = workload.iter().flat_map(|w| &w.resources).map(|request| &*request.name);
@@ -167,7 +160,7 @@ impl<'a> Builder<'a> {
             }
             (Reference::Shared(name, path), Scope::Workload(_)) => {
                 match self.docs.shared(&self.nodes, name) {
-                    Some(target) => self.called(owner, scope, target, path, placeholder),
+                    Some(target) => self.called(owner, target, path, placeholder),
                     None => {
                         let names = self.docs.deployment.shared.iter().map(|request| &*request.name);
                         let fault = Diagnostic::error(
@@ -207,9 +200,9 @@ impl<'a> Builder<'a> {
 
     /// Records once that `owner` depends on the params of `giver`: for texts that use each other
     /// twice, the number of links would explode.
-    fn link(&mut self, owner: NodeId, giver: NodeId, placeholder: &'a Placeholder) {
-        if giver != owner && self.linked.insert((owner, giver, std::ptr::from_ref(placeholder))) {
-            self.links.push((owner, giver, placeholder));
+    fn link(&mut self, owner: NodeId, giver: NodeId, reference: &'a Reference) {
+        if giver != owner && self.linked.insert((owner, giver, reference)) {
+            self.links.push((owner, giver, reference));
         }
     }
 
@@ -235,15 +228,7 @@ impl<'a> Builder<'a> {
 
     /// A resource read by a workload's name for it. A resource that the workload's own document
     /// reads is a dependency of the workload [G].
-    fn called(
-        &mut self,
-        owner: NodeId,
-        scope: Scope,
-        target: NodeId,
-        path: &Path,
-        placeholder: &'a Placeholder,
-    ) {
-        self.targets.set(placeholder, scope, Target::Node(target));
+    fn called(&mut self, owner: NodeId, target: NodeId, path: &Path, placeholder: &Placeholder) {
         let given = self.nodes.get(owner).and_then(|(_, data)| data.params);
         let own = matches!(given, Some(Source::Workload(_)));
         let kind = if own { EdgeKind::Dependency } else { EdgeKind::Reference };
