@@ -1,15 +1,19 @@
 //! Drivers as the engine sees them: components in the sandbox, or anything that behaves like one.
 
+mod requests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState, Subject};
-use purlin_model::{Diagnostic, DriverRequirement, Grants, Label};
+use purlin_model::driver::{Manifest, Subject};
+use purlin_model::{Diagnostic, DriverRequirement, Grants};
 
 pub use purlin_sandbox::Look;
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Facts, Permission};
+use purlin_sandbox::{CallContext, CallError, CancelToken, CheckpointSink, Facts, Permission};
 use purlin_state::Record;
+
+pub use requests::{Request, Response};
 
 /// Receives the progress that a driver reports: a message and, if known, a percentage.
 pub type Progress = Arc<dyn Fn(&str, Option<u8>) + Send + Sync>;
@@ -67,8 +71,8 @@ pub struct About<'a> {
     pub grace: Duration,
 }
 
-/// A driver that can be called. The functions are those of the contract in `wit/`. Functions that a
-/// driver does not implement return the default of the contract without a call.
+/// A driver that can be called: one request, one response. Functions that a driver does not implement
+/// return the default of the contract without a call.
 #[async_trait]
 pub trait Driver: Send + Sync {
     /// The facts about the driver.
@@ -109,38 +113,8 @@ pub trait Driver: Send + Sync {
         self.about().grace
     }
 
-    /// Validates and normalises inputs and fills in defaults. Without effects.
-    async fn check(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        previous: Option<&Inputs>,
-    ) -> Result<Checked, CallError>;
-
-    /// The friendly name of the real object. Without effects.
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError>;
-
-    /// Creates the resource. `replaces` is the id of the resource that this one replaces, if that
-    /// still exists.
-    async fn create(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        name: &str,
-        replaces: Option<&Label>,
-    ) -> Result<ResourceState, CallError>;
-
-    /// Reads the resource in its current state; `None` if it is gone. Without effects.
-    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError>;
-
-    /// Says which changes require a replacement. Without effects.
-    async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError>;
-
-    /// Updates the resource in place.
-    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError>;
-
-    /// Deletes the resource.
-    async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError>;
+    /// Makes a call. The response is that of the requested function.
+    async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError>;
 }
 
 /// Whether a driver can reach nothing outside of itself, so that its resources exist only in the state
@@ -188,43 +162,24 @@ impl Driver for purlin_sandbox::Driver {
         }
     }
 
-    async fn check(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        previous: Option<&Inputs>,
-    ) -> Result<Checked, CallError> {
-        self.check(&call.context(), inputs, previous).await
-    }
-
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
-        self.name_of(&call.context(), inputs).await
-    }
-
-    async fn create(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        name: &str,
-        replaces: Option<&Label>,
-    ) -> Result<ResourceState, CallError> {
-        self.create(&call.context(), inputs, name, replaces).await
-    }
-
-    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
-        self.read(&call.context(), look).await
-    }
-
-    async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
-        self.update_impact(&call.context(), change).await
-    }
-
-    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
-        self.update(&call.context(), change).await
-    }
-
-    async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
-        self.delete(&call.context(), state, inputs).await
+    async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
+        let context = &call.context();
+        Ok(match request {
+            Request::Check { inputs, previous } => {
+                Response::Checked(self.check(context, inputs, previous).await?)
+            }
+            Request::Name(inputs) => Response::Name(self.name_of(context, inputs).await?),
+            Request::Create { inputs, name, replaces } => {
+                Response::State(self.create(context, inputs, name, replaces).await?)
+            }
+            Request::Read(look) => Response::Observed(self.read(context, look).await?),
+            Request::UpdateImpact(change) => Response::Impact(self.update_impact(context, change).await?),
+            Request::Update(change) => Response::State(self.update(context, change).await?),
+            Request::Delete { state, inputs } => {
+                self.delete(context, state, inputs).await?;
+                Response::Deleted
+            }
+        })
     }
 }
 

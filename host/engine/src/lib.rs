@@ -22,7 +22,7 @@ mod run;
 mod values;
 
 pub use changes::holding::LostData;
-pub use driver::{About, Call, Driver, Drivers, Look, Needed, Progress};
+pub use driver::{About, Call, Driver, Drivers, Look, Needed, Progress, Request, Response};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};

@@ -242,7 +242,7 @@ fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Re
     let access = parse_access(text, access, end, dialect)?;
     Ok(match named? {
         Either::Descriptor(descriptor) => Reference::Resource(descriptor, access),
-        Either::Selector(selector) => Reference::Selected(Box::new(selector), access),
+        Either::Selector(selector) => Reference::Selected(Arc::new(selector), access),
     })
 }
 

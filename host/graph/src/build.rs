@@ -15,7 +15,7 @@ mod unmatched;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Key, Location, Placeholder, Recipe, TypeName};
+use purlin_model::{Diagnostic, Key, Location, Placeholder, Recipe, Reference, TypeName};
 
 use crate::Input;
 use crate::adjacency::{Adjacency, RawEdge};
@@ -204,17 +204,17 @@ struct Builder<'a> {
     lifecycles: LifecycleSettings,
     edges: Vec<RawEdge>,
     queue: Vec<Pending>,
-    /// Placeholders in one node's params that read the params of the node that gave them.
-    links: Vec<(NodeId, NodeId, &'a Placeholder)>,
+    /// References in one node's params to the params of the node that gave them.
+    links: Vec<(NodeId, NodeId, &'a Reference)>,
     /// The links so far.
-    linked: HashSet<(NodeId, NodeId, *const Placeholder)>,
+    linked: HashSet<(NodeId, NodeId, &'a Reference)>,
     /// Nodes whose params are given twice, and the two sources.
     given_twice: Vec<(NodeId, Source, Source)>,
     /// Selectors, by the node that gets the edges.
     selectors: Vec<(NodeId, Scope, &'a Placeholder)>,
     /// Reference fields of managed resources, by the node that gets the edges.
     fields: Vec<(NodeId, Scope, &'a Placeholder)>,
-    /// The targets of placeholders.
+    /// The targets of selectors and reference fields.
     targets: Targets,
     /// Targets of reference fields that no document declares.
     missing: Vec<Missing>,

@@ -294,6 +294,20 @@ impl<'a> Docs<'a> {
         Ok(())
     }
 
+    /// The node that a descriptor means in a scope, if it is there, and its key as `text`. The output
+    /// of a requirement is read from the installation with this very key.
+    pub(crate) fn resource(
+        self,
+        nodes: &Nodes,
+        scope: Scope,
+        descriptor: &Descriptor,
+        of_requirement: bool,
+        text: &mut String,
+    ) -> Result<Option<NodeId>, NoKey> {
+        self.write_key(nodes, scope, descriptor, text)?;
+        Ok(if of_requirement { nodes.id(text) } else { nodes.meant(text) })
+    }
+
     /// The node with this name in a workload.
     pub(crate) fn named(self, nodes: &Nodes, scope: Scope, name: &str) -> Option<NodeId> {
         let Scope::Workload(index) = scope else { return None };

@@ -17,7 +17,7 @@ use crate::docs::{self, Params, Scope};
 use crate::graph::Graph;
 use crate::node::NodeId;
 use crate::targets::{Read, Target};
-use crate::text::{self, Below, MAX_DEPTH};
+use crate::text::{self, MAX_DEPTH, Place, Root, Text};
 
 /// How much the placeholders of one resource may read and make together, 128 MiB. Texts that use
 /// texts grow exponentially; no real document comes near.
@@ -212,9 +212,6 @@ fn seal_leaves(value: Value) -> Value {
     }
 }
 
-/// A template in its scope, by identity.
-type TextId = (*const Template, Scope);
-
 /// The result of a text: none if an optional placeholder omits it.
 type Filled = Result<Option<Value>, Box<Diagnostic>>;
 
@@ -226,7 +223,7 @@ struct Run<'a> {
     /// The owner's params, once they exist.
     own: RefCell<Option<Value>>,
     /// Texts that others use, filled in once.
-    texts: RefCell<HashMap<TextId, Filled>>,
+    texts: RefCell<HashMap<Place, Filled>>,
     depth: Cell<usize>,
     /// How much was read and made.
     read: Cell<usize>,
@@ -323,39 +320,29 @@ impl Reader<'_> {
                 let message = format!("there is no resource here to take `context.{}` from", field.path());
                 Unread::Fault(fault("unknown-context", message))
             }),
-            Reference::Value(path) => match text::value(docs, path) {
-                Some(found) => self.below(found, Scope::Values, "unknown-value", placeholder),
-                None => {
-                    let mut map = Map::new();
-                    for (name, template) in &docs.deployment.values {
-                        match self.filled(template, Scope::Values, &Path::default(), placeholder) {
-                            Ok(value) => drop(map.insert(name.clone(), value)),
-                            Err(Unread::Absent(_)) => {}
-                            Err(fault) => return Err(fault),
-                        }
+            Reference::Value(path) if path.0.is_empty() => {
+                let mut map = Map::new();
+                for name in docs.deployment.values.keys() {
+                    match self.text(Root::Values, &Path([name.clone()].into()), placeholder) {
+                        Ok(value) => drop(map.insert(name.clone(), value)),
+                        Err(Unread::Absent(_)) => {}
+                        Err(fault) => return Err(fault),
                     }
-                    Ok(Value::Map(map))
                 }
-            },
+                Ok(Value::Map(map))
+            }
+            Reference::Value(path) => self.text(Root::Values, path, placeholder),
             Reference::Param(path) => self.param(path, placeholder),
             Reference::Manifest(path) => self.manifest(path, placeholder),
             Reference::Metadata(path) => {
                 let Scope::Workload(index) = self.scope else {
                     return Err(Unread::Fault(fault("unknown-root", "there is no `metadata` here".into())));
                 };
-                match docs.workload(index) {
-                    Some(workload) => self.below(
-                        text::below(&workload.metadata, path),
-                        self.scope,
-                        "unknown-metadata",
-                        placeholder,
-                    ),
-                    None => Ok(Value::Null),
-                }
+                self.text(Root::Metadata(index), path, placeholder)
             }
             reference => {
                 let graph = self.run.graph;
-                let target = graph.targets.get(placeholder, self.scope).zip(Read::of(reference));
+                let target = graph.target(placeholder, self.scope).zip(Read::of(reference));
                 match target {
                     Some((Target::Node(node), read)) => self.target(node, read, placeholder),
                     Some((target @ Target::List(_), read)) => {
@@ -485,12 +472,11 @@ impl Reader<'_> {
         placeholder: &Placeholder,
     ) -> Option<Result<Value, Unread>> {
         let graph = self.run.graph;
-        let promoted = graph.docs().installation_of(&graph.nodes, node)?.recipe.promoted.as_ref()?;
-        let found = text::below(promoted, path);
-        if matches!(found, Below::Missing(_, 0)) {
+        let root = Root::Promoted(node);
+        if matches!(text::find(graph.docs(), &graph.nodes, root, path), Err((_, 0))) {
             return None;
         }
-        let made = self.below(found, Scope::Recipe(node), UNKNOWN_OUTPUT, placeholder);
+        let made = self.text(root, path, placeholder);
         if !path.0.is_empty() {
             return Some(made);
         }
@@ -515,10 +501,11 @@ impl Reader<'_> {
             ([one], Some(namespace)) if **one == *"namespace" => return Ok(namespace.into()),
             _ => {}
         }
-        if let Params::Given(template, scope) = graph.docs().params(&graph.nodes, node)
-            && let found @ Below::Template(..) = text::below(template, path)
+        if let Params::Given(..) = graph.docs().params(&graph.nodes, node)
+            && let root = Root::Params(node)
+            && text::find(graph.docs(), &graph.nodes, root, path).is_ok()
         {
-            return self.below(found, scope, "unknown-param", placeholder);
+            return self.text(root, path, placeholder);
         }
         self.resource(node, Read::Outputs(path), placeholder)
     }
@@ -567,51 +554,42 @@ impl Reader<'_> {
             return read_path(own, path).map_err(wrong);
         }
         let graph = self.run.graph;
+        let (root, first) = (Root::Params(giver), path.0.first().map(|name| &**name));
         match graph.docs().params(&graph.nodes, giver) {
             Params::None => read_path(&Value::map(), path).map_err(wrong),
-            Params::Given(template, scope) => {
-                self.below(text::below(template, path), scope, "unknown-param", placeholder)
-            }
-            Params::Workload(index, workload) => {
-                let scope = Scope::Workload(index);
-                let part = match path.0.split_first() {
-                    Some((first, rest)) if **first == *"metadata" => Some((&workload.metadata, rest)),
-                    Some((first, rest)) if **first == *"spec" => Some((&workload.spec, rest)),
-                    _ => None,
+            Params::Workload(_, workload) if !matches!(first, Some("metadata" | "spec")) => {
+                let part = |name: &str| match first {
+                    None => self.text(root, &Path([name.into()].into()), placeholder),
+                    Some(_) => Ok(Value::Null),
                 };
-                if let Some((template, rest)) = part {
-                    return self.below(
-                        text::below(template, &Path(rest.into())),
-                        scope,
-                        "unknown-param",
-                        placeholder,
-                    );
-                }
-                let whole = path.0.is_empty();
-                let all = |template: &Template| match whole {
-                    true => self.filled(template, scope, &Path::default(), placeholder),
-                    false => Ok(Value::Null),
-                };
-                let params = document(workload, all(&workload.metadata)?, all(&workload.spec)?);
+                let params = document(workload, part("metadata")?, part("spec")?);
                 read_path(&params, path).map_err(wrong)
             }
+            Params::Given(..) | Params::Workload(..) => self.text(root, path, placeholder),
         }
     }
 
-    /// The value at a place of a template.
-    fn below(
-        &self,
-        found: Below<'_>,
-        scope: Scope,
-        code: &'static str,
-        placeholder: &Placeholder,
-    ) -> Result<Value, Unread> {
-        match found {
-            Below::Template(Template::Constant(value), rest) => {
-                read_path(value, &rest).map_err(|error| wrong_path(code, error, "", placeholder))
+    /// The value at a path of a text of another scope.
+    fn text(&self, root: Root, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
+        let code = match root {
+            Root::Values => "unknown-value",
+            Root::Metadata(_) => "unknown-metadata",
+            Root::Params(_) => "unknown-param",
+            Root::Promoted(_) => UNKNOWN_OUTPUT,
+        };
+        let graph = self.run.graph;
+        match text::find(graph.docs(), &graph.nodes, root, path) {
+            Ok(None) => Ok(Value::map()),
+            Ok(Some(found)) => {
+                let rest = Path(path.0.iter().skip(found.length).cloned().collect());
+                match found.template {
+                    Template::Constant(value) => {
+                        read_path(value, &rest).map_err(|error| wrong_path(code, error, "", placeholder))
+                    }
+                    _ => self.filled(found.text(root, path), &rest, placeholder),
+                }
             }
-            Below::Template(template, rest) => self.filled(template, scope, &rest, placeholder),
-            Below::Missing(names, _) => {
+            Err((names, _)) => {
                 let fault = Diagnostic::error(
                     code,
                     format!("{} reads a value that does not exist", placeholder.source()),
@@ -622,16 +600,9 @@ impl Reader<'_> {
         }
     }
 
-    /// The value of a text of another scope, at a path.
-    fn filled(
-        &self,
-        template: &Template,
-        scope: Scope,
-        path: &Path,
-        placeholder: &Placeholder,
-    ) -> Result<Value, Unread> {
-        let id = (std::ptr::from_ref(template), scope);
-        let known = self.run.texts.borrow().get(&id).cloned();
+    /// The value of a text, at a path in its result.
+    fn filled(&self, text: Text<'_>, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
+        let known = self.run.texts.borrow().get(&text.place).cloned();
         let value = match known {
             Some(known) => known,
             None => {
@@ -642,13 +613,13 @@ impl Reader<'_> {
                     return Err(Unread::Fault(Box::new(docs::at(placeholder, fault))));
                 }
                 self.run.depth.set(depth + 1);
-                let filled = evaluate(template, &Reader { run: self.run, scope });
+                let filled = evaluate(text.template, &Reader { run: self.run, scope: text.scope });
                 self.run.depth.set(depth);
                 let filled = filled.map_err(|faults| {
                     let first = faults.into_iter().next();
                     Box::new(first.unwrap_or_else(|| Diagnostic::error("unknown-value", "nothing to read")))
                 });
-                self.run.texts.borrow_mut().insert(id, filled.clone());
+                self.run.texts.borrow_mut().insert(text.place, filled.clone());
                 filled
             }
         };

@@ -298,7 +298,7 @@ impl Graph {
         }
         let mut read = Vec::new();
         text::visit(docs, &self.nodes, roots, &mut |placeholder, scope| {
-            let named = match self.targets.get(placeholder, scope) {
+            let named = match self.target(placeholder, scope) {
                 Some(Target::Node(node)) => node == to,
                 Some(target) => from != to && self.targets.nodes(target).contains(&to),
                 None => false,

@@ -1,13 +1,15 @@
-//! The target of each placeholder, resolved once, while the graph is built (SPEC §4). Evaluation
-//! and reasons use it.
+//! The target of each placeholder (SPEC §4). Evaluation and reasons use it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use purlin_model::{
-    Access, Attribute, Diagnostic, Key, Path, Placeholder, Reference, Target as Meant, TargetSelector,
+    Access, Attribute, Diagnostic, FieldReference, Key, Path, Placeholder, Reference, Selector,
+    Target as Meant, TargetSelector,
 };
 
 use crate::docs::Scope;
+use crate::graph::Graph;
 use crate::node::NodeId;
 
 /// The target of a placeholder.
@@ -22,28 +24,38 @@ pub(crate) enum Target {
     Missing,
 }
 
-/// The targets of all placeholders that name resources.
+/// The targets of selectors and reference fields, found once, while the graph is built. Every other
+/// placeholder names its target.
 #[derive(Debug, Default)]
 pub(crate) struct Targets {
-    found: HashMap<Id, Target>,
+    found: HashMap<(Query, Scope), Target>,
     lists: Vec<Box<[NodeId]>>,
 }
 
-/// A placeholder of a document that the graph holds, in a scope: the document stays where it is in
-/// memory.
-type Id = (usize, Scope);
+/// A reference that describes its target.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Query {
+    Selector(Arc<Selector>),
+    Field(Arc<FieldReference>),
+}
 
-fn id(placeholder: &Placeholder, scope: Scope) -> Id {
-    (std::ptr::from_ref(placeholder).addr(), scope)
+impl Query {
+    fn of(reference: &Reference) -> Option<Self> {
+        match reference {
+            Reference::Selected(selector, _) => Some(Self::Selector(Arc::clone(selector))),
+            Reference::Field(field) => Some(Self::Field(Arc::clone(field))),
+            _ => None,
+        }
+    }
 }
 
 impl Targets {
-    pub(crate) fn get(&self, placeholder: &Placeholder, scope: Scope) -> Option<Target> {
-        self.found.get(&id(placeholder, scope)).copied()
+    fn get(&self, reference: &Reference, scope: Scope) -> Option<Target> {
+        self.found.get(&(Query::of(reference)?, scope)).copied()
     }
 
-    pub(crate) fn set(&mut self, placeholder: &Placeholder, scope: Scope, target: Target) {
-        self.found.insert(id(placeholder, scope), target);
+    pub(crate) fn set(&mut self, reference: &Reference, scope: Scope, target: Target) {
+        self.found.extend(Query::of(reference).map(|query| ((query, scope), target)));
     }
 
     /// Adds a list, to which placeholders can refer.
@@ -65,6 +77,25 @@ impl Targets {
     pub(crate) fn shrink_to_fit(&mut self) {
         self.found.shrink_to_fit();
         self.lists.shrink_to_fit();
+    }
+}
+
+impl Graph {
+    /// The target of a placeholder; none if it reads no resource.
+    pub(crate) fn target(&self, placeholder: &Placeholder, scope: Scope) -> Option<Target> {
+        let docs = self.docs();
+        let named = match &placeholder.reference {
+            Reference::Resource(descriptor, _) => {
+                // As long as most keys.
+                let mut key = String::with_capacity(64);
+                let of_requirement = placeholder.is_of_requirement;
+                docs.resource(&self.nodes, scope, descriptor, of_requirement, &mut key).ok()?
+            }
+            Reference::Named(name, _) => docs.named(&self.nodes, scope, name),
+            Reference::Shared(name, _) => docs.shared(&self.nodes, name),
+            reference => return self.targets.get(reference, scope),
+        };
+        named.map(Target::Node)
     }
 }
 
@@ -117,7 +148,7 @@ pub struct Missing {
     /// The target.
     pub target: Meant,
     /// The field as written, such as `vpcIdRef: net`.
-    pub field: std::sync::Arc<str>,
+    pub field: Arc<str>,
     /// Where the name was written.
     pub location: purlin_model::Location,
     /// A manifest with a similar name, which the field could name instead.

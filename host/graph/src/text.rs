@@ -1,7 +1,7 @@
 //! Text that contains other text: `values`, `params` and `metadata` are templates themselves, so
 //! values read through them must be followed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use purlin_model::{
     Class, Descriptor, Key, ManifestPart, Part, Path, Placeholder, Reference, ResourceId, Selector, Template,
@@ -14,38 +14,129 @@ use crate::node::NodeId;
 /// The longest chain of templates that use one another. Real documents have two or three.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// The value at a path of a template.
-pub(crate) enum Below<'a> {
-    /// This template, and the rest of the path inside its result.
-    Template(&'a Template, Path),
-    /// Nothing; with the existing names, and the wrong segment.
-    Missing(Vec<&'a str>, usize),
+/// Text that placeholders read.
+pub(crate) struct Text<'a> {
+    pub(crate) template: &'a Template,
+    pub(crate) scope: Scope,
+    pub(crate) place: Place,
 }
 
-/// Follows a path as far as the template's shape is known.
-pub(crate) fn below<'a>(template: &'a Template, path: &Path) -> Below<'a> {
-    let mut at = template;
-    for (index, segment) in path.0.iter().enumerate() {
-        let next = match at {
-            Template::Map(entries) => match entries.get(&**segment) {
-                Some(next) => next,
-                None => return Below::Missing(entries.keys().map(|key| &**key).collect(), index),
-            },
-            Template::List(items) => match segment.parse::<usize>().ok().and_then(|index| items.get(index)) {
-                Some(next) => next,
-                None => return Below::Missing(Vec::new(), index),
-            },
-            Template::Constant(value) => return below_value(at, value, path, index),
-            Template::Text(_) => {
-                return Below::Template(at, Path(path.0.get(index..).unwrap_or(&[]).into()));
-            }
-        };
-        at = next;
+/// Where text is in the documents, which identifies it: whose it is, and the path there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place(Root, Path);
+
+/// Whose text it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Root {
+    /// The `values` of the deployment.
+    Values,
+    /// The `metadata` of a workload.
+    Metadata(u32),
+    /// The params of a resource.
+    Params(NodeId),
+    /// The promoted outputs of an installation.
+    Promoted(NodeId),
+}
+
+/// The text at a path.
+pub(crate) struct Found<'a> {
+    pub(crate) template: &'a Template,
+    pub(crate) scope: Scope,
+    /// How many segments of the path lead to it. The others are for its result.
+    pub(crate) length: usize,
+}
+
+impl<'a> Found<'a> {
+    /// The text, with its place.
+    pub(crate) fn text(self, root: Root, path: &Path) -> Text<'a> {
+        let place = Place(root, Path(path.0.iter().take(self.length).cloned().collect()));
+        Text { template: self.template, scope: self.scope, place }
     }
-    Below::Template(at, Path::default())
 }
 
-fn below_value<'a>(template: &'a Template, value: &'a Value, path: &Path, from: usize) -> Below<'a> {
+/// Nothing is at a path: the existing names, and the number of the wrong segment.
+pub(crate) type Missing<'a> = (Vec<&'a str>, usize);
+
+/// Finds the text at a path; none if the path means several texts, or no text at all.
+pub(crate) fn find<'a>(
+    docs: Docs<'a>,
+    nodes: &Nodes,
+    root: Root,
+    path: &Path,
+) -> Result<Option<Found<'a>>, Missing<'a>> {
+    let first = path.0.first().map(|name| &**name);
+    let (template, scope, from) = match root {
+        Root::Values => {
+            let Some(name) = first else { return Ok(None) };
+            let values = &docs.deployment.values;
+            let names = || (values.keys().map(|key| &**key).collect(), 0);
+            (values.get(name).ok_or_else(names)?, Scope::Values, 1)
+        }
+        Root::Metadata(index) => {
+            let workload = docs.workload(index).ok_or_else(Missing::default)?;
+            (&workload.metadata, Scope::Workload(index), 0)
+        }
+        Root::Params(node) => match (docs.params(nodes, node), first) {
+            (Params::Given(template, scope), _) => (template, scope, 0),
+            (Params::None | Params::Workload(..), None) => return Ok(None),
+            (Params::None, Some(_)) => return Err(Missing::default()),
+            (Params::Workload(index, workload), Some(name)) => {
+                let part = match name {
+                    "metadata" => &workload.metadata,
+                    "spec" => &workload.spec,
+                    _ => return Err((vec!["id", "metadata", "spec"], 0)),
+                };
+                (part, Scope::Workload(index), 1)
+            }
+        },
+        Root::Promoted(node) => {
+            let promoted = docs.installation_of(nodes, node).and_then(|one| one.recipe.promoted.as_ref());
+            (promoted.ok_or_else(Missing::default)?, Scope::Recipe(node), 0)
+        }
+    };
+    let (template, length) = below(template, path, from)?;
+    Ok(Some(Found { template, scope, length }))
+}
+
+/// All texts at a path.
+pub(crate) fn texts<'a>(docs: Docs<'a>, nodes: &Nodes, root: Root, path: &Path) -> Vec<Text<'a>> {
+    let names = match (find(docs, nodes, root, path), root) {
+        (Ok(Some(found)), _) => return vec![found.text(root, path)],
+        (Err(_), _) => return Vec::new(),
+        (Ok(None), Root::Values) => docs.deployment.values.keys().cloned().collect(),
+        (Ok(None), _) => vec!["metadata".into(), "spec".into()],
+    };
+    names.into_iter().flat_map(|name| texts(docs, nodes, root, &Path([name].into()))).collect()
+}
+
+/// Follows a path, from its segment `from`, as far as the template's shape is known: the template
+/// there, and how many segments lead to it.
+pub(crate) fn below<'a>(
+    template: &'a Template,
+    path: &Path,
+    from: usize,
+) -> Result<(&'a Template, usize), Missing<'a>> {
+    let mut at = template;
+    for (index, segment) in path.0.iter().enumerate().skip(from) {
+        at = match at {
+            Template::Map(entries) => {
+                entries.get(&**segment).ok_or_else(|| (entries.keys().map(|key| &**key).collect(), index))?
+            }
+            Template::List(items) => {
+                let item = segment.parse::<usize>().ok().and_then(|index| items.get(index));
+                item.ok_or((Vec::new(), index))?
+            }
+            Template::Constant(value) => {
+                return below_value(value, path, index).map(|()| (at, index));
+            }
+            Template::Text(_) => return Ok((at, index)),
+        };
+    }
+    Ok((at, path.0.len()))
+}
+
+/// Checks that a value has something at a path, from its segment `from`.
+fn below_value<'a>(value: &'a Value, path: &Path, from: usize) -> Result<(), Missing<'a>> {
     let mut at = value;
     for (index, segment) in path.0.iter().enumerate().skip(from) {
         let next = match at {
@@ -55,31 +146,12 @@ fn below_value<'a>(template: &'a Template, value: &'a Value, path: &Path, from: 
             Value::Secret(_) | Value::Unknown(_) => break,
             _ => None,
         };
-        match next {
-            Some(next) => at = next,
-            None => {
-                let names = match at {
-                    Value::Map(map) => map.keys().map(|key| &**key).collect(),
-                    _ => Vec::new(),
-                };
-                return Below::Missing(names, index);
-            }
-        }
+        at = next.ok_or_else(|| {
+            let names = at.as_map().into_iter().flatten().map(|(key, _)| &**key);
+            (names.collect(), index)
+        })?;
     }
-    Below::Template(template, Path(path.0.get(from..).unwrap_or(&[]).into()))
-}
-
-/// The entry of `values` at the beginning of a path. `None` for all values at once.
-pub(crate) fn value<'a>(docs: Docs<'a>, path: &Path) -> Option<Below<'a>> {
-    let values = &docs.deployment.values;
-    let (first, rest) = path.0.split_first()?;
-    Some(match values.get(&**first) {
-        Some(template) => match below(template, &Path(rest.into())) {
-            Below::Missing(names, index) => Below::Missing(names, index + 1),
-            found => found,
-        },
-        None => Below::Missing(values.keys().map(|key| &**key).collect(), 0),
-    })
+    Ok(())
 }
 
 /// A selector that does not depend on its scope: the key of its start, then the hops, in which only
@@ -117,90 +189,45 @@ pub(crate) fn full_selector(
     Ok(full)
 }
 
-/// The templates that params consist of at a path, each with its scope; empty if there is nothing
-/// at the path.
-pub(crate) fn params<'a>(
-    docs: Docs<'a>,
-    nodes: &Nodes,
-    node: NodeId,
-    path: &Path,
-) -> Vec<(&'a Template, Scope)> {
-    match docs.params(nodes, node) {
-        Params::None => Vec::new(),
-        Params::Given(template, scope) => match below(template, path) {
-            Below::Template(template, _) => vec![(template, scope)],
-            Below::Missing(..) => Vec::new(),
-        },
-        Params::Workload(index, workload) => {
-            let scope = Scope::Workload(index);
-            let Some((first, rest)) = path.0.split_first() else {
-                return vec![(&workload.metadata, scope), (&workload.spec, scope)];
-            };
-            let part = match &**first {
-                "metadata" => &workload.metadata,
-                "spec" => &workload.spec,
-                _ => return Vec::new(),
-            };
-            match below(part, &Path(rest.into())) {
-                Below::Template(template, _) => vec![(template, scope)],
-                Below::Missing(..) => Vec::new(),
-            }
-        }
-    }
-}
-
-/// The params that a path into the manifest of a resource reads: those at the returned path.
-pub(crate) fn manifest_params(docs: Docs<'_>, nodes: &Nodes, node: NodeId, path: &Path) -> Option<Path> {
-    match docs.manifest_of(nodes, node)?.part(path) {
-        ManifestPart::Params(path) => Some(path),
-        ManifestPart::Around(..) => Some(Path::default()),
-        ManifestPart::Head(_) | ManifestPart::Nothing(_) => None,
-    }
-}
-
-/// The templates behind a placeholder, if it refers to text of this deployment.
+/// The texts behind a placeholder, if it refers to text of this deployment.
 pub(crate) fn behind<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
     scope: Scope,
     reference: &Reference,
-) -> Vec<(&'a Template, Scope)> {
-    let one = |found: Below<'a>, scope| match found {
-        Below::Template(template, _) => vec![(template, scope)],
-        Below::Missing(..) => Vec::new(),
-    };
+) -> Vec<Text<'a>> {
     match (reference, scope) {
-        (Reference::Value(path), _) => match value(docs, path) {
-            Some(found) => one(found, Scope::Values),
-            None => docs.deployment.values.values().map(|template| (template, Scope::Values)).collect(),
-        },
-        (Reference::Param(path), Scope::Recipe(node)) => params(docs, nodes, node, path),
-        (Reference::Manifest(path), Scope::Recipe(node)) => match manifest_params(docs, nodes, node, path) {
-            Some(path) => params(docs, nodes, node, &path),
-            None => Vec::new(),
-        },
+        (Reference::Value(path), _) => texts(docs, nodes, Root::Values, path),
+        (Reference::Param(path), Scope::Recipe(node)) => texts(docs, nodes, Root::Params(node), path),
+        (Reference::Manifest(path), Scope::Recipe(node)) => {
+            let path = match docs.manifest_of(nodes, node).map(|manifest| manifest.part(path)) {
+                Some(ManifestPart::Params(path)) => path,
+                Some(ManifestPart::Around(..)) => Path::default(),
+                None | Some(ManifestPart::Head(_) | ManifestPart::Nothing(_)) => return Vec::new(),
+            };
+            texts(docs, nodes, Root::Params(node), &path)
+        }
         (Reference::Metadata(path), Scope::Workload(index)) => {
-            docs.workload(index).map_or_else(Vec::new, |workload| one(below(&workload.metadata, path), scope))
+            texts(docs, nodes, Root::Metadata(index), path)
         }
         _ => Vec::new(),
     }
 }
 
-/// Visits every placeholder of some templates and of all text that they use, each template once per
-/// scope.
+/// Visits every placeholder of some templates and of all text that they use, each text once.
 pub(crate) fn visit<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
     mut pending: Vec<(&'a Template, Scope)>,
     see: &mut dyn FnMut(&'a Placeholder, Scope),
 ) {
-    let mut seen: HashSet<(*const Template, Scope)> = HashSet::new();
+    let mut seen: HashSet<Place> = HashSet::new();
     while let Some((template, scope)) = pending.pop() {
         template.placeholders(&mut |placeholder| {
             see(placeholder, scope);
-            for (template, scope) in behind(docs, nodes, scope, &placeholder.reference) {
-                if seen.insert((std::ptr::from_ref(template), scope)) {
-                    pending.push((template, scope));
+            for text in behind(docs, nodes, scope, &placeholder.reference) {
+                if seen.insert(text.place) {
+                    pending.push((text.template, text.scope));
                 }
             }
         });
@@ -212,32 +239,28 @@ pub(crate) fn visit<'a>(
 pub(crate) fn endless<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
-    roots: impl Iterator<Item = (&'a Template, Scope)>,
+    roots: impl Iterator<Item = Text<'a>>,
 ) -> Option<Vec<&'a Placeholder>> {
-    type Step<'a> = (&'a Placeholder, &'a Template, Scope);
-    let steps = |template: &'a Template, scope: Scope| {
-        let mut steps: Vec<Step<'a>> = Vec::new();
-        template.placeholders(&mut |placeholder| {
-            for (next, scope) in behind(docs, nodes, scope, &placeholder.reference) {
-                steps.push((placeholder, next, scope));
-            }
+    let steps = |text: &Text<'a>| {
+        let mut steps: Vec<(&'a Placeholder, Text<'a>)> = Vec::new();
+        text.template.placeholders(&mut |placeholder| {
+            let behind = behind(docs, nodes, text.scope, &placeholder.reference);
+            steps.extend(behind.into_iter().map(|next| (placeholder, next)));
         });
         steps
     };
-    let id = |template: &'a Template, scope: Scope| (std::ptr::from_ref(template), scope);
     // The number of steps below each text that is known to end.
-    let mut depths = std::collections::HashMap::new();
-    for (root, scope) in roots {
-        // The path down: what is left to visit, how it was entered, and its depth so far.
-        let mut way = vec![(id(root, scope), None, steps(root, scope), 0_usize)];
-        let mut active = HashSet::from([id(root, scope)]);
-        if depths.contains_key(&id(root, scope)) {
+    let mut depths: HashMap<Place, usize> = HashMap::new();
+    for root in roots {
+        if depths.contains_key(&root.place) {
             continue;
         }
-        while let Some((here, _, left, depth)) = way.last_mut() {
-            let Some((placeholder, next, scope)) = left.pop() else {
-                let (here, depth) = (*here, *depth);
-                way.pop();
+        // The path down: what is left to visit, how it was entered, and its depth so far.
+        let mut way = vec![(root.place.clone(), None, steps(&root), 0_usize)];
+        let mut active = HashSet::from([root.place]);
+        while let Some((.., left, _)) = way.last_mut() {
+            let Some((placeholder, next)) = left.pop() else {
+                let Some((here, .., depth)) = way.pop() else { break };
                 active.remove(&here);
                 depths.insert(here, depth);
                 if let Some((_, _, _, above)) = way.last_mut() {
@@ -245,10 +268,9 @@ pub(crate) fn endless<'a>(
                 }
                 continue;
             };
-            let next_id = id(next, scope);
-            let known = depths.get(&next_id).copied();
-            if active.contains(&next_id) || known.unwrap_or(0) + way.len() > MAX_DEPTH {
-                let from = way.iter().position(|(step, ..)| *step == next_id).unwrap_or(0);
+            let known = depths.get(&next.place).copied();
+            if active.contains(&next.place) || known.unwrap_or(0) + way.len() > MAX_DEPTH {
+                let from = way.iter().position(|(step, ..)| *step == next.place).unwrap_or(0);
                 let entered = way.iter().skip(from + 1).filter_map(|(_, placeholder, ..)| *placeholder);
                 return Some(entered.chain([placeholder]).collect());
             }
@@ -259,8 +281,9 @@ pub(crate) fn endless<'a>(
                     }
                 }
                 None => {
-                    active.insert(next_id);
-                    way.push((next_id, Some(placeholder), steps(next, scope), 0));
+                    active.insert(next.place.clone());
+                    let steps = steps(&next);
+                    way.push((next.place, Some(placeholder), steps, 0));
                 }
             }
         }

@@ -206,7 +206,7 @@ pub enum Reference {
     /// `resources.DESCRIPTOR.…`: one resource, which is added to the graph if it is missing.
     Resource(Descriptor, Access),
     /// `resources.START<A>B.…`: every selected resource, as a list.
-    Selected(Box<Selector>, Access),
+    Selected(Arc<Selector>, Access),
     /// `values.K`: a value of the deployment.
     Value(Path),
     /// `params.K`: the developer's params for this resource.

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use purlin_engine::{About, Call, Driver, Look};
-use purlin_model::Label;
-use purlin_model::driver::{Checked, Impact, Inputs, Observed, ResourceState};
-use purlin_sandbox::{CallError, Change};
+use purlin_engine::{About, Call, Driver, Request, Response};
+use purlin_sandbox::CallError;
 use purlin_state::Probe;
 
 /// A driver that reports to a probe before and after each call with effects.
@@ -21,51 +19,16 @@ impl Driver for Probed {
         self.driver.about()
     }
 
-    async fn check(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        previous: Option<&Inputs>,
-    ) -> Result<Checked, CallError> {
-        self.driver.check(call, inputs, previous).await
-    }
-
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
-        self.driver.name(call, inputs).await
-    }
-
-    async fn create(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        name: &str,
-        replaces: Option<&Label>,
-    ) -> Result<ResourceState, CallError> {
-        self.probe.at("before create");
-        let made = self.driver.create(call, inputs, name, replaces).await;
-        self.probe.at("after create");
-        made
-    }
-
-    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
-        self.driver.read(call, look).await
-    }
-
-    async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
-        self.driver.update_impact(call, change).await
-    }
-
-    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
-        self.probe.at("before update");
-        let changed = self.driver.update(call, change).await;
-        self.probe.at("after update");
-        changed
-    }
-
-    async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
-        self.probe.at("before delete");
-        let deleted = self.driver.delete(call, state, inputs).await;
-        self.probe.at("after delete");
-        deleted
+    async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
+        let (before, after) = match request {
+            Request::Create { .. } => ("before create", "after create"),
+            Request::Update(_) => ("before update", "after update"),
+            Request::Delete { .. } => ("before delete", "after delete"),
+            _ => return self.driver.call(call, request).await,
+        };
+        self.probe.at(before);
+        let response = self.driver.call(call, request).await;
+        self.probe.at(after);
+        response
     }
 }

@@ -145,6 +145,15 @@ pub(crate) const CHECKS: &[Check] = &[
             ("purlin-engine", &[], "//! src/values.rs\nuse crate::planner::Base;"),
         ],
     },
+    Check {
+        invariant: 13,
+        find: nothing_is_known_by_its_address,
+        broken: &[
+            ("purlin-graph", &[], "fn a() { seen.insert(std::ptr::from_ref(template)); }"),
+            ("purlin-engine", &[], "fn a() { seen.insert(Arc::as_ptr(&recipe)); }"),
+            ("purlin-cli", &[], "struct A { known: HashMap<*const Template, Value> }"),
+        ],
+    },
 ];
 
 /// Where components are parsed and compiled: in a worker process or, for built-in drivers, during
@@ -420,6 +429,11 @@ fn plans_and_runs_are_strangers(workspace: &Workspace) -> Vec<BrokenInvariant> {
         found.into_iter().filter(move |fault| places.iter().any(|place| fault.place.contains(place)))
     });
     faults.collect()
+}
+
+fn nothing_is_known_by_its_address(workspace: &Workspace) -> Vec<BrokenInvariant> {
+    const ADDRESSES: &[&str] = &["*const ", "*mut ", "ptr::from_ref", "ptr::from_mut", "as_ptr("];
+    lines_with(13, workspace.crates.iter().filter(|one| one.folder.starts_with("host/")), ADDRESSES)
 }
 
 fn components_are_parsed_in_one_place(workspace: &Workspace) -> Vec<BrokenInvariant> {

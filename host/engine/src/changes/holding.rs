@@ -65,19 +65,16 @@ const DEEPEST: usize = 64;
 
 /// Reads manifests and compiles each condition in them once.
 #[derive(Default)]
-pub(crate) struct Holding<'a> {
-    /// For each schema, by address: whether it contains the keyword.
-    marked: HashMap<*const Json, bool>,
-    /// Conditions by address; `None` for an invalid schema.
-    conditions: HashMap<*const Json, Option<jsonschema::Validator>>,
-    schemas: std::marker::PhantomData<&'a Json>,
+pub(crate) struct Holding {
+    /// Conditions by their text; `None` for an invalid schema.
+    conditions: HashMap<String, Option<jsonschema::Validator>>,
 }
 
-impl<'a> Holding<'a> {
+impl Holding {
     /// The data that is lost when a resource of this type with these inputs is deleted.
-    pub(crate) fn of(&mut self, schema: &'a TypeSchema, inputs: &Inputs) -> Option<LostData> {
+    pub(crate) fn of(&mut self, schema: &TypeSchema, inputs: &Inputs) -> Option<LostData> {
         let root = &schema.inputs;
-        if !*self.marked.entry(std::ptr::from_ref(root)).or_insert_with(|| mentions(root)) {
+        if !mentions(root) {
             return None;
         }
         let inputs = json!({
@@ -90,14 +87,7 @@ impl<'a> Holding<'a> {
         found
     }
 
-    fn walk(
-        &mut self,
-        root: &'a Json,
-        schema: &'a Json,
-        value: &Json,
-        left: usize,
-        found: &mut Option<LostData>,
-    ) {
+    fn walk(&mut self, root: &Json, schema: &Json, value: &Json, left: usize, found: &mut Option<LostData>) {
         let (Some(fields), Some(left)) = (schema.as_object(), left.checked_sub(1)) else { return };
         match fields.get(HOLDS_DATA) {
             None | Some(Json::Bool(false)) => {}
@@ -142,8 +132,8 @@ impl<'a> Holding<'a> {
         }
     }
 
-    fn fits(&mut self, condition: &'a Json, value: &Json) -> bool {
-        let compiled = self.conditions.entry(std::ptr::from_ref(condition));
+    fn fits(&mut self, condition: &Json, value: &Json) -> bool {
+        let compiled = self.conditions.entry(condition.to_string());
         let compiled = compiled.or_insert_with(|| jsonschema::draft202012::new(condition).ok());
         // An invalid condition counts as true: in case of doubt, the resource holds data.
         compiled.as_ref().is_none_or(|compiled| compiled.is_valid(value))

@@ -22,7 +22,7 @@ pub(super) async fn of_recipes(
     let mut errors = Vec::new();
     for node in nodes {
         let requirement = &node.recipe.driver;
-        if !seen.insert(Arc::as_ptr(node.recipe) as usize) {
+        if !seen.insert(requirement) {
             continue;
         }
         let slot = requirement_name(requirement);

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use purlin_graph::Graph;
 use purlin_model::driver::keywords::keep_omitted;
-use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
-use purlin_model::{Context, Diagnostic, Label, Map, Urn, Value};
-use purlin_sandbox::{CallError, Change};
+use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed};
+use purlin_model::{Context, Diagnostic, Map, Urn, Value};
+use purlin_sandbox::CallError;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::driver::{About, Call, Driver, Drivers, Look, Needed};
+use crate::driver::{About, Call, Driver, Drivers, Look, Needed, Request, Response};
 use crate::planner::Base;
 use crate::values::current::AsRecorded;
 use crate::values::secrets::{self, SecretFault, SecretRef, SecretStores};
@@ -56,67 +56,38 @@ struct Silent {
     written: Arc<HashMap<Urn, Value>>,
 }
 
-impl Silent {
-    fn refuse<T>(&self, what: &str) -> Result<T, CallError> {
-        let message = format!("only a call of the driver `{}` can {what}", self.driver.known_as());
-        Err(CallError::Failure(Failure::Failed(message)))
-    }
-}
-
 #[async_trait]
 impl Driver for Silent {
     fn about(&self) -> About<'_> {
         About { manifest: &self.manifest, ..self.driver.about() }
     }
 
-    async fn check(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        previous: Option<&Inputs>,
-    ) -> Result<Checked, CallError> {
-        let Inputs { mut values, secrets, .. } = inputs.clone();
-        if let Some(previous) = previous {
-            let written = self.written.get(&call.subject.urn);
-            values = checked_again(&values, written, Some(&previous.values)).unwrap_or_default();
-            if let Some(schema) = self.manifest.schema(call.subject.key.type_name()) {
-                keep_omitted(&schema.inputs, "values", &previous.values, &mut values);
+    async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
+        let what = match request {
+            Request::Check { inputs, previous } => {
+                let Inputs { mut values, secrets, .. } = inputs.clone();
+                if let Some(previous) = previous {
+                    let written = self.written.get(&call.subject.urn);
+                    values = checked_again(&values, written, Some(&previous.values)).unwrap_or_default();
+                    if let Some(schema) = self.manifest.schema(call.subject.key.type_name()) {
+                        keep_omitted(&schema.inputs, "values", &previous.values, &mut values);
+                    }
+                }
+                return Ok(Response::Checked(Checked { values, secrets, warnings: Vec::new() }));
             }
-        }
-        Ok(Checked { values, secrets, warnings: Vec::new() })
-    }
-
-    async fn name(&self, _: &Call, _: &Inputs) -> Result<Label, CallError> {
-        self.refuse("name the resource")
-    }
-
-    async fn create(
-        &self,
-        _: &Call,
-        _: &Inputs,
-        _: &str,
-        _: Option<&Label>,
-    ) -> Result<ResourceState, CallError> {
-        self.refuse("create the resource")
-    }
-
-    async fn read(&self, _: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
-        match look.state {
-            Some(state) => Ok(Some(Observed { state: state.clone(), values: None })),
-            None => self.refuse("read the resource"),
-        }
-    }
-
-    async fn update_impact(&self, _: &Call, _: Change<'_>) -> Result<Impact, CallError> {
-        Ok(Impact::default())
-    }
-
-    async fn update(&self, _: &Call, _: Change<'_>) -> Result<ResourceState, CallError> {
-        self.refuse("update the resource")
-    }
-
-    async fn delete(&self, _: &Call, _: &ResourceState, _: &Inputs) -> Result<(), CallError> {
-        self.refuse("delete the resource")
+            Request::Read(Look { state: Some(state), .. }) => {
+                return Ok(Response::Observed(Some(Observed { state: state.clone(), values: None })));
+            }
+            Request::UpdateImpact(_) => return Ok(Response::Impact(Impact::default())),
+            Request::Name(_) => "name",
+            Request::Create { .. } => "create",
+            Request::Read(_) => "read",
+            Request::Update(_) => "update",
+            Request::Delete { .. } => "delete",
+        };
+        let message =
+            format!("only a call of the driver `{}` can {what} the resource", self.driver.known_as());
+        Err(CallError::Failure(Failure::Failed(message)))
     }
 }
 

@@ -115,9 +115,8 @@ async fn faults_of(
 
 /// The definitions that no resource of a graph uses.
 fn unused<'a>(graph: &Graph, catalogue: &'a Catalogue) -> Vec<&'a Definition> {
-    let used: HashSet<*const Definition> =
-        graph.nodes().filter_map(|node| node.definition).map(std::ptr::from_ref).collect();
-    catalogue.definitions().iter().filter(|one| !used.contains(&std::ptr::from_ref(*one))).collect()
+    let used: HashSet<&str> = graph.nodes().filter_map(|node| node.definition).map(|one| &*one.id).collect();
+    catalogue.definitions().iter().filter(|one| !used.contains(&*one.id)).collect()
 }
 
 /// The faults of a definition that are independent of any resource.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_engine::{About, Call, Driver, Drivers, Look, Needed};
+use purlin_engine::{About, Call, Driver, Drivers, Look, Needed, Request as Wanted, Response};
 use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState, TypeSchema,
 };
@@ -271,6 +271,27 @@ impl Driver for SimDriver {
         }
     }
 
+    async fn call(&self, call: &Call, request: Wanted<'_>) -> Result<Response, CallError> {
+        Ok(match request {
+            Wanted::Check { inputs, previous } => {
+                Response::Checked(self.check(call, inputs, previous).await?)
+            }
+            Wanted::Name(inputs) => Response::Name(self.name(call, inputs).await?),
+            Wanted::Create { inputs, name, replaces } => {
+                Response::State(self.create(call, inputs, name, replaces).await?)
+            }
+            Wanted::Read(look) => Response::Observed(self.read(call, look).await?),
+            Wanted::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
+            Wanted::Update(change) => Response::State(self.update(call, change).await?),
+            Wanted::Delete { state, inputs } => {
+                self.delete(call, state, inputs).await?;
+                Response::Deleted
+            }
+        })
+    }
+}
+
+impl SimDriver {
     async fn check(&self, call: &Call, inputs: &Inputs, _: Option<&Inputs>) -> Result<Checked, CallError> {
         let under = self.begin("check", call, "").await?;
         let mut values = values(inputs);

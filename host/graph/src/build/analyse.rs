@@ -13,8 +13,7 @@ use purlin_model::{
 use super::{Builder, Pending, Spot};
 use crate::docs::{self, Match, Params, Scope, Source};
 use crate::node::{EdgeKind, NodeId};
-use crate::targets::Target;
-use crate::text::{self, Below};
+use crate::text::{self, Place, Root};
 
 impl<'a> Builder<'a> {
     /// Analyses until nothing new is found.
@@ -35,16 +34,9 @@ impl<'a> Builder<'a> {
             if ready.is_empty() {
                 break;
             }
-            for (node, giver, placeholder) in ready {
-                let path = match &placeholder.reference {
-                    Reference::Param(path) => Some(path.clone()),
-                    Reference::Manifest(path) => text::manifest_params(self.docs, &self.nodes, giver, path),
-                    _ => None,
-                };
-                if let Some(path) = &path {
-                    for (template, scope) in text::params(self.docs, &self.nodes, giver, path) {
-                        self.walk(node, template, scope);
-                    }
+            for (node, giver, reference) in ready {
+                for text in text::behind(self.docs, &self.nodes, Scope::Recipe(giver), reference) {
+                    self.walk(node, text.template, text.scope);
                 }
             }
         }
@@ -81,7 +73,7 @@ impl<'a> Builder<'a> {
 
     /// Adds every placeholder that `owner` needs to fill in a template.
     fn walk(&mut self, owner: NodeId, template: &'a Template, scope: Scope) {
-        let mut seen: HashSet<(*const Template, Scope)> = HashSet::new();
+        let mut seen: HashSet<Place> = HashSet::new();
         let mut pending = vec![(template, scope)];
         while let Some((template, scope)) = pending.pop() {
             template.placeholders(&mut |placeholder| {
@@ -90,9 +82,9 @@ impl<'a> Builder<'a> {
                 if matches!(placeholder.reference, Reference::Param(_) | Reference::Manifest(_)) {
                     return;
                 }
-                for (template, scope) in text::behind(self.docs, &self.nodes, scope, &placeholder.reference) {
-                    if seen.insert((std::ptr::from_ref(template), scope)) {
-                        pending.push((template, scope));
+                for text in text::behind(self.docs, &self.nodes, scope, &placeholder.reference) {
+                    if seen.insert(text.place) {
+                        pending.push((text.template, text.scope));
                     }
                 }
             });
@@ -104,23 +96,17 @@ impl<'a> Builder<'a> {
             (Reference::Context(field), _) => self.context(*field, scope, placeholder),
             (Reference::Resource(descriptor, access), _) => {
                 let mut key = std::mem::take(&mut self.scratch);
-                match self.docs.write_key(&self.nodes, scope, descriptor, &mut key) {
-                    Ok(()) => {
-                        let named = match placeholder.is_of_requirement {
-                            true => self.nodes.id(&key),
-                            false => self.nodes.meant(&key),
-                        };
-                        let target = match named {
-                            Some(target) => Some(target),
-                            // It was written from parts that are names, so it can always be parsed
-                            // again.
-                            None => Key::parse(&key).ok().map(|key| {
-                                self.second_implicit(descriptor, &key, placeholder.into());
-                                self.node(key, Some(placeholder.into()))
-                            }),
-                        };
+                let of_requirement = placeholder.is_of_requirement;
+                match self.docs.resource(&self.nodes, scope, descriptor, of_requirement, &mut key) {
+                    Ok(named) => {
+                        // It was written from parts that are names, so it can always be parsed
+                        // again.
+                        let target = named.or_else(|| {
+                            let key = Key::parse(&key).ok()?;
+                            self.second_implicit(descriptor, &key, placeholder.into());
+                            Some(self.node(key, Some(placeholder.into())))
+                        });
                         if let Some(target) = target {
-                            self.targets.set(placeholder, scope, Target::Node(target));
                             self.edge(owner, target, EdgeKind::Reference);
                             self.access(target, access, placeholder);
                         }
@@ -132,27 +118,27 @@ impl<'a> Builder<'a> {
             (Reference::Field(_), _) => self.fields.push((owner, scope, placeholder)),
             (Reference::Selected(..), _) => self.selectors.push((owner, scope, placeholder)),
             (Reference::Value(path), _) => {
-                if let Some(Below::Missing(names, index)) = text::value(self.docs, path) {
+                if let Err((names, index)) = text::find(self.docs, &self.nodes, Root::Values, path) {
                     self.missing("unknown-value", "value", path, index, names, placeholder);
                 }
             }
             (Reference::Param(_), Scope::Recipe(giver)) => {
                 self.params_read.push((giver, placeholder));
-                self.link(owner, giver, placeholder);
+                self.link(owner, giver, &placeholder.reference);
             }
             (Reference::Manifest(path), Scope::Recipe(giver)) => {
                 self.manifest(giver, path, placeholder);
-                self.link(owner, giver, placeholder);
+                self.link(owner, giver, &placeholder.reference);
             }
             (Reference::Metadata(path), Scope::Workload(index)) => {
-                let Some(workload) = self.docs.workload(index) else { return };
-                if let Below::Missing(names, index) = text::below(&workload.metadata, path) {
+                let root = Root::Metadata(index);
+                if let Err((names, index)) = text::find(self.docs, &self.nodes, root, path) {
                     self.missing("unknown-metadata", "metadata", path, index, names, placeholder);
                 }
             }
             (Reference::Named(name, path), Scope::Workload(index)) => {
                 match self.docs.named(&self.nodes, scope, name) {
-                    Some(target) => self.called(owner, scope, target, path, placeholder),
+                    Some(target) => self.called(owner, target, path, placeholder),
                     None => {
                         let workload = self.docs.workload(index);
                         let names = workload.iter().flat_map(|w| &w.resources).map(|request| &*request.name);
@@ -167,7 +153,7 @@ impl<'a> Builder<'a> {
             }
             (Reference::Shared(name, path), Scope::Workload(_)) => {
                 match self.docs.shared(&self.nodes, name) {
-                    Some(target) => self.called(owner, scope, target, path, placeholder),
+                    Some(target) => self.called(owner, target, path, placeholder),
                     None => {
                         let names = self.docs.deployment.shared.iter().map(|request| &*request.name);
                         let fault = Diagnostic::error(
@@ -207,9 +193,9 @@ impl<'a> Builder<'a> {
 
     /// Records once that `owner` depends on the params of `giver`: for texts that use each other
     /// twice, the number of links would explode.
-    fn link(&mut self, owner: NodeId, giver: NodeId, placeholder: &'a Placeholder) {
-        if giver != owner && self.linked.insert((owner, giver, std::ptr::from_ref(placeholder))) {
-            self.links.push((owner, giver, placeholder));
+    fn link(&mut self, owner: NodeId, giver: NodeId, reference: &'a Reference) {
+        if giver != owner && self.linked.insert((owner, giver, reference)) {
+            self.links.push((owner, giver, reference));
         }
     }
 
@@ -235,15 +221,7 @@ impl<'a> Builder<'a> {
 
     /// A resource read by a workload's name for it. A resource that the workload's own document
     /// reads is a dependency of the workload [G].
-    fn called(
-        &mut self,
-        owner: NodeId,
-        scope: Scope,
-        target: NodeId,
-        path: &Path,
-        placeholder: &'a Placeholder,
-    ) {
-        self.targets.set(placeholder, scope, Target::Node(target));
+    fn called(&mut self, owner: NodeId, target: NodeId, path: &Path, placeholder: &Placeholder) {
         let given = self.nodes.get(owner).and_then(|(_, data)| data.params);
         let own = matches!(given, Some(Source::Workload(_)));
         let kind = if own { EdgeKind::Dependency } else { EdgeKind::Reference };
@@ -279,7 +257,7 @@ impl<'a> Builder<'a> {
             }
             Access::Values(path) => {
                 let Some(recipe) = self.docs.recipe(&self.nodes, target) else { return };
-                if let Below::Missing(names, index) = text::below(&recipe.values, path) {
+                if let Err((names, index)) = text::below(&recipe.values, path, 0) {
                     self.missing("unknown-input", "input value", path, index, names, placeholder);
                 }
             }
@@ -405,33 +383,20 @@ impl<'a> Builder<'a> {
         self.params_not_named = self.not_named(&read);
         for (giver, placeholder) in read.into_iter().filter(|(_, placeholder)| !may_be_absent(placeholder)) {
             let Reference::Param(path) = &placeholder.reference else { continue };
-            let missing = match self.docs.params(&self.nodes, giver) {
-                Params::None if path.0.is_empty() => continue,
-                Params::None => (Vec::new(), 0),
-                Params::Given(template, _) => match text::below(template, path) {
-                    Below::Missing(names, index) => (names, index),
-                    Below::Template(..) => continue,
-                },
-                Params::Workload(_, workload) => match path.0.split_first() {
-                    None => continue,
-                    Some((first, rest)) => {
-                        let rest = Path(rest.into());
-                        let found = match &**first {
-                            "metadata" => text::below(&workload.metadata, &rest),
-                            "spec" => text::below(&workload.spec, &rest),
-                            "id" if rest.0.is_empty() => continue,
-                            "profile" if rest.0.is_empty() && workload.profile.is_some() => continue,
-                            _ => Below::Missing(vec!["id", "metadata", "spec"], usize::MAX),
-                        };
-                        match found {
-                            Below::Template(..) => continue,
-                            Below::Missing(names, index) => (names, index.wrapping_add(1)),
-                        }
-                    }
-                },
+            let Err((names, index)) = text::find(self.docs, &self.nodes, Root::Params(giver), path) else {
+                continue;
             };
+            let is_of_workload = match (self.docs.params(&self.nodes, giver), &*path.0) {
+                (Params::Workload(_, workload), [name]) => {
+                    **name == *"id" || (**name == *"profile" && workload.profile.is_some())
+                }
+                _ => false,
+            };
+            if is_of_workload {
+                continue;
+            }
             let before = self.faults.len();
-            self.missing("unknown-param", "param", path, missing.1, missing.0, placeholder);
+            self.missing("unknown-param", "param", path, index, names, placeholder);
             let given = self.nodes.get(giver).and_then(|(_, data)| data.params);
             let params_location = given.and_then(|source| self.docs.location(&self.nodes, source));
             let key = self.nodes.key(giver).map_or("", Key::as_str);
@@ -448,16 +413,15 @@ impl<'a> Builder<'a> {
     }
 
     fn check_endless(&mut self) {
-        let values = self.docs.deployment.values.values().map(|template| (template, Scope::Values));
-        let workloads = (0_u32..)
-            .zip(&self.docs.deployment.workloads)
-            .map(|(index, workload)| (&workload.metadata, Scope::Workload(index)));
+        let workloads = (0_u32..).zip(&self.docs.deployment.workloads);
+        let metadata = workloads.map(|(index, _)| Root::Metadata(index));
         // Only params from a recipe can read other params.
-        let params = self.nodes.ids().filter_map(|node| match self.docs.params(&self.nodes, node) {
-            Params::Given(template, scope @ Scope::Recipe(_)) => Some((template, scope)),
-            _ => None,
-        });
-        let roots = values.chain(workloads).chain(params);
+        let is_from_recipe = |node: &NodeId| {
+            matches!(self.docs.params(&self.nodes, *node), Params::Given(_, Scope::Recipe(_)))
+        };
+        let params = self.nodes.ids().filter(is_from_recipe).map(Root::Params);
+        let roots = std::iter::once(Root::Values).chain(metadata).chain(params);
+        let roots = roots.flat_map(|root| text::texts(self.docs, &self.nodes, root, &Path::default()));
         if let Some(way) = text::endless(self.docs, &self.nodes, roots) {
             let mut fault = Diagnostic::error(
                 "loop",

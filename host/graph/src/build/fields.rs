@@ -197,7 +197,7 @@ impl<'a> Builder<'a> {
                     self.output(node, path, placeholder);
                 }
             }
-            self.targets.set(placeholder, scope, target);
+            self.targets.set(&placeholder.reference, scope, target);
         }
         for (number, manifest) in (0_usize..).zip(manifests) {
             let Some(owner) = self.nodes.manifests.get(number).copied() else { continue };

@@ -52,7 +52,7 @@ impl Builder<'_> {
                     target
                 }
             };
-            self.targets.set(placeholder, scope, target);
+            self.targets.set(&placeholder.reference, scope, target);
             for node in self.targets.nodes(target).iter().filter(|node| **node != owner) {
                 found.push((owner, *node));
                 read.push((*node, access, placeholder));

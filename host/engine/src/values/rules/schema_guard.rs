@@ -6,13 +6,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use purlin_model::Label;
 use purlin_model::driver::keywords::{has_change_keywords, has_write_once_outputs, judge, keep_write_once};
-use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
-use purlin_sandbox::{CallError, Change};
+use purlin_model::driver::{Failure, Implements, Manifest, Observed, ResourceState};
+use purlin_sandbox::CallError;
 
 use super::Rules;
-use crate::driver::{About, Call, Driver, Look};
+use crate::driver::{About, Call, Driver, Request, Response};
 
 /// A driver with a schema that does more than describe the shape of its inputs.
 struct SchemaGuard {
@@ -48,22 +47,6 @@ impl SchemaGuard {
         }
         state
     }
-
-    fn result(
-        &self,
-        call: &Call,
-        result: Result<ResourceState, CallError>,
-        before: Option<&ResourceState>,
-    ) -> Result<ResourceState, CallError> {
-        match result {
-            Ok(state) => Ok(self.state(call, state, before)),
-            Err(CallError::Failure(Failure::Partial { state, message })) => {
-                let state = Box::new(self.state(call, *state, before));
-                Err(CallError::Failure(Failure::Partial { state, message }))
-            }
-            Err(error) => Err(error),
-        }
-    }
 }
 
 #[async_trait]
@@ -72,46 +55,30 @@ impl Driver for SchemaGuard {
         About { manifest: &self.manifest, ..self.driver.about() }
     }
 
-    async fn check(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        previous: Option<&Inputs>,
-    ) -> Result<Checked, CallError> {
-        self.driver.check(call, inputs, previous).await
-    }
-
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
-        self.driver.name(call, inputs).await
-    }
-
-    async fn create(
-        &self,
-        call: &Call,
-        inputs: &Inputs,
-        name: &str,
-        replaces: Option<&Label>,
-    ) -> Result<ResourceState, CallError> {
-        self.result(call, self.driver.create(call, inputs, name, replaces).await, None)
-    }
-
-    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
-        let found = self.driver.read(call, look).await?;
-        Ok(found.map(|found| Observed { state: self.state(call, found.state, look.state), ..found }))
-    }
-
-    async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
-        let mut impact = self.driver.update_impact(call, change).await?;
-        let Some(schema) = self.manifest.schema(call.subject.key.type_name()) else { return Ok(impact) };
-        judge(&schema.inputs, change.before, change.after, &mut impact);
-        Ok(impact)
-    }
-
-    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
-        self.result(call, self.driver.update(call, change).await, Some(change.state))
-    }
-
-    async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
-        self.driver.delete(call, state, inputs).await
+    async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
+        let before = match request {
+            Request::Read(look) => look.state,
+            Request::Update(change) => Some(change.state),
+            _ => None,
+        };
+        match self.driver.call(call, request).await {
+            Ok(Response::State(state)) => Ok(Response::State(self.state(call, state, before))),
+            Ok(Response::Observed(Some(found))) => {
+                let state = self.state(call, found.state, before);
+                Ok(Response::Observed(Some(Observed { state, ..found })))
+            }
+            Ok(Response::Impact(mut impact)) => {
+                let schema = self.manifest.schema(call.subject.key.type_name());
+                if let (Request::UpdateImpact(change), Some(schema)) = (request, schema) {
+                    judge(&schema.inputs, change.before, change.after, &mut impact);
+                }
+                Ok(Response::Impact(impact))
+            }
+            Err(CallError::Failure(Failure::Partial { state, message })) => {
+                let state = Box::new(self.state(call, *state, before));
+                Err(CallError::Failure(Failure::Partial { state, message }))
+            }
+            other => other,
+        }
     }
 }

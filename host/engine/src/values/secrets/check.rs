@@ -24,7 +24,7 @@ pub fn check<'a>(
     for node in nodes {
         let recipe = node.recipe;
         if recipe.secret_refs.is_none() && recipe.connection.is_none()
-            || !seen.insert(std::ptr::from_ref(recipe))
+            || !seen.insert((&recipe.name, &recipe.location))
             || !stores.knows_driver(&recipe.driver.name)
         {
             continue;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_engine::{About, Call, Driver, Drivers, Look, Needed};
+use purlin_engine::{About, Call, Driver, Drivers, Look, Needed, Request, Response};
 use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState, TypeSchema,
 };
@@ -338,6 +338,27 @@ impl Driver for Scripted {
         }
     }
 
+    async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
+        Ok(match request {
+            Request::Check { inputs, previous } => {
+                Response::Checked(self.check(call, inputs, previous).await?)
+            }
+            Request::Name(inputs) => Response::Name(self.name(call, inputs).await?),
+            Request::Create { inputs, name, replaces } => {
+                Response::State(self.create(call, inputs, name, replaces).await?)
+            }
+            Request::Read(look) => Response::Observed(self.read(call, look).await?),
+            Request::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
+            Request::Update(change) => Response::State(self.update(call, change).await?),
+            Request::Delete { state, inputs } => {
+                self.delete(call, state, inputs).await?;
+                Response::Deleted
+            }
+        })
+    }
+}
+
+impl Scripted {
     async fn check(&self, _: &Call, inputs: &Inputs, before: Option<&Inputs>) -> Result<Checked, CallError> {
         if text(inputs, "fail").as_deref() == Some("check") {
             let input = InvalidInput { pointer: "/params/fail".into(), message: "told to fail".into() };

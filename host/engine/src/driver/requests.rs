@@ -1,0 +1,137 @@
+//! A call of a driver as data: a request and its response. Each function of the contract is also a
+//! method, for those who make calls; what stands between them and the driver sees requests.
+
+use purlin_model::Label;
+use purlin_model::driver::{Checked, Impact, Inputs, Observed, ResourceState};
+use purlin_sandbox::{CallError, Change, Look};
+
+use super::{Call, Driver};
+
+/// A function of the contract in `wit/`, with its arguments.
+#[derive(Clone, Copy, Debug)]
+pub enum Request<'a> {
+    /// Validates and normalises inputs and fills in defaults. Without effects.
+    Check {
+        /// The inputs to check.
+        inputs: &'a Inputs,
+        /// Those of the last provisioning.
+        previous: Option<&'a Inputs>,
+    },
+    /// Returns the friendly name of the real object. Without effects.
+    Name(&'a Inputs),
+    /// Creates the resource.
+    Create {
+        /// The inputs of the new resource.
+        inputs: &'a Inputs,
+        /// Its name.
+        name: &'a str,
+        /// The id of the resource that it replaces.
+        replaces: Option<&'a Label>,
+    },
+    /// Reads the resource in its current state. Without effects.
+    Read(Look<'a>),
+    /// Says which changes require a replacement. Without effects.
+    UpdateImpact(Change<'a>),
+    /// Updates the resource in place.
+    Update(Change<'a>),
+    /// Deletes the resource.
+    Delete {
+        /// The resource.
+        state: &'a ResourceState,
+        /// The inputs of its last provisioning.
+        inputs: &'a Inputs,
+    },
+}
+
+/// What a function of the contract returns.
+#[derive(Clone, Debug)]
+pub enum Response {
+    /// Of `check`.
+    Checked(Checked),
+    /// Of `name`.
+    Name(Label),
+    /// Of `create` and `update`.
+    State(ResourceState),
+    /// Of `read`.
+    Observed(Option<Observed>),
+    /// Of `update-impact`.
+    Impact(Impact),
+    /// Of `delete`.
+    Deleted,
+}
+
+/// The functions of the contract.
+impl dyn Driver + '_ {
+    /// Validates and normalises inputs and fills in defaults. Without effects.
+    pub async fn check(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        previous: Option<&Inputs>,
+    ) -> Result<Checked, CallError> {
+        match self.call(call, Request::Check { inputs, previous }).await? {
+            Response::Checked(checked) => Ok(checked),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// The friendly name of the real object. Without effects.
+    pub async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
+        match self.call(call, Request::Name(inputs)).await? {
+            Response::Name(name) => Ok(name),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// Creates the resource. `replaces` is the id of the resource that this one replaces, if that
+    /// still exists.
+    pub async fn create(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        name: &str,
+        replaces: Option<&Label>,
+    ) -> Result<ResourceState, CallError> {
+        match self.call(call, Request::Create { inputs, name, replaces }).await? {
+            Response::State(state) => Ok(state),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// Reads the resource in its current state; `None` if it is gone. Without effects.
+    pub async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+        match self.call(call, Request::Read(look)).await? {
+            Response::Observed(found) => Ok(found),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// Says which changes require a replacement. Without effects.
+    pub async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
+        match self.call(call, Request::UpdateImpact(change)).await? {
+            Response::Impact(impact) => Ok(impact),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// Updates the resource in place.
+    pub async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
+        match self.call(call, Request::Update(change)).await? {
+            Response::State(state) => Ok(state),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// Deletes the resource.
+    pub async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
+        match self.call(call, Request::Delete { state, inputs }).await? {
+            Response::Deleted => Ok(()),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    fn mismatch(&self) -> CallError {
+        let what = "the response is that of another function".to_owned();
+        CallError::Junk { driver: self.known_as().to_owned(), what }
+    }
+}
