@@ -15,8 +15,8 @@ use crate::changes::{ask, diff, digest, fate};
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::plan::Action;
-use crate::records::making::{named, record_of, reports_all, with_unknown_host};
-use crate::records::recorded::exists;
+use crate::records::making::{named, record_of, reports_all, with_possible_hosts, with_unknown_host};
+use crate::records::recorded::{are_one, exists, hosts};
 use crate::records::visibility::{not_shown_for, seconds};
 use crate::run::run_state::RunState;
 use crate::values::evaluate::{self, NodeValues};
@@ -107,6 +107,11 @@ impl Task<'_> {
         if let Some(cause) = self.broken_promise(&**self.driver(&node)?, &record.state) {
             return Err(cause);
         }
+        // It stays where it was: that others manage it moves nothing.
+        let record = match self.current().filter(|before| are_one(before, &record)) {
+            Some(before) => with_possible_hosts(&record, hosts(&before)),
+            None => record,
+        };
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
         // An observed object may be a managed resource under another name, as long as that resource
         // stays.
