@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -311,9 +312,10 @@ impl Session<'_> {
         if let Some(end) = self.recover_first(job, staleness, follower).await? {
             return Ok(end);
         }
-        if let Some(end) = self.read_first(job, staleness, follower).await? {
-            return Ok(end);
-        }
+        let is_all_shown = match self.read_first(job, staleness, follower).await? {
+            ControlFlow::Break(end) => return Ok(end),
+            ControlFlow::Continue(is_all_shown) => is_all_shown,
+        };
         let mut plan = match (early, &job.desired) {
             (Some(plan), _) if self.records().await?.is_empty() => plan,
             (_, Desired::Documents { documents, options, .. }) => {
@@ -352,7 +354,8 @@ impl Session<'_> {
         let run = run.map(move |event| match event {
             Event::Summary(summary) => {
                 let unknown = summary.unknown.iter().chain(&open).cloned().collect::<BTreeSet<Key>>();
-                Event::Summary(Summary { unknown: unknown.into_iter().collect(), ..summary })
+                let ends_staleness = summary.ends_staleness && is_all_shown;
+                Event::Summary(Summary { unknown: unknown.into_iter().collect(), ends_staleness, ..summary })
             }
             event => event,
         });
@@ -389,21 +392,28 @@ impl Session<'_> {
         Ok(ends.then_some(RunEnd::Stopped(Stage::Recovery, summary)))
     }
 
-    /// Reads the resources of documents, if that is asked for or the records may be out of date.
+    /// Reads the resources of documents, if that is asked for or the records may be out of date. If the
+    /// run goes on, says whether their systems showed all of them.
     async fn read_first<F: Follower>(
         &self,
         job: &Job<'_>,
         staleness: Option<Staleness>,
         follower: &mut F,
-    ) -> Result<Option<RunEnd>, Error> {
-        let Desired::Documents { documents, options, refresh } = &job.desired else { return Ok(None) };
+    ) -> Result<ControlFlow<RunEnd, bool>, Error> {
+        let all_shown = ControlFlow::Continue(true);
+        let Desired::Documents { documents, options, refresh } = &job.desired else { return Ok(all_shown) };
         if !refresh && staleness.is_none() {
-            return Ok(None);
+            return Ok(all_shown);
         }
-        let Some(plan) = self.plan_reading(documents, options.scope.clone()).await? else { return Ok(None) };
+        let Some(plan) = self.plan_reading(documents, options.scope.clone()).await? else {
+            return Ok(all_shown);
+        };
         let summary = self.look(Stage::Reading, plan, job, follower).await?;
         let ends = !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled;
-        Ok(ends.then_some(RunEnd::Stopped(Stage::Reading, summary)))
+        Ok(match ends {
+            true => ControlFlow::Break(RunEnd::Stopped(Stage::Reading, summary)),
+            false => ControlFlow::Continue(summary.not_shown.is_empty()),
+        })
     }
 
     /// A part of a run before its plan.

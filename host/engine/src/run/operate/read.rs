@@ -133,6 +133,7 @@ impl Task<'_> {
         let driver = self.driver_of(&record)?;
         let Some(found) = self.look_at_record(&**driver, &record).await? else {
             if let Some(left) = self.not_shown_for(&**driver, &record) {
+                self.shared.note_not_shown(&self.step.key);
                 self.observed(Finding::NotVisible { seconds: seconds(left) }, Vec::new());
                 return Ok(Completed { action: Action::Read, durable: None });
             }
