@@ -519,6 +519,9 @@ impl SimEnvironment {
         for warning in &plan.warnings {
             self.sim.say(format!("  warning {}: {}", warning.key, warning.message));
         }
-        self.world().planned = planned;
+        // A host that has lost the environment carries out nothing of its plan.
+        if self.sim.may_call() {
+            self.world().planned = planned;
+        }
     }
 }
