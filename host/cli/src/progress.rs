@@ -356,6 +356,7 @@ mod tests {
             ends_staleness: false,
             waiting: Vec::new(),
             unknown: vec![key("s3#shared.a")],
+            not_shown: Vec::new(),
             halted: None,
             integrity: None,
             took: Duration::from_millis(1234),

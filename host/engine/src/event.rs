@@ -113,6 +113,8 @@ pub struct Summary {
     /// The resources with an unknown outcome, because a call was aborted or its driver crashed. The
     /// next run finds out, or reports them as undecided.
     pub unknown: Vec<Key>,
+    /// The resources that were read, but are so new that their systems may not show them yet.
+    pub not_shown: Vec<Key>,
     /// Why the run ended early: the starting point of the plan or what the run found could not be
     /// recorded, or the lock was lost.
     pub halted: Option<Cause>,
@@ -124,7 +126,8 @@ pub struct Summary {
     /// The number of driver calls with effects.
     pub calls: usize,
     /// Whether the records might have been stale, every step succeeded, and no unrecorded resource was
-    /// found. The records are then reliable again, provided that every recorded resource was read.
+    /// found. The records are then reliable again, provided that every recorded resource was read and
+    /// shown ([`Self::not_shown`]).
     pub ends_staleness: bool,
     /// The duration of the run.
     pub took: Duration,

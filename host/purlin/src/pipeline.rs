@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -357,9 +358,10 @@ impl Session<'_> {
         if let Some(end) = self.recover_first(job, staleness, follower).await? {
             return Ok(end);
         }
-        if let Some(end) = self.read_first(job, staleness, follower).await? {
-            return Ok(end);
-        }
+        let is_all_shown = match self.read_first(job, staleness, follower).await? {
+            ControlFlow::Break(end) => return Ok(end),
+            ControlFlow::Continue(is_all_shown) => is_all_shown,
+        };
         let mut plan = match (early, &job.desired) {
             (Some(plan), _) if self.records().await?.is_empty() => plan,
             (_, Desired::Documents { documents, options, .. }) => {
@@ -408,7 +410,8 @@ impl Session<'_> {
         let run = (&mut deploying).map(move |event| match event {
             Event::Summary(summary) => {
                 let unknown = summary.unknown.iter().chain(&open).cloned().collect::<BTreeSet<Key>>();
-                Event::Summary(Summary { unknown: unknown.into_iter().collect(), ..summary })
+                let ends_staleness = summary.ends_staleness && is_all_shown;
+                Event::Summary(Summary { unknown: unknown.into_iter().collect(), ends_staleness, ..summary })
             }
             event => event,
         });
@@ -449,13 +452,14 @@ impl Session<'_> {
         Ok(ends.then_some(RunEnd::Stopped(Stage::Recovery, summary)))
     }
 
-    /// Reads the resources of documents, if that is asked for or the records may be out of date.
+    /// Reads the resources of documents, if that is asked for or the records may be out of date. If the
+    /// run goes on, says whether their systems showed all of them.
     async fn read_first<F: Follower>(
         &self,
         job: &Job<'_>,
         staleness: Option<Staleness>,
         follower: &mut F,
-    ) -> Result<Option<RunEnd>, Error> {
+    ) -> Result<ControlFlow<RunEnd, bool>, Error> {
         let (plan, needs_all) = match &job.desired {
             Desired::Documents { documents, options, refresh } if *refresh || staleness.is_some() => {
                 (self.plan_reading(documents, options.scope.clone()).await?, true)
@@ -465,12 +469,16 @@ impl Session<'_> {
                 let wanted = |urn: &Urn| due.contains(urn);
                 (Some(self.plan_reads(&job.context, base, &wanted).await?), false)
             }
-            _ => return Ok(None),
+            _ => (None, true),
         };
-        let Some(plan) = plan else { return Ok(None) };
+        let Some(plan) = plan else { return Ok(ControlFlow::Continue(true)) };
         let summary = self.look(Stage::Reading, plan, job, follower).await?;
-        let ends = needs_all && !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled;
-        Ok(ends.then_some(RunEnd::Stopped(Stage::Reading, summary)))
+        let is_read = summary.failed.is_empty();
+        let ends = needs_all && !is_read || summary.halted.is_some() || summary.cancelled;
+        Ok(match ends {
+            true => ControlFlow::Break(RunEnd::Stopped(Stage::Reading, summary)),
+            false => ControlFlow::Continue(is_read && summary.not_shown.is_empty()),
+        })
     }
 
     /// A plan of documents that are kept; `None` if none is needed.

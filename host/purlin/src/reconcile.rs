@@ -208,14 +208,13 @@ impl Keeper {
             pass: Pass::default(),
             urns: HashMap::new(),
             fingerprint: [0; 32],
-            knows_all: true,
         };
         let end = session.attempt(&job, None, &mut round).await?;
-        let Round { mut pass, urns, fingerprint, knows_all, .. } = round;
+        let Round { mut pass, urns, fingerprint, .. } = round;
         let now = clock();
         match end {
             RunEnd::Applied { summary, .. } => {
-                if knows_all && summary.ends_staleness {
+                if summary.ends_staleness {
                     session.end_staleness().await?;
                 }
                 pass.summary = summary;
@@ -362,9 +361,6 @@ struct Round<'k> {
     urns: HashMap<Key, Urn>,
     /// The state that the plan was made from.
     fingerprint: [u8; 32],
-    /// Whether all resources that were due could be read, and none is so new that its system may not
-    /// show it yet.
-    knows_all: bool,
 }
 
 impl Follower for Round<'_> {
@@ -486,7 +482,6 @@ impl Follower for Round<'_> {
             for (urn, over) in &not_shown {
                 self.keeper.schedule.read_by(urn, *over);
             }
-            self.knows_all = summary.failed.is_empty() && not_shown.is_empty();
         }
         summary
     }

@@ -140,7 +140,7 @@ impl Session<'_> {
     /// Why the records may be older than the real state. In that case, read every resource before
     /// planning ([`Self::plan_refresh`]), execute a plan for all of the documents, which looks for
     /// each resource by its name before creating it, and call [`Self::end_staleness`] once
-    /// [`Summary::ends_staleness`] is set.
+    /// [`Summary::ends_staleness`] is set and the reads showed everything ([`Summary::not_shown`]).
     ///
     /// # Errors
     /// [`Error::State`] if the state cannot be read completely.

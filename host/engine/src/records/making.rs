@@ -10,6 +10,7 @@ use purlin_state::{DriverVersion, Record, Status};
 
 use crate::changes::holding;
 use crate::driver::Driver;
+use crate::records::recorded::hosts;
 
 /// The record of a node, without the parts that only its driver and the clock know.
 pub(crate) fn record_of(
@@ -75,9 +76,11 @@ pub(crate) fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> 
 }
 
 /// The record, changed to say that its host is uncertain: the previous host or one of these.
-pub(crate) fn with_possible_hosts(record: &Record, others: &[Urn]) -> Record {
-    let mut all: Vec<Urn> =
-        record.deleted_with.iter().chain(&record.perhaps_deleted_with).chain(others).cloned().collect();
+pub(crate) fn with_possible_hosts<'a>(
+    record: &'a Record,
+    others: impl IntoIterator<Item = &'a Urn>,
+) -> Record {
+    let mut all: Vec<Urn> = hosts(record).chain(others).cloned().collect();
     all.sort_unstable();
     all.dedup();
     Record { deleted_with: None, perhaps_deleted_with: all.into(), ..record.clone() }

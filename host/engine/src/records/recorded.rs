@@ -212,9 +212,13 @@ impl Recorded {
     ///
     /// A guest entered its host when it was created or by a later change, so the host is the copy
     /// of that time. As long as the records may be older than the real state, the guest may have
-    /// moved since.
+    /// moved since. Purlin never moves what others manage, which is in no host that is newer than its
+    /// record.
     pub(crate) fn possible_hosts_of(&self, guest: &Record) -> (Vec<&Arc<Record>>, bool) {
-        let all = |host: &Urn| -> Vec<&Arc<Record>> { self.copies(host).chain(self.current(host)).collect() };
+        let is_old_enough = |host: &&Arc<Record>| !guest.external || host.created <= guest.updated;
+        let all = |host: &Urn| -> Vec<&Arc<Record>> {
+            self.copies(host).chain(self.current(host)).filter(is_old_enough).collect()
+        };
         let Some(host) = &guest.deleted_with else {
             return (guest.perhaps_deleted_with.iter().flat_map(all).collect(), false);
         };
@@ -465,7 +469,7 @@ impl Recorded {
 }
 
 /// The possible hosts of a record.
-fn hosts(record: &Record) -> impl Iterator<Item = &Urn> {
+pub(crate) fn hosts(record: &Record) -> impl Iterator<Item = &Urn> {
     record.deleted_with.iter().chain(&record.perhaps_deleted_with)
 }
 

@@ -166,6 +166,7 @@ async fn run(shared: Arc<RunState>) -> Summary {
     summary.unknown = shared.take_unknown();
     summary.unknown.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
     summary.unknown.dedup();
+    summary.not_shown = shared.take_not_shown();
     summary.integrity = shared.verify().err().map(|error| error.to_string());
     let obstacles = match summary.halted {
         None => obstacles::changes(&shared.plan, &summary, shared.take_drifted(), shared.moments.now()),

@@ -44,6 +44,8 @@ pub(crate) struct RunState {
     unknown: Mutex<Vec<Key>>,
     /// Resources that this run read and that differ from their records.
     drifted: Mutex<Vec<Key>>,
+    /// Resources that this run read and that their systems may not show yet.
+    not_shown: Mutex<Vec<Key>>,
 }
 
 impl RunState {
@@ -71,6 +73,7 @@ impl RunState {
             found: Mutex::default(),
             unknown: Mutex::default(),
             drifted: Mutex::default(),
+            not_shown: Mutex::default(),
             plan,
             writer,
         }
@@ -285,6 +288,16 @@ impl RunState {
     /// Takes the resources that were read and differ from their records.
     pub(crate) fn take_drifted(&self) -> Vec<Key> {
         std::mem::take(&mut *self.drifted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Notes that a resource was read and that its system may not show it yet.
+    pub(crate) fn note_not_shown(&self, key: &Key) {
+        self.not_shown.lock().unwrap_or_else(PoisonError::into_inner).push(key.clone());
+    }
+
+    /// Takes the resources that were read and that their systems may not show yet.
+    pub(crate) fn take_not_shown(&self) -> Vec<Key> {
+        std::mem::take(&mut *self.not_shown.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether an operation deletes a resource whose record remains.

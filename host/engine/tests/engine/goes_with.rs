@@ -394,3 +394,18 @@ async fn a_replacement_without_deletion_keeps_the_guests() {
     assert!(done.contains(&"delete b".to_owned()), "{done:?}");
     assert_eq!(platform.alive(), ["b~2"]);
 }
+
+/// `b` is still in the first `a`, and `c` in `b`.
+#[tokio::test]
+async fn a_guest_that_others_manage_from_now_on_stays_in_its_host() {
+    let platform = Platform::with(FULL);
+    let of = |fixed: &str, b: &str| {
+        let settings = [("b", b), ("c", "deleted_with: <b>")];
+        documents(&[("a", fixed), ("b", "v: b"), ("c", "v: c")], &settings)
+    };
+    platform.deploys(&of("fixed: 1", "deleted_with: <a>")).await;
+    let then = of("fixed: 2", "observe: 'thing.default#shared.b'");
+    platform.deploys(&then).await;
+    assert!(platform.record("shared.c").await.is_some_and(|guest| guest.tainted));
+    assert_eq!(platform.planned(&then).await, ["replace c"]);
+}

@@ -335,6 +335,24 @@ async fn a_deleted_object_is_not_taken_for_its_successor() {
     }
 }
 
+/// Nobody waits until the system no longer shows what was deleted with its host.
+#[tokio::test]
+async fn an_object_that_was_deleted_with_its_host_is_not_taken_for_its_successor() {
+    let all = documents(&[("a", "v: a"), ("b", "v: b")], &[("b", "deleted_with: <a>")]);
+    let platform = lingering(FULL, &all).await;
+    *locked(&platform.driver.finds_oldest) = true;
+    platform.deploys(&documents(&[], &[])).await;
+    lose(&platform, "create b", Lost::After);
+    platform.up(&all).await;
+    assert_eq!(pending(&platform).await, ["create b"]);
+    assert!(is_undecided(&platform.up(&all).await, "shared.b"));
+    locked(&platform.driver.world).remove("thing.default#shared.b");
+    platform.wait(GRACE);
+    assert!(platform.up(&all).await.is_success());
+    let made = platform.record("shared.b").await.expect("made");
+    assert_eq!(made.state.id, "thing.default#shared.b~2");
+}
+
 /// The advice of a plan for a creation that only time decides.
 #[tokio::test]
 async fn a_plan_says_when_an_undecided_creation_is_decided() {

@@ -1,6 +1,7 @@
 //! Records that are older than the real state: a backup was restored, or a repair lost a part of
 //! the state.
 
+use crate::refresh::GRACE;
 use crate::support::{FULL, Lost, Platform, documents, locked, steps};
 use purlin_engine::{Base, CancelToken, Cause, Event, Phase, PlanOptions, Scope, Summary};
 use purlin_model::driver::Implements;
@@ -258,4 +259,19 @@ async fn settling_a_recorded_outcome_changes_nothing_else() {
         purlin_engine::settle(platform.snapshot().await, &record.urn, Some("other"), 0)
             .is_ok_and(|changes| changes.len() > 1)
     );
+}
+
+/// What a look does not show yet, it does not confirm.
+#[tokio::test]
+async fn a_run_names_what_is_not_shown_yet() {
+    let platform = Platform::with(FULL);
+    *locked(&platform.driver.grace) = GRACE;
+    platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+    for hides in [true, false] {
+        *locked(&platform.driver.hides) = hides;
+        let (context, base) = (platform.context(), stale(&platform).await);
+        let plan = purlin_engine::refresh(&context, base, &platform.shelf, &Scope::default()).await;
+        let (_, summary) = platform.run(plan.expect("a plan"), CancelToken::default()).await;
+        assert_eq!(summary.not_shown.is_empty(), !hides, "{summary:#?}");
+    }
 }

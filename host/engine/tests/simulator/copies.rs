@@ -10,10 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_model::Value;
-use purlin_sandbox::clock;
 use purlin_state::{Operation, Record, Snapshot, Status};
 
-use crate::drivers::GRACE;
 use crate::environment::{BrokenPromise, SimEnvironment};
 use crate::scenario::DriverKind;
 use crate::world::{LET_GO, Thing, World, is_there, place_of, references, show, values};
@@ -84,11 +82,6 @@ impl SimEnvironment {
         Ok(any)
     }
 
-    /// Whether a resource is so new that its system may not show it yet.
-    pub(crate) fn is_new(&self, record: &Record) -> bool {
-        self.sim.ticks().saturating_sub(record.created) < clock::millis(GRACE)
-    }
-
     /// Everything that a driver can read matches its record.
     pub(crate) fn matches_records(&self, snapshot: &Snapshot) -> Result<(), BrokenPromise> {
         let mut world = self.world();
@@ -102,10 +95,6 @@ impl SimEnvironment {
             let Some(thing) = world.things.get(id) else {
                 // It was deleted with an object whose inner resources were unknown.
                 if world.is_unsure(id) && world.went.contains_key(id) {
-                    continue;
-                }
-                // Nothing follows from that a look does not show it.
-                if self.is_new(record) {
                     continue;
                 }
                 return Err(format!("{} is recorded as {id}, which a look shows to be gone", record.id()));

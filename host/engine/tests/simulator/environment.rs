@@ -324,6 +324,7 @@ impl SimEnvironment {
         }
         let doubted = self.base()?.staleness().is_some();
         ended.doubted = doubted;
+        let mut is_all_shown = true;
         if let Command::Up { scope, .. } = &step.command
             && doubted
         {
@@ -334,6 +335,7 @@ impl SimEnvironment {
             };
             let summary = self.apply(plan, step, token, false).await?;
             let goes_on = summary.failed.is_empty() && summary.halted.is_none() && !summary.cancelled;
+            is_all_shown = summary.not_shown.is_empty();
             ended.summaries.push(summary);
             if !goes_on {
                 return Ok(ended);
@@ -363,7 +365,7 @@ impl SimEnvironment {
             return Err(format!("the plan says nothing of the undecided `{silent}`"));
         }
         let summary = self.apply(plan, step, token, false).await?;
-        let ends_staleness = summary.ends_staleness;
+        let ends_staleness = summary.ends_staleness && is_all_shown;
         ended.summaries.push(summary);
         if ends_staleness {
             ended.trusted = self.store.commit(vec![Change::Trust]).await.is_ok();
@@ -517,6 +519,9 @@ impl SimEnvironment {
         for warning in &plan.warnings {
             self.sim.say(format!("  warning {}: {}", warning.key, warning.message));
         }
-        self.world().planned = planned;
+        // A host that has lost the environment carries out nothing of its plan.
+        if self.sim.may_call() {
+            self.world().planned = planned;
+        }
     }
 }

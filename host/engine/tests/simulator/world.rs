@@ -72,6 +72,8 @@ pub(crate) struct World {
     pub(crate) known: BTreeMap<String, (bool, String)>,
     /// The keys of `create` calls with an unknown outcome.
     open: BTreeMap<RecordId, String>,
+    /// Those of resources for which a person recorded another object meanwhile.
+    given_up: BTreeSet<String>,
     pub(crate) doubts: Doubts,
     /// URNs that the documents retain.
     pub(crate) retained: BTreeSet<String>,
@@ -138,7 +140,7 @@ impl World {
                         record.superseded.is_some() && self.may_be_released(record.state.id.expose());
                     let known = (record.retain || is_requested, record.urn.as_str().to_owned());
                     // If a person records a manually created object for a resource, an object that
-                    // may have been created for it is released.
+                    // may have been created for it is released, also if its request still arrives.
                     if record.state.id.expose().starts_with('p') {
                         let is_recorded =
                             |id: &str| self.view.values().any(|record| record.state.id.expose() == id);
@@ -147,6 +149,7 @@ impl World {
                             |thing: &Thing| thing.urn == known.1 || Some(&thing.made_with) == open;
                         let perhaps = self.things.iter().filter(|(_, thing)| is_perhaps(thing));
                         let perhaps: Vec<String> = perhaps.map(|(id, _)| id.clone()).collect();
+                        self.given_up.extend(open.cloned());
                         for id in perhaps.into_iter().filter(|id| !is_recorded(id)) {
                             self.known.insert(id, (true, known.1.clone()));
                         }
@@ -216,6 +219,9 @@ impl World {
             there.name == thing.name && self.doubts.unsure.contains(other) && !is_recorded(other)
         });
         let released = thing.released || has_namesake;
+        if self.given_up.contains(&thing.made_with) {
+            self.known.insert(id.to_owned(), (true, thing.urn.clone()));
+        }
         // A repeated call creates the same object again.
         self.went.remove(id);
         self.things.insert(id.to_owned(), Thing { home, released, ..thing.noted() });

@@ -94,7 +94,8 @@ impl Task<'_> {
     /// The changes that record that all direct and indirect guests of a host are gone
     /// (`lifecycle.deleted_with`). If the host was found gone rather than `deleted` by Purlin,
     /// guests that their drivers can read are left out, since their own read decides. Possible
-    /// guests are deleted and created again, since it is unknown whether they still exist.
+    /// guests are deleted and created again, since it is unknown whether they still exist. A guest that
+    /// others manage is left to them, and its own guests are possible ones.
     fn guests_gone(self, host: &RecordId, deleted: bool) -> Vec<Change> {
         let mut changes = Vec::new();
         let mut seen = HashSet::from([host.clone()]);
@@ -103,10 +104,10 @@ impl Task<'_> {
             for (guest, lives_there) in self.shared.guests_of(&host) {
                 let id = guest.id();
                 let reads = || self.driver_of(&guest).is_ok_and(|driver| driver.manifest().implements.read);
-                if !exists(&guest) || guest.external || !deleted && reads() || !seen.insert(id.clone()) {
+                if !exists(&guest) || !deleted && reads() || !seen.insert(id.clone()) {
                     continue;
                 }
-                if is_gone && lives_there {
+                if is_gone && lives_there && !guest.external {
                     for guest in self.shared.with_twins(&guest) {
                         let id = guest.id();
                         changes.extend(gone(&guest, id.superseded.is_none()));
@@ -122,7 +123,7 @@ impl Task<'_> {
                     }
                     continue;
                 }
-                if !guest.tainted && id.superseded.is_none() {
+                if !(guest.tainted || guest.external) && id.superseded.is_none() {
                     self.shared.note_found(id.urn.clone());
                     changes.push(Change::Put(Box::new(Record { tainted: true, ..Record::clone(&guest) })));
                 }

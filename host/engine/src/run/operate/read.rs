@@ -15,8 +15,8 @@ use crate::changes::{ask, diff, digest, fate};
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::plan::Action;
-use crate::records::making::{named, record_of, reports_all, with_unknown_host};
-use crate::records::recorded::exists;
+use crate::records::making::{named, record_of, reports_all, with_possible_hosts, with_unknown_host};
+use crate::records::recorded::{are_one, exists, hosts};
 use crate::records::visibility::{not_shown_for, seconds};
 use crate::run::run_state::RunState;
 use crate::values::evaluate::{self, NodeValues};
@@ -112,6 +112,11 @@ impl Task<'_> {
         if let Some(cause) = self.broken_promise(&**self.driver(&node)?, &record.state) {
             return Err(cause);
         }
+        // It stays where it was: that others manage it moves nothing.
+        let record = match self.current().filter(|before| are_one(before, &record)) {
+            Some(before) => with_possible_hosts(&record, hosts(&before)),
+            None => record,
+        };
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
         // An observed object may be a managed resource under another name, as long as that resource
         // stays.
@@ -133,6 +138,7 @@ impl Task<'_> {
         let driver = self.driver_of(&record)?;
         let Some(found) = self.look_at_record(&**driver, &record).await? else {
             if let Some(left) = self.not_shown_for(&**driver, &record) {
+                self.shared.note_not_shown(&self.step.key);
                 self.observed(Finding::NotVisible { seconds: seconds(left) }, Vec::new());
                 return Ok(Completed { action: Action::Read, durable: None });
             }

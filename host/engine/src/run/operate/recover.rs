@@ -15,7 +15,7 @@ use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::plan::Action;
 use crate::records::making::{reports_all, with_unknown_host};
-use crate::records::recorded::{exists, is_outcome};
+use crate::records::recorded::{exists, hosts, is_outcome};
 use crate::records::visibility::{self, not_shown_for, seconds};
 
 impl Task<'_> {
@@ -86,8 +86,8 @@ impl Task<'_> {
             if is_absent {
                 not_shown = not_shown_for(visibility::ended(intent, now), now, driver.grace());
             }
-            // What was deleted to make room was deleted before this call was intended.
-            if found.as_ref().is_some_and(|seen| self.is_deleted_one(seen, made)) {
+            // That would have been deleted before this call was intended.
+            if found.as_ref().is_some_and(|seen| self.may_be_deleted(seen, intent, made)) {
                 let left = not_shown_for(intent.since, now, driver.grace());
                 (not_shown, is_absent) = (left, left.is_some());
             }
@@ -161,11 +161,16 @@ impl Task<'_> {
         }
     }
 
-    /// Whether what was found has the id of the object that was deleted to make room for a resource:
-    /// its system may still show that one.
-    fn is_deleted_one(self, seen: &Observed, made: &Record) -> bool {
-        let deleted = self.current().filter(|record| !exists(record));
-        deleted.is_some_and(|old| old.state.id == seen.state.id && old.driver.name == made.driver.name)
+    /// Whether what was found may be a deleted object that its system still shows: the one that made
+    /// room, which is known by its id; or, unless the driver reported the id, one that was deleted with
+    /// its host, since nobody waits until that is no longer shown.
+    fn may_be_deleted(self, seen: &Observed, intent: &Intent, made: &Record) -> bool {
+        let before = self.current();
+        let is_it = |old: &Record| old.state.id == seen.state.id && old.driver.name == made.driver.name;
+        let made_room = before.as_deref().is_some_and(|old| !exists(old) && is_it(old));
+        let mut records = before.as_deref().into_iter().chain([made]);
+        let has_host = records.any(|record| hosts(record).next().is_some());
+        made_room || has_host && intent.checkpoint.as_ref() != Some(&seen.state.id)
     }
 
     /// Leaves the call undecided until the grace of the driver has passed, as the finding says. The end
