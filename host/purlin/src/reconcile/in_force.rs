@@ -88,6 +88,11 @@ impl InForce {
         });
     }
 
+    /// Whether the last pass was made with other documents than the current ones.
+    pub(super) fn is_rejecting(&self) -> bool {
+        self.rejected.is_some()
+    }
+
     /// The documents in force instead of the current ones; `None` if there are no others.
     pub(super) async fn earlier(&mut self, session: &Session<'_>) -> Result<Option<Arc<Documents>>, Error> {
         // What is in force is wrong itself by now: there is nothing else.
