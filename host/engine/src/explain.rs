@@ -43,9 +43,7 @@ impl Cause {
             Self::NotFound { at, .. } => {
                 let fault = Diagnostic::error(self.code(), self.to_string());
                 let fault = at.iter().fold(fault, |fault, at| fault.at(at));
-                vec![fault.help(
-                    "it is tried again by the next run; if it is gone for good, remove it from the documents",
-                )]
+                vec![fault.help("the next run tries it again; remove it if it is gone for good")]
             }
             Self::Workload { error, definition } => {
                 vec![placed(workload(error), definition.as_ref())]

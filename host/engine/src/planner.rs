@@ -244,6 +244,11 @@ pub async fn plan(
         if !planner.errors.is_empty() {
             return Err(Error::Documents(rules::once(planner.errors)));
         }
+        // Nothing is left out in silence.
+        if let Some(node) = graph.nodes().find(|node| planner.step_of.get(node.id.index()) == Some(&u32::MAX))
+        {
+            return Err(Error::Integrity(format!("nothing was decided about `{}`", node.key)));
+        }
         let Planner { decided, step_of, drafts, mut warnings, remarks, named, node_values, .. } = planner;
         // The values are no longer needed and take much memory.
         drop(node_values);

@@ -144,6 +144,10 @@ impl<'a> Change<'a> {
             }
             (_, why) => fault.fact(why.to_string()),
         };
+        if self.before.as_ref() == Some(now) {
+            // The same version has other content.
+            return Some(fault.help("undo the change of the bundle, or have that use another one first"));
+        }
         Some(match (&self.before, id.rsplit_once('/')) {
             (Some(before), Some((_, requirement))) => fault.help(format!(
                 "stay with `--with {requirement}={before}`, or have that use another one first"

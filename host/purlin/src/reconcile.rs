@@ -12,7 +12,7 @@ use futures::{Stream, StreamExt as _};
 use purlin_engine::{Action, Base, CancelToken, Event, Phase, Plan, PlanOptions, Summary, Warning};
 use purlin_graph::Graph;
 use purlin_model::{Diagnostic, Drift, Finding, Key, Obstacle, Reason, Reconcile, Urn};
-use purlin_state::{Change, Deployment, ObstacleRecord, Status};
+use purlin_state::{Change, Deployment, Environment, ObstacleRecord, Status};
 
 use self::due::Schedule;
 use self::in_force::InForce;
@@ -49,8 +49,11 @@ pub struct Keeper {
     records: usize,
     /// The documents to keep to while newer ones are wrong.
     in_force: InForce,
-    /// The fingerprint of the last state that needed no changes, and the time of that finding.
-    in_sync: Option<([u8; 32], u64)>,
+    /// The environment.
+    place: Option<Environment>,
+    /// The fingerprint of the last state that needed no changes, the time of that finding, and whether it
+    /// is about the documents before the current ones.
+    in_sync: Option<([u8; 32], u64, bool)>,
 }
 
 /// The result of one pass.
@@ -92,6 +95,7 @@ impl Keeper {
             newer: None,
             records: 0,
             in_force: InForce::default(),
+            place: None,
             in_sync: None,
         }
     }
@@ -155,10 +159,14 @@ impl Keeper {
         cancel: CancelToken,
         on_event: &mut (dyn FnMut(&Event) + Send),
     ) -> Result<Pass, Error> {
-        let session = purlin.begin_within(&documents.environment(), purlin.lock_timeout, &cancel).await?;
-        // Nothing is read by a graph that cannot be built.
+        let place = self.place.get_or_insert_with(|| documents.environment()).clone();
+        let session = purlin.begin_within(&place, purlin.lock_timeout, &cancel).await?;
+        // Nothing is read by a graph that cannot be built, and nothing is done in another environment.
         let made = match purlin.graph(documents).await {
-            Ok(_) => self.pass_of(&session, documents, &cancel, on_event).await,
+            Ok(_) if documents.environment() == place => {
+                self.pass_of(&session, documents, false, &cancel, on_event).await
+            }
+            Ok(_) => Err(elsewhere(&documents.environment(), &place)),
             Err(error) => Err(error),
         };
         let pass = match made {
@@ -173,7 +181,7 @@ impl Keeper {
                 };
                 let Some(earlier) = earlier else { return Err(error) };
                 self.in_force.reject(&error);
-                let pass = self.pass_of(&session, &earlier, &cancel, on_event).await?;
+                let pass = self.pass_of(&session, &earlier, true, &cancel, on_event).await?;
                 let next = pass.next.min(purlin.clock()() + REJECTED_WAIT);
                 Pass { rejected: Some(error), next, ..pass }
             }
@@ -183,11 +191,12 @@ impl Keeper {
         Ok(pass)
     }
 
-    /// A pass with documents that may be in force.
+    /// A pass with the current documents, or with those before (`is_earlier`).
     async fn pass_of(
         &mut self,
         session: &Session<'_>,
         documents: &Documents,
+        is_earlier: bool,
         cancel: &CancelToken,
         on_event: &mut (dyn FnMut(&Event) + Send),
     ) -> Result<Pass, Error> {
@@ -200,6 +209,7 @@ impl Keeper {
         let mut round = Round {
             keeper: self,
             documents,
+            is_earlier,
             policy,
             due,
             options,
@@ -240,7 +250,7 @@ impl Keeper {
         self.reschedule(&pass.summary, &urns, policy, now);
         let waits = !pass.summary.waiting.is_empty() || !pass.summary.skipped.is_empty();
         pass.next = self.schedule.next(now).min(if waits { now + LONG_WAIT } else { u64::MAX });
-        self.in_sync = pass.is_in_sync().then_some((fingerprint, now));
+        self.in_sync = pass.is_in_sync().then_some((fingerprint, now, is_earlier));
         Ok(pass)
     }
 
@@ -351,6 +361,7 @@ impl Keeper {
 struct Round<'k> {
     keeper: &'k mut Keeper,
     documents: &'k Documents,
+    is_earlier: bool,
     policy: &'k Reconcile,
     due: HashSet<Urn>,
     options: PlanOptions,
@@ -380,7 +391,9 @@ impl Follower for Round<'_> {
     async fn options(&mut self, session: &Session<'_>, base: &Base) -> Result<Option<PlanOptions>, Error> {
         self.fingerprint = base.fingerprint();
         let now = (self.clock)();
-        let is_same = |(seen, at): ([u8; 32], u64)| seen == self.fingerprint && now < at + PLAN_AGAIN;
+        let is_same = |(seen, at, is_earlier): ([u8; 32], u64, bool)| {
+            is_earlier == self.is_earlier && seen == self.fingerprint && now < at + PLAN_AGAIN
+        };
         if self.keeper.in_sync.is_some_and(is_same) && self.keeper.failures.is_empty() {
             return Ok(None);
         }
@@ -520,6 +533,13 @@ async fn note_removed(
         session.lock.writer().commit(changes).await?;
     }
     Ok(())
+}
+
+/// The fault of documents that are about another environment than the one that a watch keeps.
+fn elsewhere(now: &Environment, place: &Environment) -> Error {
+    let message = format!("the documents are about {now} now, and this watch keeps {place}");
+    let fault = Diagnostic::error("app-changed", message);
+    Error::Documents(vec![fault.help("start a watch of its own for the other environment")])
 }
 
 /// The last deployment from documents in the environment of a session.

@@ -165,7 +165,9 @@ impl Planner<'_> {
         if !matches!(ask, Ask::Observe(_)) {
             let violations = self.options.rules.inputs(&graph, node, &*driver, &inputs);
             if !violations.is_empty() {
-                self.invalid.push((node.key.clone(), violations));
+                self.invalid.push((node.key.clone(), violations.clone()));
+                self.are_wrong |= evaluate::is_determined(&graph, node.id);
+                self.refuse(node, &urn, record.as_deref(), Cause::Inputs(violations));
                 return None;
             }
             let before = record.as_deref().map(|record| &record.inputs);

@@ -106,6 +106,7 @@ pub(super) fn build(
     building.add_undecided(in_scope);
     building.order_deletions();
     building.follow_hosts();
+    building.delete_late();
     if !building.errors.is_empty() {
         return Err(Error::Documents(building.errors));
     }

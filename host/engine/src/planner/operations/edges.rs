@@ -131,9 +131,9 @@ pub(super) fn dependencies_first(graph: &Graph, step_of: &[u32], operations: &mu
         after.sort_unstable();
         after.dedup();
         // An undecided resource waits for nothing, and its possible dependencies are not deleted
-        // before it.
+        // before it. Nor does one with which nothing can be done: its failure is known.
         if let Some(operation) = operations.get_mut(index as usize)
-            && !matches!(operation.kind, OperationKind::Undecided)
+            && !matches!(operation.kind, OperationKind::Undecided | OperationKind::Refused(_))
         {
             operation.after = after;
         }

@@ -228,6 +228,33 @@ impl Building<'_> {
         ordered.iter().filter_map(|record| urns.get(&record.urn).copied()).collect()
     }
 
+    /// What is deleted to be created again goes only once everything is there that its new one needs, as
+    /// far as the order allows it: a dependency that fails must not cost a resource that then cannot be
+    /// created. The same holds for a host and what lives in it.
+    pub(super) fn delete_late(&mut self) {
+        let is_deleted_first = |operation: &Operation| {
+            matches!(operation.kind, OperationKind::Create { instead_of: InsteadOf::Deleted, .. })
+        };
+        let mut late = Vec::new();
+        for (index, operation) in (0u32..).zip(&self.operations) {
+            let OperationKind::Create { instead_of, with, .. } = &operation.kind else { continue };
+            let own = self.urn(index).filter(|_| *instead_of == InsteadOf::Deleted);
+            let going = own.into_iter().chain(with);
+            let deletions = going.filter_map(|urn| self.deletions.get(&RecordId::current(urn.clone())));
+            let deletions: Vec<u32> = deletions.copied().filter(|deletion| *deletion != index).collect();
+            for before in &operation.after {
+                // Those are deleted after it.
+                if self.operations.get(*before as usize).is_some_and(is_deleted_first) {
+                    continue;
+                }
+                late.extend(
+                    deletions.iter().filter(|deletion| *deletion != before).map(|one| (*before, *one)),
+                );
+            }
+        }
+        late.into_iter().for_each(|(before, deletion)| self.edges.soft(before, deletion));
+    }
+
     /// An operation that may delete its old resource waits for the dependents that leave that
     /// resource anyway, wherever the order allows it. It deletes only dependents that are provisioned
     /// after it: the others have left by then.
