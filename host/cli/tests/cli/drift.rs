@@ -223,6 +223,11 @@ fn the_trouble_of_one_resource_is_its_own() {
     assert_eq!(others.real()["c"].0, "two");
     let status = others.run(&["status", "--format", "json"]).status(0).json();
     assert_eq!(status["summary"]["failed"], 1, "{status}");
+    // What would be deleted first to be created again stays, since it could not be created.
+    let first = all("three").replace("value: \"", "fixed: f, first: true, value: \"");
+    others.write(&first, &observes);
+    others.run(&["up", "--yes"]).status(1);
+    assert_eq!((&others.real()["b"].0, others.real()["c"].0.as_str()), (&before["b"].0, "three"));
     // Nothing that left the documents is deleted while it is unknown what the rest becomes.
     let world = World::deployed(
         "a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}\nc: {type: thing, params: {value: x}}",
