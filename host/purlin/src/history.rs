@@ -48,6 +48,9 @@ impl Session<'_> {
             || plan.goes_on
             || self.ends_rollback(documents).await?
             || self.documents_differ(archive.as_deref()).await?;
+        if documents.is_some() && !counted {
+            self.accept_documents().await?;
+        }
         let mut before = None;
         if counted {
             before = store.history(&environment).await?.into_iter().find(|other| other.id == id);
@@ -93,6 +96,17 @@ impl Session<'_> {
             ending: None,
             written: None,
         })
+    }
+
+    /// Records that the newest documents are right, in the entry in which a watch said that they are wrong.
+    async fn accept_documents(&self) -> Result<(), Error> {
+        let latest = self.purlin.history(self.environment()).await?.into_iter().next_back();
+        if let Some(latest) = latest.filter(|latest| latest.rejected.is_some()) {
+            let deployment = Box::new(Deployment { rejected: None, ..latest });
+            let change = Change::Deployed { deployment, documents: None };
+            self.lock.writer().commit(vec![change]).await?;
+        }
+        Ok(())
     }
 
     /// Executes a plan of a watch. All passes over the same documents share one `entry` of the

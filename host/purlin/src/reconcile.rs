@@ -175,11 +175,11 @@ impl Keeper {
                 pass
             }
             Err(error) => {
-                let earlier = match error.is_input() {
-                    true => self.in_force.earlier(&session).await?,
-                    false => None,
-                };
-                let Some(earlier) = earlier else { return Err(error) };
+                if !error.is_input() {
+                    return Err(error);
+                }
+                // Without others, or if those cannot be read, the error of the current ones counts.
+                let Ok(Some(earlier)) = self.in_force.earlier(&session).await else { return Err(error) };
                 self.in_force.reject(&error);
                 let pass = self.pass_of(&session, &earlier, true, &cancel, on_event).await?;
                 let next = pass.next.min(purlin.clock()() + REJECTED_WAIT);

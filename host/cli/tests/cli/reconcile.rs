@@ -345,6 +345,27 @@ fn a_watch_keeps_to_the_last_good_graph() {
     watching.until_done("create", "b");
     rejected(&Value::is_null);
 
+    // A file that lost its documents is noticed by the plan, not by the graph: pass after pass.
+    let more = "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {shared: {c: {type: thing, params: {value: x, fixed: '', first: false}}}}\n";
+    world.project().write("more.yaml", more);
+    watching.until_done("create", "c");
+    world.project().write("more.yaml", "# nothing\n");
+    watching.until("the emptied file", |event| event["event"] == "error");
+    rejected(&|rejected| rejected.to_string().contains("more.yaml"));
+    for _ in 0..2 {
+        meddle(&world, &file);
+        watching.until_done("update", "a");
+    }
+    // Passes that find everything in order do not take the new documents for right.
+    let (begun, is_emptied) = (Instant::now(), |status: &Value| status.to_string().contains("more.yaml"));
+    while begun.elapsed() < Duration::from_secs(4) {
+        let status = world.run(&["status", "--format", "json"]);
+        assert!(status.status != 0 || is_emptied(&status.json()["rejected"]), "{}", status.out);
+    }
+    assert!(world.real().contains_key("c"));
+    world.project().write("more.yaml", more);
+    rejected(&Value::is_null);
+
     // A watch that begins with wrong documents keeps to those of the last deployment.
     watching.end();
     world.write("a: {type: thing, params: {value: v}}\nb: {type: nothing}", "");
@@ -354,7 +375,11 @@ fn a_watch_keeps_to_the_last_good_graph() {
     watching.until_done("update", "a");
     rejected(&|rejected| rejected["faults"] == 1);
     watching.end();
-    assert_eq!(world.effects().0, 2);
+    // Corrected without a watch, and without anything to do.
+    world.write("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    world.up();
+    rejected(&Value::is_null);
+    assert_eq!(world.effects().0, 3);
 }
 
 /// Also of what the watch itself creates.

@@ -353,6 +353,19 @@ mod tests {
     }
 
     #[test]
+    fn a_creation_that_was_not_made_leaves_the_deletion_before_it_open() {
+        let old = record("a", &[]);
+        let deletion = pending(Operation::Delete(old.id()));
+        let creation = Intent {
+            open_deletion: Some(Box::new(deletion.clone())),
+            ..pending(Operation::Create(Box::new(record("a", &[]))))
+        };
+        let snapshot = Snapshot { records: vec![old.into()], pending: vec![creation], ..Snapshot::default() };
+        let changes = settle(snapshot, &urn("a"), None, 7).expect("changes");
+        assert_eq!(changes, [Change::Intend(Box::new(deletion))]);
+    }
+
+    #[test]
     fn a_possible_resource_keeps_its_dependents() {
         let made = record("made", &["a"]);
         let snapshot = Snapshot {

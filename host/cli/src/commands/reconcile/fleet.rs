@@ -10,7 +10,8 @@ use purlin_state::Environment;
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use super::{Args, line, tally};
+use super::Args;
+use super::messages::{line, tally};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format};
 use crate::consent::Consent;
