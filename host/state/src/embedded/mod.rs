@@ -207,11 +207,13 @@ impl Inner {
     fn places(&self) -> Result<Vec<EnvironmentFolder>, Error> {
         let mut places = Vec::new();
         for folder in self.root.folders()? {
+            // Before its name, which is written first: another process may be creating both.
+            let is_recorded = crate::disk::journal::newest(&folder)?.is_some();
             match EnvironmentFolder::read(&self.root, &folder) {
                 Some(place) if place.is_there() => places.push(place),
                 // Another process has just locked it and recorded nothing yet.
                 Some(_) => {}
-                None if crate::disk::journal::newest(&folder)?.is_none() => {}
+                None if !is_recorded => {}
                 None => {
                     let detail = "its environment is unknown; see `purlin state repair`";
                     return Err(Error::Corrupt { folder, detail: detail.into() });

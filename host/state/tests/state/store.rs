@@ -418,6 +418,34 @@ fn readers_never_see_half_a_commit() {
     assert_eq!(run(other.load(&environment())).expect("loads").records[0].created, 199);
 }
 
+/// What another process is just creating is listed or is not, but is never reported as damaged.
+#[test]
+fn environments_can_be_listed_while_others_are_created() {
+    let folder = temporary();
+    let (store, other) = (open(folder.path()).expect("opens"), open(folder.path()).expect("opens"));
+    let created = 300;
+    run(other.seal(b"")).expect("sealed");
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for number in 0..created {
+                let env = format!("e{number}");
+                let urn = Urn::of(&env, "acme", "shop", &record(number).urn.key().expect("a key"));
+                let change = put(Record { urn, ..record(number) });
+                let of = Environment { env: env.as_str().into(), ..environment() };
+                let lock = run(store.lock(&of, holder())).expect("free");
+                run(lock.writer().submit(vec![change]).expect("submitted")).expect("commits");
+            }
+        });
+        let mut last = 0;
+        while !writer.is_finished() {
+            let listed = run(other.environments(None, usize::MAX)).expect("lists").len();
+            assert!(listed >= last, "what was listed once stays");
+            last = listed;
+        }
+    });
+    assert_eq!(run(other.environments(None, usize::MAX)).expect("lists").len(), created);
+}
+
 /// The index repeats the content of the journals: whatever happens to it, lists are correct.
 #[test]
 fn lists_are_correct_whatever_the_index_contains() {
