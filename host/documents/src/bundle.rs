@@ -28,14 +28,19 @@ use purlin_model::{
     Binding, Bundle, BundleReference, Declared, Diagnostic, Path, Piece, Placeholder, Reference, Requirement,
     Severity, Template, Value,
 };
+use serde_json::json;
 
-use crate::reader::{Fields, Reader};
+use crate::declare::{self, Form, Kind, form};
+use crate::definition::{DriverRange, Inputs};
+use crate::kinds::{AnyText, Anything, Flag, List, Text, kind, matching};
+use crate::lifecycle::OfDefinition;
+use crate::reader::Reader;
 use crate::recognise::{Format, INCOMPLETE_PORTER, Recognised, recognise};
-use crate::requirement::requirements;
+use crate::requirement::{InBundle, requirements};
 use crate::steps;
 use crate::template::{constant, list, template};
 use crate::walk::Collector;
-use crate::yaml::{self, Node, NodeKind};
+use crate::yaml::{self, Node, NodeKind, Span};
 use crate::{Input, SourceMap};
 
 /// The help for a file that is not a bundle.
@@ -43,25 +48,126 @@ pub const FORMS_OF_BUNDLES: &str = "a bundle is a `kind: Bundle` of `purlin.dev/
 /// The help for two bundles with the same repository and version.
 pub const ANOTHER_VERSION: &str = "give one of them another version";
 
-/// The fields of a `porter.yaml` that describe it or control its steps.
-const OF_PORTER: [&str; 13] = [
-    "$schema",
-    "custom",
-    "customActions",
-    "dockerfile",
-    "images",
-    "keywords",
-    "license",
-    "maintainers",
-    "mixins",
-    "registry",
-    "required",
-    "schemaType",
-    "state",
-];
+form! {
+    /// A recipe with a name, a version and requirements.
+    pub(crate) struct Document {
+        /// The identity of the document.
+        METADATA: Metadata = needed "metadata", "{name: ORG/NAME, version: 1.0.0}";
+        /// The recipe and its requirements.
+        SPEC: Spec = needed "spec", "{outputs: []}";
+    }
 
-/// Keywords of JSON Schema among the fields of a parameter, a credential or an output.
-const OF_SCHEMA: [&str; 22] = [
+    const HEAD: Option<(&'static str, &'static str)> = Some(("Bundle", "Purlin Bundle"));
+
+    const STRICT: bool = true;
+
+}
+
+form! {
+    /// The identity of the document.
+    pub(crate) struct Metadata {
+        /// The repository of the bundle, such as `ORG/NAME`.
+        NAME: Repository = needed "name", "ORG/NAME";
+        /// A version with three numbers.
+        VERSION: Version = needed "version", "1.0.0";
+        /// Its purpose.
+        DESCRIPTION: AnyText = "description";
+    }
+
+    const STRICT: bool = true;
+}
+
+form! {
+    /// The recipe and its requirements.
+    pub(crate) struct Spec {
+        /// Driver `ORG/NAME`, optionally with `@RANGE` for its versions. Without a driver, the outputs are
+        /// the parameters.
+        DRIVER: DriverRange = "driver";
+        /// Inputs of the driver.
+        INPUTS: InputsOfBundle = "inputs", "{values: {NAME: VALUE}}";
+        /// Parameters that users of the bundle can set.
+        PARAMETERS: List<Named> = "parameters", "[{name: NAME}]";
+        /// Credentials for other systems. Always secret.
+        CREDENTIALS: List<Named> = "credentials", "[{name: NAME}]";
+        /// Outputs of the bundle.
+        OUTPUTS: List<Named> = "outputs", "[{name: NAME}]";
+        /// The bundles that it requires.
+        REQUIRES: List<InBundle> = "requires";
+        /// The interface that it implements.
+        PROVIDES: Provides = "provides", "{interface: {id: URI}}";
+        /// Settings for replacing and deleting.
+        LIFECYCLE: OfDefinition = "lifecycle", "{protect: true}";
+    }
+
+    const STRICT: bool = true;
+}
+
+/// Inputs of the driver, without references to secrets: credentials are parameters.
+pub(crate) struct InputsOfBundle;
+
+impl Kind for InputsOfBundle {
+    const FIELDS: &'static [declare::Declared] = Inputs::FIELDS.split_at(Inputs::FIELDS.len() - 1).0;
+
+    fn schema() -> serde_json::Value {
+        declare::schema_of::<Self>()
+    }
+}
+
+impl Form for InputsOfBundle {
+    const ABOUT: &'static str = "Inputs of the driver.";
+}
+
+form! {
+    /// The interface that it implements.
+    pub(crate) struct Provides {
+        /// An interface.
+        INTERFACE: Interface = needed "interface", "{id: URI}";
+    }
+
+    const STRICT: bool = true;
+}
+
+form! {
+    /// An interface.
+    pub(crate) struct Interface {
+        /// Its name.
+        ID: Text = needed "id", "URI";
+    }
+
+    const STRICT: bool = true;
+}
+
+form! {
+    /// A parameter, a credential or an output. Keywords of JSON Schema are beside these fields.
+    pub(crate) struct Named {
+        /// Its name.
+        NAME: Text = "name", "NAME";
+        /// Its global name.
+        ID: Text = "$id";
+        /// Its purpose.
+        DESCRIPTION: AnyText = "description";
+        /// The value that is used if none is set.
+        DEFAULT: Anything = "default";
+        /// Whether a value is required.
+        REQUIRED: Flag = "required";
+        /// Whether it is secret.
+        SENSITIVE: Flag = "sensitive";
+        /// The output of a requirement that is used if no value is set.
+        SOURCE: Source = "source", "{dependency: NAME, output: NAME}";
+    }
+
+    const ALLOWED: &'static [&'static [&'static str]] = &[KEYWORDS, OF_STEPS];
+
+    fn constrain(schema: &mut serde_json::Value) {
+        schema["required"] = json!(["name"]);
+        if let Some(fields) = schema.as_object_mut() {
+            fields.shift_remove("additionalProperties");
+        }
+    }
+}
+
+/// Keywords of JSON Schema.
+const KEYWORDS: &[&str] = &[
     "type",
     "enum",
     "const",
@@ -85,7 +191,101 @@ const OF_SCHEMA: [&str; 22] = [
     "title",
     "examples",
 ];
+/// Where the steps of another tool find a value.
+const OF_STEPS: &[&str] = &["env", "path", "applyTo", "destination", "definition", "regex", "jsonPath"];
 
+form! {
+    /// The output of a requirement.
+    pub(crate) struct Source {
+        /// The name of the requirement.
+        DEPENDENCY: Text = "dependency";
+        /// The name of the output.
+        OUTPUT: Text = needed "output", "NAME";
+    }
+
+    const STRICT: bool = true;
+}
+
+kind! {
+    /// The same without a tag and a digest.
+    pub(crate) struct Repository: matching("^[A-Za-z0-9][A-Za-z0-9_.+-]*(:[0-9]+(?=/))?(/[A-Za-z0-9][A-Za-z0-9_.+-]*)*$")
+}
+kind! {
+    /// A version with three numbers.
+    pub(crate) struct Version: matching("^v?(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)([-+].+)?$")
+}
+
+kind! {
+    /// As for container images: `HOST:PORT/NAME:TAG@DIGEST`.
+    pub(crate) struct ReferenceText: matching("^[A-Za-z0-9][A-Za-z0-9_.+-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9_.+-]*)*(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?(@.+)?$")
+}
+
+form! {
+    /// A `porter.yaml`. All other fields are its actions, whatever their names, each a list of steps.
+    struct Porter {
+        /// The published bundle.
+        REFERENCE: ReferenceText = "reference";
+        /// Its name in the registry.
+        NAME: Repository = needed "name", "ORG/NAME";
+        /// Its version.
+        VERSION: Version = needed "version", "1.0.0";
+        /// Its purpose.
+        DESCRIPTION: AnyText = "description";
+        /// Parameters that users of the bundle can set.
+        PARAMETERS: List<Named> = "parameters", "[{name: NAME}]";
+        /// Credentials for other systems.
+        CREDENTIALS: List<Named> = "credentials", "[{name: NAME}]";
+        /// Outputs of the bundle.
+        OUTPUTS: List<Named> = "outputs", "[{name: NAME}]";
+        /// What it requires and provides.
+        DEPENDENCIES: Dependencies = "dependencies", "{requires: []}";
+    }
+
+    const OPEN: bool = true;
+    /// What describes it, or controls its steps.
+    const ALLOWED: &'static [&'static [&'static str]] = &[&[
+        "$schema",
+        "custom",
+        "customActions",
+        "dockerfile",
+        "images",
+        "keywords",
+        "license",
+        "maintainers",
+        "mixins",
+        "registry",
+        "required",
+        "schemaType",
+        "schemaVersion",
+        "state",
+    ]];
+}
+
+form! {
+    /// What a `porter.yaml` requires and provides.
+    struct Dependencies {
+        /// The bundles that it requires.
+        REQUIRES: List<InBundle> = "requires";
+        /// The interface that it implements.
+        PROVIDES: Provides = "provides", "{interface: {id: URI}}";
+    }
+}
+
+/// One that is asked for: it may have an `$id` in place of a name.
+pub(crate) struct Asked;
+
+impl Kind for Asked {
+    const FIELDS: &'static [declare::Declared] = Named::FIELDS;
+
+    fn schema() -> serde_json::Value {
+        let mut schema = Named::schema();
+        if let Some(fields) = schema.as_object_mut() {
+            fields.shift_remove("required");
+        }
+        schema["anyOf"] = json!([{"required": ["name"]}, {"required": ["$id"]}]);
+        schema
+    }
+}
 /// The result of reading bundles.
 #[derive(Clone, Debug, Default)]
 pub struct Bundles {
@@ -119,9 +319,9 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
         let wrong = yaml::parse(&source.name, &source.text, &mut |document| {
             let mut reader = Reader::new(&source.name, &source.text, false);
             match recognise(&reader, &document.root) {
-                Recognised::Ours(Format::Bundle(form)) => {
+                Recognised::Ours(Format::Bundle(format)) => {
                     reader.faults.extend(document.faults);
-                    found.extend(read(&mut reader, &document.root, form));
+                    found.extend(read(&mut reader, &document.root, format));
                     faults.append(&mut reader.faults);
                 }
                 Recognised::Other(fault) if fault.code == INCOMPLETE_PORTER => {
@@ -148,58 +348,54 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
     all
 }
 
-/// The form of a bundle.
+/// The format of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum BundleFormat {
     Own,
     Porter,
 }
 
 /// Reads a bundle.
-pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, form: Form) -> Option<Bundle> {
-    reader.foreign = form == Form::Porter;
-    match form {
-        Form::Own => own(reader, root),
-        Form::Porter => porter(reader, root),
+pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, format: BundleFormat) -> Option<Bundle> {
+    reader.foreign = format == BundleFormat::Porter;
+    match format {
+        BundleFormat::Own => own(reader, root),
+        BundleFormat::Porter => porter(reader, root),
     }
 }
 
 fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
-    let mut top = reader.fields(root, "the Bundle")?.strict();
-    top.entry("apiVersion");
-    top.entry("kind");
-    let head = top.need(reader, "metadata", "{name: ORG/NAME, version: 1.0.0}");
-    let head = head.and_then(|node| {
-        let mut fields = reader.fields(node, "`metadata`")?.strict();
-        let head = name_and_version(reader, &mut fields, "");
-        let description = words(reader, &mut fields);
-        fields.done(reader);
+    let document = Document::open(reader, root, "the Bundle")?;
+    let head = document.node(Document::METADATA).and_then(|node| {
+        let metadata = Metadata::open(reader, node, "`metadata`")?;
+        let (name, version) = (metadata.node(Metadata::NAME), metadata.node(Metadata::VERSION));
+        let head = name_and_version(reader, name, version, "");
+        let description = metadata.read(reader, Metadata::DESCRIPTION);
         Some((head?, description))
     });
-    let spec = top.need(reader, "spec", "{outputs: []}");
-    top.done(reader);
-    let mut fields = reader.fields(spec?, "`spec`")?.strict();
-    let driver = fields.get(reader, "driver");
+    let spec = Spec::open(reader, document.node(Document::SPEC)?, "`spec`")?;
+    let driver = spec.node(Spec::DRIVER);
     let driver = driver.and_then(|node| crate::definition::driver_requirement(reader, node, "driver"));
     let (mut values, mut secrets, mut connection) = (Template::default(), Template::default(), None);
-    if let Some(node) = fields.get(reader, "inputs")
-        && let Some(mut inputs) = reader.fields(node, "`inputs`")
+    if let Some(node) = spec.node(Spec::INPUTS)
+        && let Some(inputs) = InputsOfBundle::open(reader, node, "`inputs`")
     {
-        let mut map = |name: &'static str| {
-            let node = inputs.get(reader, name)?;
-            reader.map(node, &format!("`{name}`"))?;
+        let mut map = |field| {
+            let inputs = inputs.as_form::<Inputs>();
+            let node = inputs.node(field)?;
+            reader.map(node, &format!("`{}`", inputs.name(field)))?;
             Some(template(reader, node, Dialect::Bundle))
         };
-        (values, secrets) = (map("values").unwrap_or_default(), map("secrets").unwrap_or_default());
-        connection = map("connection");
-        inputs.done(reader);
+        values = map(Inputs::VALUES).unwrap_or_default();
+        secrets = map(Inputs::SECRETS).unwrap_or_default();
+        connection = map(Inputs::CONNECTION);
     }
-    let lifecycle = fields.get(reader, "lifecycle");
+    let lifecycle = spec.node(Spec::LIFECYCLE);
     let lifecycle = lifecycle.map(|node| crate::lifecycle::of_definition(reader, node)).unwrap_or_default();
-    let mut bundle = body(reader, &mut fields)?;
-    let requires = fields.get(reader, "requires").map(|node| requires(reader, node));
-    let provides = fields.get(reader, "provides").and_then(|node| provides(reader, node));
-    fields.done(reader);
+    let lists = [spec.node(Spec::PARAMETERS), spec.node(Spec::CREDENTIALS), spec.node(Spec::OUTPUTS)];
+    let mut bundle = body(reader, lists, &spec.span);
+    let requires = spec.node(Spec::REQUIRES).map(|node| requires(reader, node));
+    let provides = spec.node(Spec::PROVIDES).and_then(|node| provides(reader, node));
     let ((repository, version, location), description) = head?;
     bundle.requires = requires.unwrap_or_default();
     Some(Bundle {
@@ -219,25 +415,21 @@ fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
 }
 
 fn porter(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
-    let mut fields = reader.fields(root, "the bundle")?;
-    fields.entry("schemaVersion");
+    let fields = Porter::open(reader, root, "the bundle")?;
     let registry = root.get("registry").and_then(|node| node.as_str()).unwrap_or_default();
     let registry = registry.trim_end_matches('/').to_owned();
-    let described = fields.get(reader, "reference").and_then(|node| {
+    let described = fields.node(Porter::REFERENCE).and_then(|node| {
         let text = reader.text(node, "`reference`")?;
         reference(reader, node, text)
     });
-    let head = name_and_version(reader, &mut fields, &registry);
-    let description = words(reader, &mut fields);
-    for name in OF_PORTER {
-        fields.entry(name);
-    }
-    let mut bundle = body(reader, &mut fields)?;
+    let head = name_and_version(reader, fields.node(Porter::NAME), fields.node(Porter::VERSION), &registry);
+    let description = fields.read(reader, Porter::DESCRIPTION);
+    let lists =
+        [fields.node(Porter::PARAMETERS), fields.node(Porter::CREDENTIALS), fields.node(Porter::OUTPUTS)];
+    let mut bundle = body(reader, lists, &fields.span);
     let mut provided = None;
-    // All other fields are its actions, whatever their names, each a list of steps.
-    let actions: Vec<_> = fields.unread().filter(|entry| &*entry.key != "dependencies").collect();
     let mut reads = Vec::new();
-    for entry in actions {
+    for entry in fields.others() {
         let NodeKind::List(steps) = &entry.value.kind else { continue };
         bundle.has_steps |= !steps.is_empty();
         steps.iter().for_each(|step| steps::reads(reader, step, &mut reads));
@@ -245,13 +437,12 @@ fn porter(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     if !reads.is_empty() {
         bundle.values = list(reads);
     }
-    if let Some(node) = fields.get(reader, "dependencies")
-        && let Some(mut inner) = reader.fields(node, "`dependencies`")
+    if let Some(node) = fields.node(Porter::DEPENDENCIES)
+        && let Some(inner) = Dependencies::open(reader, node, "`dependencies`")
     {
-        bundle.requires =
-            inner.get(reader, "requires").map(|node| requires(reader, node)).unwrap_or_default();
-        provided = inner.get(reader, "provides").and_then(|node| provides(reader, node));
-        inner.done(reader);
+        let required = inner.node(Dependencies::REQUIRES).map(|node| requires(reader, node));
+        bundle.requires = required.unwrap_or_default();
+        provided = inner.node(Dependencies::PROVIDES).and_then(|node| provides(reader, node));
     }
     let (repository, version, location) = head?;
     let repository = described.map_or(repository, |reference| reference.repository);
@@ -273,32 +464,28 @@ fn requires(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Requirement> {
     all
 }
 
-/// The common part of both forms.
-fn body(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Bundle> {
-    let mut list = |name: &'static str, what: &str| {
-        fields.get(reader, name).map(|node| declared(reader, node, name, what, false)).unwrap_or_default()
+/// The parameters, credentials and outputs of both forms.
+fn body(reader: &mut Reader<'_>, lists: [Option<&Node<'_>>; 3], span: &Span) -> Bundle {
+    let mut list = |node: Option<&Node<'_>>, what: &str| {
+        let name = format!("{what}s");
+        node.map(|node| declared(reader, node, &name, what, false)).unwrap_or_default()
     };
-    Some(Bundle {
-        parameters: list("parameters", "parameter"),
-        credentials: list("credentials", "credential"),
-        outputs: list("outputs", "output"),
-        location: reader.at(&fields.span),
+    let [parameters, credentials, outputs] = lists;
+    Bundle {
+        parameters: list(parameters, "parameter"),
+        credentials: list(credentials, "credential"),
+        outputs: list(outputs, "output"),
+        location: reader.at(span),
         ..Bundle::requiring(Vec::new())
-    })
-}
-
-fn words(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Arc<str>> {
-    let node = fields.get(reader, "description")?;
-    reader.string(node, "`description`").map(Arc::from)
+    }
 }
 
 fn name_and_version(
     reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
+    name: Option<&Node<'_>>,
+    version: Option<&Node<'_>>,
     registry: &str,
 ) -> Option<(Arc<str>, semver::Version, purlin_model::Location)> {
-    let name = fields.need(reader, "name", "ORG/NAME");
-    let version = fields.need(reader, "version", "1.0.0");
     let named = name.and_then(|node| {
         let text = reader.text(node, "`name`")?;
         let full = if registry.is_empty() { text.to_owned() } else { format!("{registry}/{text}") };
@@ -371,33 +558,27 @@ pub(crate) fn declared(
 }
 
 fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, is_asked: bool) -> Option<Declared> {
-    let mut fields = reader.fields(node, &format!("a {what}"))?;
-    let id_node = fields.get(reader, "$id");
-    let id = id_node.and_then(|node| reader.text(node, "`$id`")).map(Arc::<str>::from);
-    let name = match (fields.get(reader, "name"), id_node) {
+    let what_is_read = format!("a {what}");
+    let fields = Named::open(reader, node, &what_is_read)?;
+    let id_node = fields.node(Named::ID);
+    let id = fields.read(reader, Named::ID);
+    let name = match (fields.node(Named::NAME), id_node) {
         (None, Some(node)) if is_asked => Some((node.as_str()?, node.span)),
-        _ => {
-            let node = fields.need(reader, "name", "NAME");
-            node.and_then(|node| Some((reader.text(node, "`name`")?, node.span)))
+        (None, _) => {
+            fields.report_missing(reader, &what_is_read, "name", "NAME");
+            None
         }
+        (Some(node), _) => reader.text(node, "`name`").map(|name| (name, node.span)),
     };
-    let description = words(reader, &mut fields);
-    let default = fields.entry("default").map(|entry| constant(&entry.value));
-    let mut flag = |name: &'static str| {
-        fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")))
-    };
-    let (required, sensitive) = (flag("required"), flag("sensitive"));
-    // Where the steps of another tool find them.
-    let source = fields.entry("source").map(|entry| source(reader, &entry.value));
+    let description = fields.read(reader, Named::DESCRIPTION);
+    let default = fields.entry(Named::DEFAULT).map(|entry| constant(&entry.value));
+    let required = fields.read(reader, Named::REQUIRED);
+    let sensitive = fields.read(reader, Named::SENSITIVE);
+    let source = fields.entry(Named::SOURCE).map(|entry| source(reader, &entry.value));
     let sourced = source.is_some();
-    for name in ["env", "path", "applyTo", "destination", "definition", "regex", "jsonPath"] {
-        fields.entry(name);
-    }
     let mut schema = serde_json::Map::new();
-    for name in OF_SCHEMA {
-        if let Some(node) = fields.get(reader, name) {
-            schema.insert(name.to_owned(), node.to_json());
-        }
+    for entry in fields.entries.iter().filter(|entry| KEYWORDS.contains(&&*entry.key)) {
+        schema.insert(entry.key.to_string(), entry.value.to_json());
     }
     // All other programs treat a file as text.
     if schema.get("type").is_some_and(|kind| kind == "file") {
@@ -410,7 +591,6 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, is_asked: 
         reader.wrong_value(&node.span, "this is not a JSON Schema type", help);
         schema.clear();
     }
-    fields.done(reader);
     let (name, span) = name?;
     let is_secret = sensitive.unwrap_or(what == "credential");
     Some(Declared {
@@ -429,25 +609,18 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, is_asked: 
 /// The output of a requirement that a parameter uses. One without a `dependency` is an output of
 /// the bundle's own last run, which only the steps of another tool read.
 fn source(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Template> {
-    let mut fields = reader.fields(node, "`source`")?.strict();
-    let of = fields.get(reader, "dependency").and_then(|node| reader.text(node, "`dependency`"));
-    let output = fields.need(reader, "output", "NAME").and_then(|node| reader.text(node, "`output`"));
-    fields.done(reader);
+    let fields = Source::open(reader, node, "`source`")?;
+    let (of, output) = (fields.read(reader, Source::DEPENDENCY), fields.read(reader, Source::OUTPUT));
     let (of, output) = (of?, output?);
     let source = format!("${{bundle.dependencies.{of}.outputs.{output}}}");
-    let reference = Reference::Named(of.into(), Path(Box::new([output.into()])));
+    let reference = Reference::Named(of, Path(Box::new([output])));
     let placeholder = Placeholder::new(reference, None, &source, reader.at(&node.span));
     Some(Template::Text([Piece::Placeholder(placeholder)].into()))
 }
 
 fn provides(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
-    let mut fields = reader.fields(node, "`provides`")?.strict();
-    let node = fields.need(reader, "interface", "{id: URI}");
-    fields.done(reader);
-    let mut fields = reader.fields(node?, "`interface`")?.strict();
-    let id = fields.need(reader, "id", "URI").and_then(|node| reader.text(node, "`id`"));
-    fields.done(reader);
-    id.map(Arc::from)
+    let node = Provides::open(reader, node, "`provides`")?.node(Provides::INTERFACE)?;
+    Interface::open(reader, node, "`interface`")?.read(reader, Interface::ID)
 }
 
 /// The fault of a version that is not written as three numbers.

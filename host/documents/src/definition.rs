@@ -1,6 +1,6 @@
 //! Definitions in their three envelopes (SPEC §2, §3 [D]).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use purlin_expression::{Dialect, parse_descriptor};
 use purlin_model::{
@@ -8,61 +8,178 @@ use purlin_model::{
     Requirement, Severity, Template,
 };
 use purlin_range::Range;
+use serde_json::{Value, json};
 
-use crate::reader::{Fields, Reader};
+use crate::declare::{Declared, Field, Form, Kind, Opened, Read, form};
+use crate::kinds::{Anything, DRIVER, Either, Flag, List, Named, Names, Object, Text, kind, matching};
+use crate::lifecycle::OfDefinition;
+use crate::reader::Reader;
+use crate::requirement;
 use crate::shape::{is_criteria, is_provision};
 use crate::template::template;
 use crate::yaml::{Entry, Node, NodeKind, Span};
 
-/// The fields of definitions at all levels, in each envelope.
-pub(crate) const VOCABULARY: &[&str] = &[
-    "app_id",
-    "class",
-    "connection",
-    "criteria",
-    "driver_account",
-    "driver_inputs",
-    "driver_type",
-    "entity",
-    "env_id",
-    "env_type",
-    "is_dependent",
-    "match_dependents",
-    "provision",
-    "res_id",
-    "secret_refs",
-    "secrets",
-    "type",
-    "values",
-];
+form! {
+    /// How a resource type is provisioned, and in which contexts.
+    pub(crate) struct Document {
+        /// The identity of the document.
+        METADATA: Metadata = needed "metadata", "{id: NAME}";
+        /// The recipe and its criteria.
+        SPEC: Body = needed "spec" or "entity" or "object", "{type: TYPE, driver: ORG/NAME}";
+        /// When the definition is used. Without a criterion, it is never used.
+        CRITERIA: Criteria = "criteria", "[{env_id: dev}]";
+    }
 
-/// Reads a definition; `bodies` are the fields that may hold its body.
-pub(crate) fn read(
-    reader: &mut Reader<'_>,
-    root: &Node<'_>,
-    bodies: &'static [&'static str],
-) -> Option<Definition> {
-    let mut top = reader.fields(root, "the definition")?;
-    top.entry("apiVersion");
-    top.entry("kind");
-    let metadata = top.need(reader, "metadata", "{id: NAME}");
-    let id = metadata.and_then(|node| id(reader, node));
-    let name = bodies.first().copied().unwrap_or("spec");
-    let mut body = None;
-    for name in bodies {
-        body = body.or(top.get(reader, name));
+    const HEAD: Option<(&'static str, &'static str)> = Some(("Definition", "Purlin definition"));
+
+    /// One place for criteria is enough.
+    fn constrain(schema: &mut Value) {
+        schema["not"] = json!({
+            "required": ["criteria"],
+            "properties": {"spec": {"required": ["criteria"]}},
+        });
     }
-    if body.is_none() {
-        let elsewhere = ["spec", "entity", "object"].into_iter().filter(|name| !bodies.contains(name));
-        body = top.get_called(reader, name, &elsewhere.collect::<Vec<_>>());
+}
+
+form! {
+    /// The identity of the document.
+    pub(crate) struct Metadata {
+        /// Id, unique among definitions.
+        ID: Text = needed "id", "NAME";
     }
-    if body.is_none() {
-        let driver = if reader.foreign { "driver_type" } else { "driver" };
-        body = top.need(reader, name, &format!("{{type: TYPE, {driver}: ORG/NAME}}"));
+
+    const WITHIN: &'static str = "metadata.";
+}
+
+form! {
+    /// The recipe and its criteria.
+    pub(crate) struct Body {
+        /// Resource type, or a pattern with `*`.
+        TYPE: Text = needed "type" matching "^[A-Za-z0-9*][A-Za-z0-9_/*-]*$", "TYPE";
+        /// Driver `ORG/NAME`, optionally with `@RANGE` for its versions.
+        DRIVER: DriverRange = needed "driver" or "driver_type", "ORG/NAME";
+        /// Account that the driver uses.
+        DRIVER_ACCOUNT: Text = "driver_account";
+        /// Inputs of the driver.
+        INPUTS: Inputs = "inputs" or "driver_inputs", "{values: {NAME: VALUE}}";
+        /// Resources that this definition adds whenever it is used, by descriptor.
+        PROVISION: Named<AnyName, Added> = "provision", "{TYPE: {}}";
+        /// When the definition is used. Without a criterion, it is never used.
+        CRITERIA: Criteria = "criteria", "[{env_id: dev}]";
+        /// Settings for replacing and deleting.
+        LIFECYCLE: OfDefinition = "lifecycle" or "", "{protect: true}";
+        /// The bundles that each of its resources requires.
+        REQUIRES: List<requirement::InDeployment> = "requires" or "";
+        /// A name for people in other formats.
+        NAME: Anything = "" or "name";
     }
-    let outer = top.entry("criteria");
-    top.done(reader);
-    let body = read_body(reader, body?, name, outer);
+}
+
+form! {
+    /// Inputs of the driver.
+    pub(crate) struct Inputs {
+        /// Inputs that are not secret.
+        VALUES: Object = "values", "{NAME: VALUE}";
+        /// Secret inputs.
+        SECRETS: Object = "secrets", "{NAME: VALUE}";
+        /// How the driver reaches the system: server, credentials, CA. Leaves `{store, ref, version}` are
+        /// secrets of a store.
+        CONNECTION: Object = "connection", "{NAME: VALUE}";
+        /// Secrets by reference: leaves `{store, ref, version}` or `{value}`.
+        SECRET_REFS: Object = "secret_refs", "{NAME: {store: STORE, ref: NAME}}";
+    }
+
+    fn constrain(schema: &mut Value) {
+        schema["not"] = json!({"required": ["secrets", "secret_refs"]});
+    }
+}
+
+form! {
+    /// The dependencies of the added resource.
+    pub(crate) struct Added {
+        /// Whether it depends on its co-provisioner.
+        IS_DEPENDENT: Flag = "is_dependent" default "false";
+        /// Whether resources that depend on the co-provisioner also depend on it.
+        MATCH_DEPENDENTS: Flag = "match_dependents" default "false";
+        /// Its params.
+        PARAMS: Object = "params", "{NAME: VALUE}";
+    }
+}
+
+form! {
+    /// Matches if every given field equals the context.
+    pub(crate) struct Condition {
+        /// Type of the environment; weight 1.
+        ENV_TYPE: Text = "env_type";
+        /// Application; weight 2.
+        APP_ID: Text = "app_id";
+        /// Environment; weight 4.
+        ENV_ID: Text = "env_id";
+        /// Id of the resource; weight 8.
+        RES_ID: Text = "res_id";
+        /// Class of the resource.
+        CLASS: Class = "class" default "default";
+    }
+
+    const STRICT: bool = true;
+}
+
+/// A list of criteria, or one of them.
+type Criteria = Either<List<Condition>, Condition>;
+
+kind! {
+    /// A driver, optionally with a range of its versions.
+    pub(crate) struct DriverRange: matching(&format!("^{DRIVER}(@.+)?$"))
+}
+kind! {
+    /// A range of versions.
+    pub(crate) struct VersionRange: Text::schema()
+}
+
+/// The name of a driver.
+pub(crate) struct DriverName;
+
+impl Names for DriverName {
+    fn schema() -> Value {
+        json!({"pattern": format!("^{DRIVER}$")})
+    }
+}
+
+/// A name that the reader alone checks.
+pub(crate) struct AnyName;
+
+impl Names for AnyName {
+    fn schema() -> Value {
+        json!({})
+    }
+}
+
+/// The names of fields of definitions at all levels, in each envelope.
+pub(crate) fn vocabulary() -> &'static [&'static str] {
+    fn collect(fields: &[Declared], names: &mut Vec<&'static str>) {
+        for field in fields {
+            names.extend(field.elsewhere.iter().chain([&field.name]));
+            collect(field.fields, names);
+        }
+    }
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let mut names = Vec::new();
+        collect(Document::FIELDS, &mut names);
+        names
+    });
+    &NAMES
+}
+
+/// Reads a definition.
+pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Definition> {
+    let document = Document::open(reader, root, "the definition")?;
+    let metadata = document.node(Document::METADATA);
+    let id =
+        metadata.and_then(|node| Metadata::open(reader, node, "`metadata`")?.placed(reader, Metadata::ID));
+    let node = document.node(Document::SPEC);
+    let body = node.and_then(|node| {
+        body(reader, node, document.name(Document::SPEC), document.entry(Document::CRITERIA))
+    });
     let ((id, location), body) = (id?, body?);
     let recipe = Recipe {
         name: Some(id.clone()),
@@ -87,76 +204,50 @@ pub(crate) fn read(
     })
 }
 
-fn id(reader: &mut Reader<'_>, metadata: &Node<'_>) -> Option<(Arc<str>, purlin_model::Location)> {
-    let mut fields = reader.fields(metadata, "`metadata`")?;
-    let id = fields.need(reader, "id", "NAME");
-    fields.done(reader);
-    let node = id?;
-    let text = reader.text(node, "`metadata.id`")?;
-    Some((text.into(), reader.at(&node.span)))
-}
-
-struct Body {
+struct ReadBody {
     type_pattern: Arc<str>,
     driver: DriverRequirement,
     account: Option<Template>,
-    inputs: Inputs,
+    inputs: ReadInputs,
     provision: Vec<Provision>,
     requires: Vec<Requirement>,
     criteria: Vec<Criterion>,
     lifecycle: Lifecycle,
 }
 
-fn read_body(
+fn body(
     reader: &mut Reader<'_>,
     node: &Node<'_>,
     name: &str,
     outer_criteria: Option<&Entry<'_>>,
-) -> Option<Body> {
-    let foreign = reader.foreign;
+) -> Option<ReadBody> {
     // The placeholders that are allowed depend on whether anything is required.
     let dialect = match node.get("requires") {
-        _ if foreign => Dialect::Humanitec,
+        _ if reader.foreign => Dialect::Humanitec,
         Some(_) => Dialect::Requiring,
         None => Dialect::Definition,
     };
-    let mut fields = reader.fields(node, &format!("`{name}`"))?;
-    let type_pattern = fields.need(reader, "type", "TYPE").and_then(|node| type_pattern(reader, node));
-    let (driver, other) = if foreign { ("driver_type", "driver") } else { ("driver", "driver_type") };
-    let node = match fields.get_called(reader, driver, &[other]) {
-        None => fields.need(reader, driver, "ORG/NAME"),
-        found => found,
-    };
-    let driver = node.and_then(|node| driver_requirement(reader, node, driver));
-    let account = fields.get(reader, "driver_account").and_then(|node| {
+    let body = Body::open(reader, node, &format!("`{name}`"))?;
+    let type_pattern = body.node(Body::TYPE).and_then(|node| type_pattern(reader, node));
+    let driver = body.node(Body::DRIVER);
+    let driver = driver.and_then(|node| driver_requirement(reader, node, body.name(Body::DRIVER)));
+    let account = body.node(Body::DRIVER_ACCOUNT).and_then(|node| {
         reader.text(node, "`driver_account`")?;
         Some(template(reader, node, dialect))
     });
-    let (inputs, other) = if foreign { ("driver_inputs", "inputs") } else { ("inputs", "driver_inputs") };
-    let node = fields.get_called(reader, inputs, &[other]);
-    let inputs = node.and_then(|node| read_inputs(reader, node, inputs, dialect));
-    let provision =
-        fields.get(reader, "provision").map(|node| provisions(reader, node, dialect)).unwrap_or_default();
-    let inner_criteria = fields.entry("criteria");
-    let criteria = criteria(reader, inner_criteria, outer_criteria);
-    let mut lifecycle = None;
-    let mut requires = Vec::new();
-    if foreign {
-        fields.entry("name");
-    } else {
-        lifecycle = fields.get(reader, "lifecycle").map(|node| crate::lifecycle::of_definition(reader, node));
-        if let Some(node) = fields.get(reader, "requires") {
-            requires = crate::requirement::requirements(reader, node, dialect);
-        }
-    }
-    fields.done(reader);
-    Some(Body {
+    let inputs = body.node(Body::INPUTS);
+    let inputs = inputs.and_then(|node| inputs_of(reader, node, body.name(Body::INPUTS), dialect));
+    let provision = body.node(Body::PROVISION).map(|node| provisions(reader, node, dialect));
+    let criteria = criteria(reader, body.entry(Body::CRITERIA), outer_criteria);
+    let lifecycle = body.node(Body::LIFECYCLE).map(|node| crate::lifecycle::of_definition(reader, node));
+    let requires = body.node(Body::REQUIRES).map(|node| requirement::requirements(reader, node, dialect));
+    Some(ReadBody {
         type_pattern: type_pattern?,
         driver: driver?,
         account,
         inputs: inputs.unwrap_or_default(),
-        provision,
-        requires,
+        provision: provision.unwrap_or_default(),
+        requires: requires.unwrap_or_default(),
         criteria,
         lifecycle: lifecycle.unwrap_or_default(),
     })
@@ -225,6 +316,15 @@ pub(crate) fn range_of(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> 
     }
 }
 
+impl Read for VersionRange {
+    type Value = Range;
+
+    fn read(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Range> {
+        let text = reader.text(node, what)?;
+        range_of(reader, node, text)
+    }
+}
+
 /// Checks a key that has to be the name of a driver.
 pub(crate) fn check_driver_name(reader: &mut Reader<'_>, entry: &Entry<'_>) {
     if !is_driver_name(&entry.key) {
@@ -247,21 +347,20 @@ fn is_driver_name(name: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Inputs {
+struct ReadInputs {
     values: Template,
     secrets: Template,
     secret_refs: Option<Template>,
     connection: Option<Template>,
 }
 
-fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, dialect: Dialect) -> Option<Inputs> {
-    let mut fields = reader.fields(node, &format!("`{name}`"))?;
-    let values = map_of(reader, &mut fields, "values", dialect);
-    let secrets = map_of(reader, &mut fields, "secrets", dialect);
-    let secret_refs = map_of(reader, &mut fields, "secret_refs", dialect);
-    let connection = map_of(reader, &mut fields, "connection", dialect);
-    let (first, second) = (fields.entry("secrets"), fields.entry("secret_refs"));
-    fields.done(reader);
+fn inputs_of(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, dialect: Dialect) -> Option<ReadInputs> {
+    let inputs = Inputs::open(reader, node, &format!("`{name}`"))?;
+    let values = map_of(reader, &inputs, Inputs::VALUES, dialect);
+    let secrets = map_of(reader, &inputs, Inputs::SECRETS, dialect);
+    let secret_refs = map_of(reader, &inputs, Inputs::SECRET_REFS, dialect);
+    let connection = map_of(reader, &inputs, Inputs::CONNECTION, dialect);
+    let (first, second) = (inputs.entry(Inputs::SECRETS), inputs.entry(Inputs::SECRET_REFS));
     if let (Some(first), Some(second)) = (first, second)
         && secrets.is_some()
         && secret_refs.is_some()
@@ -276,16 +375,18 @@ fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, dialect: Di
         secret_leaves(reader, &entry.value, true);
     }
     let (values, secrets) = (values.unwrap_or_default(), secrets.unwrap_or_default());
-    Some(Inputs { values, secrets, secret_refs, connection })
+    Some(ReadInputs { values, secrets, secret_refs, connection })
 }
 
-fn map_of(
+/// A map of any values with placeholders. What belongs beside `type` has no effect in it.
+fn map_of<F: Form>(
     reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
-    name: &'static str,
+    fields: &Opened<'_, '_, F>,
+    field: Field<F, Object>,
     dialect: Dialect,
 ) -> Option<Template> {
-    let node = fields.get(reader, name)?;
+    let node = fields.node(field)?;
+    let name = fields.name(field);
     let entries = reader.map(node, &format!("`{name}`"))?;
     reader.no_empty(
         entries,
@@ -342,21 +443,16 @@ fn provisions(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec
 
 fn provision(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Option<Provision> {
     let descriptor = descriptor(reader, &entry.key, &entry.key_span);
-    let mut provision = Provision {
-        descriptor: descriptor?,
-        is_dependent: false,
-        match_dependents: false,
-        params: None,
+    let added = Added::open(reader, &entry.value, &format!("`provision.{}`", entry.key));
+    let descriptor = descriptor?;
+    let added = added?;
+    Some(Provision {
+        descriptor,
+        is_dependent: added.read(reader, Added::IS_DEPENDENT).unwrap_or(false),
+        match_dependents: added.read(reader, Added::MATCH_DEPENDENTS).unwrap_or(false),
+        params: map_of(reader, &added, Added::PARAMS, dialect).map(Arc::new),
         location: reader.at(&entry.key_span),
-    };
-    let mut fields = reader.fields(&entry.value, &format!("`provision.{}`", entry.key))?;
-    let mut flag =
-        |name| fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")));
-    provision.is_dependent = flag("is_dependent").unwrap_or(false);
-    provision.match_dependents = flag("match_dependents").unwrap_or(false);
-    provision.params = map_of(reader, &mut fields, "params", dialect).map(Arc::new);
-    fields.done(reader);
-    Some(provision)
+    })
 }
 
 fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span) -> Option<Descriptor> {
@@ -399,22 +495,21 @@ fn criteria(reader: &mut Reader<'_>, inner: Option<&Entry<'_>>, outer: Option<&E
 }
 
 fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
-    let mut fields = reader.fields(node, "a criterion")?.strict();
     let faults = reader.faults.len();
-    let mut field = |name: &'static str| {
-        let node = fields.get(reader, name)?;
+    let condition = Condition::open(reader, node, "a criterion")?;
+    let mut text = |field: Field<Condition, Text>| {
+        let (node, name) = (condition.node(field)?, condition.name(field));
         if let Some(each) = one_for_each(node, name) {
             let message = format!("`{name}` takes a string, not a list");
             let fault = reader.about(&node.span, "wrong-type", message);
             reader.report(fault.help(format!("write one criterion for each: {each}")));
             return None;
         }
-        reader.text(node, &format!("`{name}`")).map(Arc::from)
+        condition.read(reader, field)
     };
-    let (env_type, app_id) = (field("env_type"), field("app_id"));
-    let (env_id, res_id) = (field("env_id"), field("res_id"));
-    let class = fields.get(reader, "class").and_then(|node| reader.name(node, "`class`"));
-    fields.done(reader);
+    let (env_type, app_id) = (text(Condition::ENV_TYPE), text(Condition::APP_ID));
+    let (env_id, res_id) = (text(Condition::ENV_ID), text(Condition::RES_ID));
+    let class = condition.read(reader, Condition::CLASS);
     // A criterion with a wrong field would match more than intended.
     let wrong = reader.faults.iter().skip(faults).any(|fault| fault.severity == Severity::Error);
     (!wrong).then(|| Criterion {

@@ -31,15 +31,93 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use purlin_expression::Dialect;
 use purlin_model::{Location, Requirement, ResourceLifecycle, ResourceRequest, Template, Workload};
+use serde_json::{Value, json};
 
-use crate::lifecycle;
-use crate::names::context_part;
-use crate::reader::{Fields, Reader};
-use crate::request::requests;
+use crate::declare::{Form, form};
+use crate::kinds::{ContextPart, Either, List, Namespace, Object, Text, kind};
+use crate::lifecycle::{self, OfResources};
+use crate::reader::Reader;
+use crate::request::{Requests, requests};
+use crate::requirement;
 use crate::score;
 use crate::shape::is_requests;
 use crate::template::{key, template};
+use crate::workspace::Metadata;
 use crate::yaml::{Entry, Node, NodeKind};
+
+form! {
+    /// The resources to deploy, and their context.
+    pub(crate) struct Document {
+        /// The identity of the document.
+        METADATA: Metadata = "metadata", "{name: NAME}";
+        /// Context, workloads and shared resources.
+        SPEC: Fields = needed "spec", "{app: APP, env: dev}";
+        /// Settings for replacing, deleting, adopting and renaming, by descriptor `TYPE[.CLASS]#ID`.
+        LIFECYCLE: OfResources = "lifecycle", "{TYPE#ID: {protect: true}}";
+    }
+
+    const HEAD: Option<(&'static str, &'static str)> = Some(("Deployment", "Purlin Deployment"));
+
+    /// One place for lifecycle settings is enough.
+    fn constrain(schema: &mut Value) {
+        schema["not"] = json!({
+            "required": ["lifecycle"],
+            "properties": {"spec": {"required": ["lifecycle"]}},
+        });
+    }
+}
+
+form! {
+    /// Context, workloads and shared resources.
+    pub(crate) struct Fields {
+        /// Organisation.
+        ORG: ContextPart = "org";
+        /// Application.
+        APP: ContextPart = "app";
+        /// Environment.
+        ENV: Either<ContextPart, Environment> = "env", "{id: dev, type: development}";
+        /// Namespace. Default: the id of the environment. An empty namespace is global.
+        NAMESPACE: Namespace = "namespace";
+        /// Values that `${values.NAME}` reads.
+        VALUES: Object = "values", "{NAME: VALUE}";
+        /// Workloads: Score files, or Score documents written here.
+        WORKLOADS: List<WorkloadOrFile> = "workloads", "[{score: web/score.yaml}]";
+        /// Resources that workloads share; the id is `shared.NAME`.
+        SHARED: Requests = "shared", "{db: {type: postgres}}";
+        /// Settings for replacing, deleting, adopting and renaming, by descriptor `TYPE[.CLASS]#ID`.
+        LIFECYCLE: OfResources = "lifecycle", "{TYPE#ID: {protect: true}}";
+        /// The bundles that it requires. An installation has the name of its requirement.
+        REQUIRES: List<requirement::InDeployment> = "requires";
+    }
+}
+
+form! {
+    /// Environment with its type.
+    pub(crate) struct Environment {
+        /// Id, such as `dev`.
+        ID: ContextPart = needed "id", "dev";
+        /// Type, such as `development`.
+        TYPE: ContextPart = "type";
+    }
+}
+
+form! {
+    /// A workload from a file.
+    pub(crate) struct WorkloadFile {
+        /// Path of a Score file, from the folder of this document.
+        SCORE: Text = needed "score", "web/score.yaml";
+    }
+}
+
+kind! {
+    /// A workload from a file, or written here.
+    pub(crate) struct WorkloadOrFile: json!({
+        "type": "object",
+        "if": {"required": ["score"]},
+        "then": WorkloadFile::schema(),
+        "else": score::Inline::schema(),
+    })
+}
 
 /// A part of the context and its place in the document.
 pub(crate) type Part = Option<(Arc<str>, Location)>;
@@ -64,31 +142,24 @@ pub(crate) struct Spec {
 
 /// Reads a Deployment.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
-    let mut top = reader.fields(root, "the Deployment")?;
-    top.entry("apiVersion");
-    top.entry("kind");
-    if let Some(node) = top.get(reader, "metadata")
-        && let Some(mut metadata) = reader.fields(node, "`metadata`")
+    let document = Document::open(reader, root, "the Deployment")?;
+    if let Some(node) = document.node(Document::METADATA)
+        && let Some(metadata) = Metadata::open(reader, node, "`metadata`")
     {
-        if let Some(name) = metadata.get(reader, "name") {
-            reader.text(name, "`metadata.name`");
-        }
-        metadata.done(reader);
+        metadata.read(reader, Metadata::NAME);
     }
-    let node = top.need(reader, "spec", "{app: APP, env: dev}");
-    let outer = top.entry("lifecycle");
-    top.done(reader);
-    let mut fields = reader.fields(node?, "`spec`")?;
+    let outer = document.entry(Document::LIFECYCLE);
+    let fields = Fields::open(reader, document.node(Document::SPEC)?, "`spec`")?;
     let mut spec = Spec {
-        org: part(reader, &mut fields, "org"),
-        app: part(reader, &mut fields, "app"),
-        namespace: part(reader, &mut fields, "namespace"),
+        org: fields.placed(reader, Fields::ORG),
+        app: fields.placed(reader, Fields::APP),
+        namespace: fields.placed(reader, Fields::NAMESPACE),
         ..Spec::default()
     };
-    if let Some(node) = fields.get(reader, "env") {
+    if let Some(node) = fields.node(Fields::ENV) {
         environment(reader, node, &mut spec);
     }
-    if let Some(node) = fields.get(reader, "values") {
+    if let Some(node) = fields.node(Fields::VALUES) {
         let entries = reader.map(node, "`values`").unwrap_or_default();
         reader.no_requests(entries, "values");
         for entry in entries {
@@ -100,13 +171,13 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
             spec.values.insert(name, (value, reader.at(&entry.key_span)));
         }
     }
-    if let Some(node) = fields.get(reader, "workloads") {
+    if let Some(node) = fields.node(Fields::WORKLOADS) {
         workloads(reader, node, &mut spec);
     }
-    if let Some(node) = fields.get(reader, "shared") {
+    if let Some(node) = fields.node(Fields::SHARED) {
         spec.shared = requests(reader, node, "`shared`", Dialect::Definition);
     }
-    let inner = fields.entry("lifecycle");
+    let inner = fields.entry(Fields::LIFECYCLE);
     if let (Some(inner), Some(outer)) = (inner, outer) {
         let fault = reader
             .about(&outer.key_span, "lifecycle-twice", "`lifecycle` is given twice")
@@ -117,10 +188,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     if let Some(entry) = inner.or(outer) {
         spec.lifecycle = lifecycle::of_resources(reader, &entry.value);
     }
-    if let Some(node) = fields.get(reader, "requires") {
-        spec.requires = crate::requirement::requirements(reader, node, Dialect::Definition);
+    if let Some(node) = fields.node(Fields::REQUIRES) {
+        spec.requires = requirement::requirements(reader, node, Dialect::Definition);
     }
-    fields.done(reader);
     Some(spec)
 }
 
@@ -139,42 +209,28 @@ fn is_section(entry: &Entry<'_>) -> bool {
     }
 }
 
-fn part(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Part {
-    let node = fields.get(reader, name)?;
-    let text = context_part(reader, node, &format!("`{name}`"))?;
-    Some((text, reader.at(&node.span)))
-}
-
 fn environment(reader: &mut Reader<'_>, node: &Node<'_>, spec: &mut Spec) {
     if node.entries().is_none() {
         if node.as_str().is_none() {
             reader.wrong_type(node, "`env`", "a string or a map `{id, type}`");
-        } else if let Some(id) = context_part(reader, node, "`env`") {
+        } else if let Some(id) = crate::names::context_part(reader, node, "`env`") {
             spec.env = Some((id, reader.at(&node.span)));
         }
         return;
     }
-    let Some(mut fields) = reader.fields(node, "`env`") else { return };
-    if fields.need(reader, "id", "dev").is_some() {
-        spec.env = part(reader, &mut fields, "id");
+    if let Some(environment) = Environment::open(reader, node, "`env`") {
+        spec.env = environment.placed(reader, Environment::ID);
+        spec.env_type = environment.placed(reader, Environment::TYPE);
     }
-    spec.env_type = part(reader, &mut fields, "type");
-    fields.done(reader);
 }
 
 fn workloads(reader: &mut Reader<'_>, node: &Node<'_>, spec: &mut Spec) {
-    let items = reader.list(node, "`workloads`").unwrap_or_default();
-    for item in items {
-        let Some(score) = item.get("score") else {
+    for item in reader.list(node, "`workloads`").unwrap_or_default() {
+        if item.get("score").is_none() {
             spec.workloads.extend(score::read_inline(reader, item));
-            continue;
-        };
-        if let Some(mut fields) = reader.fields(item, "a workload from a file") {
-            fields.entry("score");
-            fields.done(reader);
-        }
-        if let Some(path) = reader.text(score, "`score`") {
-            spec.scores.push((path.into(), reader.at(&score.span)));
+        } else if let Some(file) = WorkloadFile::open(reader, item, "a workload from a file") {
+            let score = file.placed(reader, WorkloadFile::SCORE);
+            spec.scores.extend(score.map(|(path, place)| (PathBuf::from(&*path), place)));
         }
     }
 }

@@ -2,34 +2,81 @@
 
 use purlin_expression::Dialect;
 use purlin_model::{Map, ResourceRequest, Template, Value, Workload};
+use serde_json::json;
 
+use crate::declare::{Form, form};
+use crate::kinds::{Named, Names as NamesOf, Object, OrNull, Text};
 use crate::names;
 use crate::reader::Reader;
-use crate::request::requests;
+use crate::request::{Request, ResourceName, requests};
 use crate::shape::{is_modules, is_requests};
 use crate::template::{Names, template};
 use crate::yaml::{Entry, Node};
 
-/// Reads a Deployment Set: its modules and its shared resources.
-pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> (Vec<Workload>, Vec<ResourceRequest>) {
-    let Some(mut top) = reader.fields(root, "the Deployment Set") else { return Default::default() };
-    let modules =
-        top.get(reader, "modules").and_then(|node| reader.map(node, "`modules`")).unwrap_or_default();
-    let shared_entries = root.get("shared").and_then(Node::entries).unwrap_or_default();
-    let shared = match top.get(reader, "shared") {
-        Some(node) => requests(reader, node, "`shared`", Dialect::DeploymentSet),
-        None => Vec::new(),
-    };
-    top.done_with(reader, &|name| {
+form! {
+    /// Modules and the resources that they share.
+    pub(crate) struct Document {
+        /// Workloads by name.
+        MODULES: Named<ModuleName, Module> = needed "modules", "{web: {externals: {db: {type: postgres}}}}";
+        /// Resources that workloads share.
+        SHARED: OrNull<Named<ResourceName, Request>> = "shared", "{db: {type: postgres}}";
+    }
+
+    fn hint(name: &str) -> Option<String> {
         let help = "a Deployment Set has none: write it into a Deployment beside it";
         (name == "lifecycle").then(|| help.to_owned())
-    });
+    }
+
+    fn constrain(schema: &mut serde_json::Value) {
+        schema["title"] = "Deployment Set".into();
+        schema["additionalProperties"] = remark();
+    }
+}
+
+form! {
+    /// A workload.
+    pub(crate) struct Module {
+        /// Profile of the workload.
+        PROFILE: OrNull<Text> = "profile";
+        /// The containers and their settings.
+        SPEC: OrNull<Object> = "spec", "{containers: {main: {image: IMAGE}}}";
+        /// Resources that only this workload uses.
+        EXTERNALS: OrNull<Named<ResourceName, Request>> = "externals", "{db: {type: postgres}}";
+    }
+
+    fn constrain(schema: &mut serde_json::Value) {
+        schema["additionalProperties"] = remark();
+    }
+}
+
+/// An unknown field that holds more may be a misplaced part of the document.
+fn remark() -> serde_json::Value {
+    json!({"type": ["string", "number", "boolean"]})
+}
+
+/// The name of a module, which becomes part of ids.
+pub(crate) struct ModuleName;
+
+impl NamesOf for ModuleName {
+    fn schema() -> serde_json::Value {
+        json!({"pattern": "^[^:\\s\\p{Cc}#<>'\"`()\\[\\]{}]+$", "not": {"pattern": "\\.externals\\."}})
+    }
+}
+
+/// Reads a Deployment Set: its modules and its shared resources.
+pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> (Vec<Workload>, Vec<ResourceRequest>) {
+    let Some(set) = Document::open(reader, root, "the Deployment Set") else { return Default::default() };
+    let modules = set.node(Document::MODULES).and_then(|node| reader.map(node, "`modules`"));
+    let shared_node = set.node(Document::SHARED);
+    let shared = shared_node.map(|node| requests(reader, node, "`shared`", Dialect::DeploymentSet));
+    let shared = shared.unwrap_or_default();
+    let shared_entries = shared_node.and_then(Node::entries).unwrap_or_default();
     let names = Names { named: Vec::new(), shared: Some(keys(shared_entries)) };
     for request in &shared {
         check(reader, &names, request.params.as_deref());
     }
-    let modules = modules.iter().filter_map(|entry| module(reader, entry, &names)).collect();
-    (modules, shared)
+    let modules = modules.unwrap_or_default().iter();
+    (modules.filter_map(|entry| module(reader, entry, &names)).collect(), shared)
 }
 
 fn keys<'n>(entries: &'n [Entry<'_>]) -> Vec<&'n str> {
@@ -45,9 +92,9 @@ fn check(reader: &mut Reader<'_>, names: &Names<'_>, template: Option<&Template>
 fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Option<Workload> {
     let name = names::workload(reader, &entry.key, &entry.key_span);
     let empty = entry.value.entries().is_some_and(<[_]>::is_empty);
-    let mut fields = reader.fields(&entry.value, &format!("the module `{}`", entry.key))?;
-    let profile = fields.get(reader, "profile").and_then(|node| reader.text(node, "`profile`"));
-    let spec = fields.get(reader, "spec").and_then(|node| {
+    let module = Module::open(reader, &entry.value, &format!("the module `{}`", entry.key))?;
+    let profile = module.read(reader, Module::PROFILE);
+    let spec = module.node(Module::SPEC).and_then(|node| {
         for entry in reader.map(node, "`spec`")? {
             let own = ["externals", "shared", "modules"].contains(&&*entry.key);
             if own && (is_requests(&entry.value) || is_modules(&entry.value)) {
@@ -60,7 +107,7 @@ fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Opt
         }
         Some(template(reader, node, Dialect::DeploymentSet))
     });
-    let externals = fields.get(reader, "externals");
+    let externals = module.node(Module::EXTERNALS);
     let declared = externals.and_then(Node::entries).unwrap_or_default();
     let resources = match externals {
         Some(node) => requests(reader, node, "`externals`", Dialect::DeploymentSet),
@@ -73,7 +120,6 @@ fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Opt
         reader
             .report(fault.help("add what it runs or uses; fields that are not modules go next to `modules`"));
     }
-    fields.done(reader);
     let names = Names { named: keys(declared), shared: shared.shared.clone() };
     check(reader, &names, spec.as_ref());
     for request in &resources {
@@ -83,7 +129,7 @@ fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Opt
     let metadata = Map::from_iter([("name".into(), Value::String(name.clone()))]);
     Some(Workload {
         name,
-        profile: profile.map(Into::into),
+        profile,
         metadata: Template::Constant(Value::Map(metadata)),
         spec: spec.unwrap_or_default(),
         resources,

@@ -21,14 +21,137 @@ use std::path::Path;
 use std::sync::Arc;
 
 use purlin_model::{
-    CaseInputs, Diagnostic, DriverCase, DriverCases, InvalidCase, Location, SkippedRule, Value,
+    CaseInputs, Class, Diagnostic, DriverCase, DriverCases, InvalidCase, Location, SkippedRule, TypeName,
+    Value,
 };
+use serde_json::json;
 
+use crate::declare::{Field, Form, Opened, form};
+use crate::kinds::{List, NAME, Object, Text, kind, matching};
 use crate::load::withheld;
-use crate::reader::{Fields, Reader};
+use crate::reader::Reader;
 use crate::template::constant;
 use crate::yaml::{self, Node, NodeKind};
 use crate::{SourceMap, names, walk};
+
+form! {
+    /// Test cases of `purlin driver check`.
+    pub(crate) struct File {
+        /// Valid inputs, and changes to them.
+        CASES: Cases = needed "cases", "[{name: small, inputs: {values: {}}}]";
+        /// Rules that are not checked for the driver.
+        SKIP: List<Skipped> = "skip", "[{rule: update.cut, why: creation takes an hour}]";
+    }
+
+    fn constrain(schema: &mut serde_json::Value) {
+        schema["title"] = "Purlin driver cases".into();
+    }
+}
+
+/// At least one case.
+pub(crate) struct Cases;
+
+impl crate::declare::Kind for Cases {
+    const FIELDS: &'static [crate::declare::Declared] = Case::FIELDS;
+
+    fn schema() -> serde_json::Value {
+        let mut schema = List::<Case>::schema();
+        schema["minItems"] = 1.into();
+        schema
+    }
+}
+
+form! {
+    /// A case.
+    pub(crate) struct Case {
+        /// A unique name.
+        NAME: CaseName = needed "name", "small";
+        /// Resource type. Default: the first type of the driver.
+        TYPE: TypeName = "type";
+        /// Resource class.
+        CLASS: Class = "class" default "default";
+        /// The inputs of the resource.
+        INPUTS: Inputs = needed "inputs", "{values: {}}";
+        /// A merge patch of the inputs that updates in place.
+        UPDATE: Inputs = "update", "{values: {NAME: VALUE}}";
+        /// A merge patch of the inputs that replaces.
+        REPLACE: Inputs = "replace", "{values: {NAME: VALUE}}";
+        /// Another connection that reaches the same system.
+        ROTATE: Rotation = "rotate", "{connection: {NAME: VALUE}}";
+        /// Merge patches of the inputs that the driver must reject.
+        INVALID: List<Invalid> = "invalid", "[{values: {NAME: VALUE}, at: [/values/NAME]}]";
+        /// Rules that are not checked for the case.
+        SKIP: List<Skipped> = "skip", "[{rule: update.cut, why: creation takes an hour}]";
+    }
+}
+
+kind! {
+    /// The name of a case.
+    pub(crate) struct CaseName: matching(NAME)
+}
+
+form! {
+    /// The inputs of a resource.
+    pub(crate) struct Inputs {
+        /// `inputs.values` of a definition.
+        VALUES: Object = "values", "{NAME: VALUE}";
+        /// `inputs.secrets` of a definition.
+        SECRETS: Object = "secrets", "{NAME: VALUE}";
+        /// Params of a developer.
+        PARAMS: Object = "params", "{NAME: VALUE}";
+        /// `inputs.connection` of a definition.
+        CONNECTION: Object = "connection", "{NAME: VALUE}";
+        /// `driver_account` of a definition.
+        ACCOUNT: Text = "account";
+    }
+}
+
+form! {
+    /// Another connection that reaches the same system.
+    pub(crate) struct Rotation {
+        /// A merge patch of the connection.
+        CONNECTION: Object = needed "connection", "{token: another-one}";
+    }
+}
+
+form! {
+    /// A merge patch, and the rejected inputs.
+    pub(crate) struct Invalid {
+        /// `inputs.values` of a definition.
+        VALUES: Object = "values", "{NAME: VALUE}";
+        /// `inputs.secrets` of a definition.
+        SECRETS: Object = "secrets", "{NAME: VALUE}";
+        /// Params of a developer.
+        PARAMS: Object = "params", "{NAME: VALUE}";
+        /// `inputs.connection` of a definition.
+        CONNECTION: Object = "connection", "{NAME: VALUE}";
+        /// `driver_account` of a definition.
+        ACCOUNT: Text = "account";
+        /// Inputs that replace those of the case.
+        INPUTS: Inputs = "inputs", "{values: {}}";
+        /// JSON Pointers, all of which the driver must report.
+        AT: Pointers = needed "at", "[/values/NAME]";
+    }
+}
+
+kind! {
+    /// JSON Pointers to inputs.
+    pub(crate) struct Pointers: json!({
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "string", "pattern": "^/(values|secrets|params|connection)(/|$)"},
+    })
+}
+
+form! {
+    /// A rule.
+    pub(crate) struct Skipped {
+        /// Id of the rule.
+        RULE: Text = needed "rule", "update.cut";
+        /// Why it does not apply.
+        WHY: Text = needed "why", "creation takes an hour";
+    }
+}
 
 /// The name of the file. It is beside the component.
 pub const CASES_FILE: &str = "check.yaml";
@@ -71,10 +194,9 @@ pub fn cases_in(name: &Arc<str>, text: &Arc<str>) -> (Option<DriverCases>, Vec<D
 }
 
 fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<DriverCases> {
-    let mut top = reader.fields(root, "the file")?;
-    let list = top.need(reader, "cases", "[{name: small, inputs: {values: {}}}]");
-    let skip = skipped(reader, &mut top);
-    top.done(reader);
+    let file = File::open(reader, root, "the file")?;
+    let list = file.node(File::CASES);
+    let skip = skipped(reader, file.node(File::SKIP));
     let mut cases: Vec<DriverCase> = Vec::new();
     let list = list?;
     let items = reader.list(list, "`cases`")?;
@@ -98,58 +220,47 @@ fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<DriverCases> {
 }
 
 fn case(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<DriverCase> {
-    let mut fields = reader.fields(node, "a case")?;
-    let name = fields.need(reader, "name", "small");
+    let fields = Case::open(reader, node, "a case")?;
     let mut case = DriverCase::default();
-    if let Some(node) = name {
+    if let Some(node) = fields.node(Case::NAME) {
         case.location = reader.at(&node.span);
         let text = reader.text(node, "`name`")?;
         case.name = names::resource(reader, text, &node.span)?;
     }
-    case.type_name = fields.get(reader, "type").and_then(|node| reader.name(node, "`type`"));
-    case.class = fields.get(reader, "class").and_then(|node| reader.name(node, "`class`"));
-    if let Some(node) = fields.need(reader, "inputs", "{values: {}}") {
-        case.inputs = inputs(reader, node, "`inputs`").unwrap_or_default();
-    }
-    case.update = fields.get(reader, "update").and_then(|node| inputs(reader, node, "`update`"));
-    case.replace = fields.get(reader, "replace").and_then(|node| inputs(reader, node, "`replace`"));
-    case.rotate = fields.get(reader, "rotate").and_then(|node| rotation(reader, node));
-    if let Some(node) = fields.get(reader, "invalid") {
+    case.type_name = fields.read(reader, Case::TYPE);
+    case.class = fields.read(reader, Case::CLASS);
+    let mut inputs = |field| {
+        let node = fields.node(field)?;
+        let inputs = Inputs::open(reader, node, &format!("`{}`", fields.name(field)))?;
+        Some(parts(reader, &inputs))
+    };
+    case.inputs = inputs(Case::INPUTS).unwrap_or_default();
+    case.update = inputs(Case::UPDATE);
+    case.replace = inputs(Case::REPLACE);
+    case.rotate = fields.node(Case::ROTATE).and_then(|node| rotation(reader, node));
+    if let Some(node) = fields.node(Case::INVALID) {
         let items = reader.list(node, "`invalid`").unwrap_or_default();
         case.invalid = items.iter().filter_map(|node| invalid(reader, node)).collect();
     }
-    case.skip = skipped(reader, &mut fields);
-    fields.done(reader);
+    case.skip = skipped(reader, fields.node(Case::SKIP));
     Some(case)
-}
-
-fn inputs(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<CaseInputs> {
-    let mut fields = reader.fields(node, what)?;
-    let inputs = parts(reader, &mut fields);
-    fields.done(reader);
-    Some(inputs)
 }
 
 /// A change of the connection alone.
 fn rotation(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<CaseInputs> {
-    let mut fields = reader.fields(node, "`rotate`")?;
-    let connection = fields.need(reader, "connection", "{token: another-one}");
-    fields.done(reader);
-    let connection = connection?;
+    let connection = Rotation::open(reader, node, "`rotate`")?.node(Rotation::CONNECTION)?;
     reader.map(connection, "`connection`")?;
     Some(CaseInputs { connection: constant(connection), ..CaseInputs::default() })
 }
 
-fn parts(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> CaseInputs {
-    let mut part = |reader: &mut Reader<'_>, name: &'static str| {
-        let Some(node) = fields.get(reader, name) else { return Value::Null };
-        reader.map(node, &format!("`{name}`")).map_or(Value::Null, |_| constant(node))
+fn parts(reader: &mut Reader<'_>, inputs: &Opened<'_, '_, Inputs>) -> CaseInputs {
+    let mut part = |field: Field<Inputs, Object>| {
+        let Some(node) = inputs.node(field) else { return Value::Null };
+        reader.map(node, &format!("`{}`", inputs.name(field))).map_or(Value::Null, |_| constant(node))
     };
-    let (values, params) = (part(reader, "values"), part(reader, "params"));
-    let connection = part(reader, "connection");
-    let secrets = secret(part(reader, "secrets"));
-    let account = fields.get(reader, "account").and_then(|node| reader.text(node, "`account`"));
-    CaseInputs { values, secrets, params, connection, account: account.map(Into::into) }
+    let (values, params) = (part(Inputs::VALUES), part(Inputs::PARAMS));
+    let (connection, secrets) = (part(Inputs::CONNECTION), secret(part(Inputs::SECRETS)));
+    CaseInputs { values, secrets, params, connection, account: inputs.read(reader, Inputs::ACCOUNT) }
 }
 
 /// Each leaf is secret; the keys are not.
@@ -162,11 +273,11 @@ fn secret(value: Value) -> Value {
 }
 
 fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
-    let mut fields = reader.fields(node, "an item of `invalid`")?;
-    let at = fields.need(reader, "at", "[/values/NAME]");
-    let instead = fields.get(reader, "inputs").and_then(|node| inputs(reader, node, "`inputs`"));
-    let change = parts(reader, &mut fields);
-    fields.done(reader);
+    let fields = Invalid::open(reader, node, "an item of `invalid`")?;
+    let at = fields.node(Invalid::AT);
+    let instead = fields.node(Invalid::INPUTS).and_then(|node| Inputs::open(reader, node, "`inputs`"));
+    let instead = instead.map(|inputs| parts(reader, &inputs));
+    let change = parts(reader, &fields.as_form());
     let mut pointers = Vec::new();
     for item in at.and_then(|node| reader.list(node, "`at`")).unwrap_or_default() {
         let Some(pointer) = reader.string(item, "an item of `at`") else { continue };
@@ -193,18 +304,14 @@ fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
     Some(InvalidCase { inputs: instead, change, at: pointers, location: reader.at(&node.span) })
 }
 
-fn skipped(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<SkippedRule> {
-    let Some(node) = fields.get(reader, "skip") else { return Vec::new() };
+fn skipped(reader: &mut Reader<'_>, node: Option<&Node<'_>>) -> Vec<SkippedRule> {
+    let items = node.and_then(|node| reader.list(node, "`skip`")).unwrap_or_default();
     let mut skipped = Vec::new();
-    for node in reader.list(node, "`skip`").unwrap_or_default() {
-        let Some(mut fields) = reader.fields(node, "an item of `skip`") else { continue };
-        let rule = fields.need(reader, "rule", "update.cut");
-        let why = fields.need(reader, "why", "creation takes an hour");
-        fields.done(reader);
-        let (Some(rule), Some(why)) = (rule, why) else { continue };
-        let location = reader.at(&rule.span);
-        if let (Some(rule), Some(why)) = (reader.text(rule, "`rule`"), reader.text(why, "`why`")) {
-            skipped.push(SkippedRule { rule: rule.into(), why: why.into(), location });
+    for item in items {
+        let Some(fields) = Skipped::open(reader, item, "an item of `skip`") else { continue };
+        let (rule, why) = (fields.placed(reader, Skipped::RULE), fields.read(reader, Skipped::WHY));
+        if let (Some((rule, location)), Some(why)) = (rule, why) {
+            skipped.push(SkippedRule { rule, why, location });
         }
     }
     skipped

@@ -1,34 +1,32 @@
 //! The right form of a wrong value, as an example to copy.
 
+use std::collections::{HashMap, VecDeque};
+use std::sync::LazyLock;
+
+use crate::declare::{Declared, Kind};
 use crate::yaml::{Node, NodeKind};
 
-/// Fields and examples of them.
-const EXAMPLES: [(&str, &str); 24] = [
-    ("args", "[\"--verbose\"]"),
-    ("before", "{main: {ready: started}}"),
-    ("command", "[\"/bin/app\"]"),
-    ("containers", "{main: {image: IMAGE}}"),
-    ("criteria", "[{env_id: dev}]"),
-    ("defaults", "{app: shop, env: dev}"),
-    ("dirs", "[{host: ./data, guest: /data, mode: ro}]"),
-    ("drivers", "{acme/db: {source: db.wasm}}"),
-    ("entity", "{type: TYPE, driver_type: ORG/NAME}"),
-    ("externals", "{db: {type: postgres}}"),
-    ("files", "{/etc/app.conf: {content: TEXT}}"),
-    ("grants", "{tcp: [\"db.example:5432\"]}"),
-    ("limits", "{memory: 64MiB, time: 30s}"),
-    ("metadata", "{name: NAME}"),
-    ("modules", "{web: {externals: {db: {type: postgres}}}}"),
-    ("params", "{NAME: VALUE}"),
-    ("ports", "{http: {port: 80}}"),
-    ("provision", "{TYPE: {}}"),
-    ("resources", "{db: {type: postgres}}"),
-    ("service", "{ports: {http: {port: 80}}}"),
-    ("shared", "{db: {type: postgres}}"),
-    ("values", "{NAME: VALUE}"),
-    ("variables", "{NAME: \"value\"}"),
-    ("workloads", "[{score: web/score.yaml}]"),
-];
+/// Examples of maps and lists by the names of their fields, those nearest to the top of a document
+/// first.
+static EXAMPLES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let mut fields: VecDeque<&'static Declared> = VecDeque::new();
+    fields.extend(crate::score::Document::FIELDS);
+    fields.extend(crate::deployment::Document::FIELDS);
+    fields.extend(crate::deployment_set::Document::FIELDS);
+    fields.extend(crate::definition::Document::FIELDS);
+    fields.extend(crate::workspace::Document::FIELDS);
+    fields.extend(crate::bundle::Document::FIELDS);
+    let mut examples = HashMap::new();
+    while let Some(field) = fields.pop_front() {
+        if field.example.starts_with(['{', '[']) {
+            for name in field.elsewhere.iter().chain([&field.name]) {
+                examples.entry(*name).or_insert(field.example);
+            }
+        }
+        fields.extend(field.fields);
+    }
+    examples
+});
 
 /// The help for a `what` that expects `expected` if `node` is something else.
 pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str) -> String {
@@ -81,5 +79,5 @@ fn example(kind: &NodeKind<'_>, what: &str, name: &str, written: &str) -> Option
     if what.starts_with("the module") {
         return Some(format!("{name}: {{externals: {{db: {{type: postgres}}}}}}"));
     }
-    EXAMPLES.iter().find(|(known, _)| *known == name).map(|(_, form)| format!("{name}: {form}"))
+    EXAMPLES.get(name).map(|form| format!("{name}: {form}"))
 }

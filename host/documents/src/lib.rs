@@ -6,12 +6,14 @@
 
 mod attached;
 mod bundle;
+mod declare;
 mod definition;
 mod deployment;
 mod deployment_set;
 mod driver_cases;
 mod form;
 mod held;
+mod kinds;
 mod lifecycle;
 mod load;
 mod locate;

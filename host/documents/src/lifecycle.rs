@@ -23,12 +23,132 @@ use std::sync::Arc;
 use purlin_expression::{Dialect, parse_descriptor, parse_input_path};
 use purlin_model::{
     Alias, AliasName, Descriptor, InputPath, Lifecycle, LifecycleOptions, Location, NotAUrn, Part,
-    ResourceLifecycle, Template, Urn, Value,
+    ResourceLifecycle, Template, Urn,
 };
+use serde_json::{Value, json};
 
-use crate::reader::{Fields, Reader};
+use crate::declare::{Declared, Field, Form, Kind, Opened, form};
+use crate::kinds::{Flag, List, Named, Names, kind, matching};
+use crate::reader::Reader;
 use crate::template::template;
 use crate::yaml::{Entry, Node, Span};
+
+const TYPE: &str = "[A-Za-z0-9][A-Za-z0-9_/-]*";
+const CLASS: &str = "[a-z0-9][a-z0-9-]*";
+/// An id, except `@` alone.
+const ID: &str =
+    "(@[^\\s\\p{Cc}#<>'\"`()\\[\\]{}]+|[^@\\s\\p{Cc}#<>'\"`()\\[\\]{}][^\\s\\p{Cc}#<>'\"`()\\[\\]{}]*)";
+/// A path to inputs: a JSON Pointer, or segments separated by `.` or in brackets.
+const PATH: &str = concat!(
+    r"^(/account|/(values|secrets|params)(/(~[01]|[^~/])*)*|account|(values|secrets|params)",
+    r#"(\.\*(?=$|[.\[])|\[\*\](?=$|[.\[])|\.[^\s\p{Cc}.\[\]'"`{}()$|<>:;,?!=&*\\]+|\['[^']+'\]|\["[^"]+"\]|\[[0-9]+\])*)$"#
+);
+
+fn absolute() -> String {
+    format!("^{TYPE}(\\.{CLASS})?#{ID}$")
+}
+
+form! {
+    /// Settings for this resource; they override those of its definition.
+    pub(crate) struct OfResource {
+        /// Whether deleting or replacing the resource is an error.
+        PROTECT: Flag = "protect";
+        /// Whether the resource is only removed from the state instead of deleted.
+        RETAIN: Flag = "retain";
+        /// Whether the resource may lose its data without `--allow-data-loss`.
+        ALLOW_DATA_LOSS: Flag = "allow_data_loss";
+        /// Whether Purlin makes no driver calls for the resource.
+        PAUSED: Flag = "paused";
+        /// True: the old resource is deleted before the new one is created. False: the new one must be
+        /// created first. Default: the driver decides.
+        DELETE_BEFORE_REPLACE: Flag = "delete_before_replace";
+        /// Inputs whose changes are ignored, such as `values.size`.
+        IGNORE_CHANGES: List<PathToInput> = "ignore_changes";
+        /// Inputs whose changes replace the resource, such as `values.zone`.
+        REPLACE_ON_CHANGES: List<PathToInput> = "replace_on_changes";
+        /// Descriptors of resources: if one is replaced, so is this one.
+        REPLACE_WITH: List<Absolute> = "replace_with";
+        /// Descriptor of the resource whose deletion also deletes this one, without a driver call.
+        DELETED_WITH: Absolute = "deleted_with";
+        /// Descriptors of additional dependencies.
+        DEPENDS_ON: List<Absolute> = "depends_on";
+        /// Its previous names: descriptors or URNs.
+        ALIASES: List<PreviousName> = "aliases";
+        /// Provider id of the existing object to adopt.
+        IMPORT: ProviderId = "import";
+        /// Provider id of the existing object to read, which others manage.
+        OBSERVE: ProviderId = "observe";
+    }
+
+    fn hint(name: &str) -> Option<String> {
+        elsewhere(name)
+    }
+
+    fn constrain(schema: &mut Value) {
+        schema["not"] = json!({"required": ["import", "observe"]});
+    }
+}
+
+/// Settings for replacing and deleting: those of a resource that apply to all of a definition.
+/// Descriptors are relative to each of these.
+pub(crate) struct OfDefinition;
+
+impl OfDefinition {
+    const SINGLE: usize = 3;
+}
+
+impl Kind for OfDefinition {
+    const FIELDS: &'static [Declared] =
+        OfResource::FIELDS.split_at(OfResource::FIELDS.len() - Self::SINGLE).0;
+
+    fn schema() -> Value {
+        let mut schema = crate::declare::schema_of::<Self>();
+        let relative = format!("^{TYPE}(\\.(@|{CLASS}))?(#(@|{ID}))?$");
+        for name in ["replace_with", "depends_on"] {
+            schema["properties"][name]["items"]["pattern"] = relative.as_str().into();
+        }
+        schema["properties"]["deleted_with"]["pattern"] = relative.into();
+        schema
+    }
+}
+
+impl Form for OfDefinition {
+    const ABOUT: &'static str = "Settings for replacing and deleting.";
+    const REJECTED: &'static [&'static str] = &["aliases", "import", "observe"];
+
+    fn hint(name: &str) -> Option<String> {
+        elsewhere(name)
+    }
+}
+
+kind! {
+    /// A path to inputs.
+    pub(crate) struct PathToInput: matching(PATH)
+}
+kind! {
+    /// A complete descriptor, which names one resource.
+    pub(crate) struct Absolute: matching(&absolute())
+}
+kind! {
+    /// A complete descriptor or a URN.
+    pub(crate) struct PreviousName: {
+        let urn = format!("^urn:purlin:[^:/]+/[^:/]+::[^:/]+::[^:]+::{TYPE}\\.{CLASS}::{ID}$");
+        json!({"type": "string", "if": {"pattern": "^urn:"}, "then": {"pattern": urn}, "else": {"pattern": absolute()}})
+    }
+}
+kind! {
+    /// A provider id, without placeholders.
+    pub(crate) struct ProviderId: json!({"type": "string", "pattern": "\\S", "not": {"pattern": "\\$\\{"}})
+}
+
+impl Names for Absolute {
+    fn schema() -> Value {
+        json!({"pattern": absolute()})
+    }
+}
+
+/// The settings of a Deployment, by descriptor.
+pub(crate) type OfResources = Named<Absolute, OfResource>;
 
 /// The owner of the settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +174,7 @@ fn of_resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceLif
     let faults = reader.faults.len();
     let descriptor = descriptor(reader, &entry.key, &entry.key_span, Owner::Resource);
     // A user who writes the fields directly has the form of a definition in mind.
-    if reader.faults.len() > faults && KNOWN.contains(&&*entry.key) {
+    if reader.faults.len() > faults && OfResource::has(&entry.key) {
         reader.faults.truncate(faults);
         let fault = reader
             .about(&entry.key_span, "misplaced-field", format!("`{}` names no resource", entry.key))
@@ -67,26 +187,9 @@ fn of_resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceLif
     Some(ResourceLifecycle { key, options, location: reader.at(&entry.key_span) })
 }
 
-/// The fields of one resource, preceded by those of a definition.
-const KNOWN: [&str; 13] = [
-    "protect",
-    "retain",
-    "allow_data_loss",
-    "paused",
-    "delete_before_replace",
-    "ignore_changes",
-    "replace_on_changes",
-    "replace_with",
-    "deleted_with",
-    "depends_on",
-    "aliases",
-    "import",
-    "observe",
-];
-
 /// The help for a setting that was written in the resource itself.
 pub(crate) fn in_a_resource(name: &str) -> Option<String> {
-    let known = KNOWN.iter().any(|known| plain(known) == plain(name));
+    let known = OfResource::FIELDS.iter().any(|known| plain(known.name) == plain(name));
     (name == "lifecycle" || known || elsewhere(name).is_some()).then(|| {
         "lifecycle settings belong in a Deployment, by descriptor: `lifecycle: {TYPE#ID: {protect: true}}`".to_owned()
     })
@@ -124,48 +227,66 @@ fn elsewhere(name: &str) -> Option<String> {
 }
 
 fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -> LifecycleOptions {
-    let Some(mut fields) = reader.fields(node, what) else { return LifecycleOptions::default() };
-    let mut flag = |name| {
-        let node = fields.get(reader, name)?;
-        reader.boolean(node, &format!("`{name}`"))
+    let opened = match owner {
+        Owner::Resource => OfResource::open(reader, node, what),
+        Owner::Definition => OfDefinition::open(reader, node, what).map(|opened| {
+            for entry in OfDefinition::REJECTED.iter().filter_map(|name| opened.entry_called(name)) {
+                let name = &entry.key;
+                let message = format!("`{name}` applies to one resource, but a definition applies to many");
+                let help = format!("write it into a Deployment: `lifecycle: {{TYPE#ID: {{{name}: …}}}}`");
+                let fault = reader.about(&entry.key_span, "misplaced-field", message).help(help);
+                reader.report(fault);
+            }
+            opened.as_form()
+        }),
     };
-    let (protect, retain) = (flag("protect"), flag("retain"));
-    let allow_data_loss = flag("allow_data_loss");
-    let paused = flag("paused");
-    let mut rest = Lifecycle { delete_before_replace: flag("delete_before_replace"), ..Lifecycle::default() };
-    rest.ignore_changes = paths(reader, &mut fields, "ignore_changes");
-    rest.replace_on_changes = paths(reader, &mut fields, "replace_on_changes");
-    rest.replace_with = descriptors(reader, &mut fields, "replace_with", owner);
-    rest.deleted_with = fields.get(reader, "deleted_with").and_then(|node| {
+    let Some(fields) = opened else { return LifecycleOptions::default() };
+    type Of = OfResource;
+    let deleted_with = fields.node(Of::DELETED_WITH).and_then(|node| {
         let text = reader.text(node, "`deleted_with`")?;
         Some((descriptor(reader, text, &node.span, owner)?, reader.at(&node.span)))
     });
-    rest.depends_on = descriptors(reader, &mut fields, "depends_on", owner);
-    match owner {
-        Owner::Resource => {
-            rest.aliases = aliases(reader, &mut fields);
-            identity(reader, &mut fields, &mut rest);
-        }
-        Owner::Definition => {
-            for name in ["aliases", "import", "observe"] {
-                if let Some(entry) = fields.refused(name) {
-                    let message =
-                        format!("`{name}` applies to one resource, but a definition applies to many");
-                    let help = format!("write it into a Deployment: `lifecycle: {{TYPE#ID: {{{name}: …}}}}`");
-                    let fault = reader.about(&entry.key_span, "misplaced-field", message).help(help);
-                    reader.report(fault);
-                }
-            }
-        }
+    let mut rest = Lifecycle {
+        delete_before_replace: fields.read(reader, Of::DELETE_BEFORE_REPLACE),
+        ignore_changes: paths(reader, &fields, Of::IGNORE_CHANGES),
+        replace_on_changes: paths(reader, &fields, Of::REPLACE_ON_CHANGES),
+        replace_with: descriptors(reader, &fields, Of::REPLACE_WITH, owner),
+        deleted_with,
+        depends_on: descriptors(reader, &fields, Of::DEPENDS_ON, owner),
+        ..Lifecycle::default()
+    };
+    if owner == Owner::Resource {
+        rest.aliases = aliases(reader, &fields);
+        identity(reader, &fields, &mut rest);
     }
-    fields.done_with(reader, &elsewhere);
-    LifecycleOptions { protect, retain, allow_data_loss, paused, rest }
+    LifecycleOptions {
+        protect: fields.read(reader, Of::PROTECT),
+        retain: fields.read(reader, Of::RETAIN),
+        allow_data_loss: fields.read(reader, Of::ALLOW_DATA_LOSS),
+        paused: fields.read(reader, Of::PAUSED),
+        rest,
+    }
 }
 
-fn paths(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Vec<InputPath> {
-    let Some(node) = fields.get(reader, name) else { return Vec::new() };
-    let texts = reader.strings(node, &format!("`{name}`")).unwrap_or_default();
-    texts.into_iter().filter_map(|(text, span)| path(reader, text, &span)).collect()
+type Options<'n, 't> = Opened<'n, 't, OfResource>;
+
+/// The texts of a list.
+fn texts<'n, K>(
+    reader: &mut Reader<'_>,
+    fields: &Options<'n, '_>,
+    field: Field<OfResource, List<K>>,
+) -> Vec<(&'n str, Span)> {
+    let Some(node) = fields.node(field) else { return Vec::new() };
+    reader.strings(node, &format!("`{}`", fields.name(field))).unwrap_or_default()
+}
+
+fn paths(
+    reader: &mut Reader<'_>,
+    fields: &Options<'_, '_>,
+    field: Field<OfResource, List<PathToInput>>,
+) -> Vec<InputPath> {
+    let texts = texts(reader, fields, field).into_iter();
+    texts.filter_map(|(text, span)| path(reader, text, &span)).collect()
 }
 
 fn path(reader: &mut Reader<'_>, text: &str, span: &Span) -> Option<InputPath> {
@@ -183,14 +304,14 @@ fn path(reader: &mut Reader<'_>, text: &str, span: &Span) -> Option<InputPath> {
 
 fn descriptors(
     reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
-    name: &'static str,
+    fields: &Options<'_, '_>,
+    field: Field<OfResource, List<Absolute>>,
     owner: Owner,
 ) -> Vec<(Descriptor, Location)> {
-    let Some(node) = fields.get(reader, name) else { return Vec::new() };
-    let texts = reader.strings(node, &format!("`{name}`")).unwrap_or_default();
-    let read = |(text, span): (&str, Span)| Some((descriptor(reader, text, &span, owner)?, reader.at(&span)));
-    texts.into_iter().filter_map(read).collect()
+    let texts = texts(reader, fields, field).into_iter();
+    texts
+        .filter_map(|(text, span)| Some((descriptor(reader, text, &span, owner)?, reader.at(&span))))
+        .collect()
 }
 
 /// A descriptor; it must be complete if there is no resource to take class and id from.
@@ -220,9 +341,8 @@ fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span, owner: Owner) ->
     parse_descriptor(key.as_str()).ok()
 }
 
-fn aliases(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<Alias> {
-    let Some(node) = fields.get(reader, "aliases") else { return Vec::new() };
-    let texts = reader.strings(node, "`aliases`").unwrap_or_default();
+fn aliases(reader: &mut Reader<'_>, fields: &Options<'_, '_>) -> Vec<Alias> {
+    let texts = texts(reader, fields, OfResource::ALIASES);
     let mut aliases = Vec::with_capacity(texts.len());
     for (text, span) in texts {
         let name = if text.starts_with("urn:") {
@@ -257,8 +377,8 @@ fn is_whole(urn: &Urn) -> bool {
 }
 
 /// `import` or `observe`: who owns an existing object.
-fn identity(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, lifecycle: &mut Lifecycle) {
-    let (import, observe) = (fields.entry("import"), fields.entry("observe"));
+fn identity(reader: &mut Reader<'_>, fields: &Options<'_, '_>, lifecycle: &mut Lifecycle) {
+    let (import, observe) = (fields.entry(OfResource::IMPORT), fields.entry(OfResource::OBSERVE));
     if let (Some(import), Some(observe)) = (import, observe) {
         let fault = reader
             .about(&observe.key_span, "import-and-observe", "`import` and `observe` cannot both be given")
@@ -281,7 +401,7 @@ fn identity(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, lifecycle: &mu
 fn id(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Arc<str>> {
     reader.text(node, what)?;
     match template(reader, node, Dialect::Definition) {
-        Template::Constant(Value::String(id)) => Some(id),
+        Template::Constant(purlin_model::Value::String(id)) => Some(id),
         Template::Text(_) => {
             let help = "write the provider id itself; for `${` in an id write `$\\{`";
             reader.wrong_value(&node.span, format!("{what} takes no placeholder"), help);

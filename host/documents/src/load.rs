@@ -476,10 +476,10 @@ fn read_document(
     reader.faults.extend(document.faults);
     let root = &document.root;
     match format {
-        Format::Definition { bodies, foreign } => {
+        Format::Definition { foreign } => {
             reader.foreign = foreign;
-            reader.vocabulary = crate::definition::VOCABULARY;
-            if let Some(definition) = crate::definition::read(reader, root, bodies) {
+            reader.vocabulary = crate::definition::vocabulary();
+            if let Some(definition) = crate::definition::read(reader, root) {
                 read.pieces.push(Piece::Definition(definition));
             }
         }
@@ -508,8 +508,8 @@ fn read_document(
             Some(workspace) => reader.report(misplaced_workspace(source, &workspace.location)),
             None => {}
         },
-        Format::Bundle(form) => {
-            if let Some(bundle) = crate::bundle::read(reader, root, form) {
+        Format::Bundle(format) => {
+            if let Some(bundle) = crate::bundle::read(reader, root, format) {
                 read.pieces.push(Piece::Bundle(Box::new(bundle)));
             }
         }

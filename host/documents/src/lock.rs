@@ -15,14 +15,52 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use purlin_model::{Digest, Lock, Pin};
 
 use crate::bundle::bad_version;
-use crate::definition::check_driver_name;
-use crate::reader::{Fields, Reader};
+use crate::declare::{Field, Form, Opened, form};
+use crate::definition::{DriverName, check_driver_name};
+use crate::kinds::{AnyText, List, Named, Text};
+use crate::reader::Reader;
 use crate::yaml::{Entry, Node};
+
+form! {
+    /// Approved drivers. `purlin driver approve` writes this file.
+    pub(crate) struct Document {
+        /// Approved drivers.
+        SPEC: Spec = needed "spec", "{drivers: {}}";
+    }
+
+    const HEAD: Option<(&'static str, &'static str)> = Some(("Lock", "Purlin lock"));
+
+}
+
+form! {
+    /// Approved drivers.
+    pub(crate) struct Spec {
+        /// The approved versions of each driver, by its name.
+        DRIVERS: Named<DriverName, List<Approved>> = needed "drivers", "{}";
+    }
+}
+
+form! {
+    /// A version.
+    pub(crate) struct Approved {
+        /// The version in its manifest.
+        VERSION: Text = needed "version" matching "^[0-9]+\\.[0-9]+\\.[0-9]+([-+][0-9A-Za-z.+-]+)?$", "1.0.0";
+        /// The digest of the component.
+        DIGEST: Text = needed "digest" matching "^sha256:[0-9a-f]{64}$", "sha256:…";
+        /// The name in its manifest.
+        NAME: Text = "name";
+        /// Capabilities that its imports can use.
+        IMPORTS: List<AnyText> = "imports";
+        /// Capabilities that it requests.
+        REQUESTS: List<AnyText> = "requests";
+        /// Granted capabilities.
+        GRANTS: List<AnyText> = "grants";
+    }
+}
 
 /// The name of the file. It is valid beside the Workspace.
 pub const LOCK_FILE: &str = "purlin.lock";
@@ -41,14 +79,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Lock {
 }
 
 fn drivers(reader: &mut Reader<'_>, root: &Node<'_>, lock: &mut Lock) {
-    let Some(mut top) = reader.fields(root, "the Lock") else { return };
-    top.entry("apiVersion");
-    top.entry("kind");
-    let spec = top.need(reader, "spec", "{drivers: {}}");
-    top.done(reader);
-    let Some(mut spec) = spec.and_then(|spec| reader.fields(spec, "`spec`")) else { return };
-    let entries = spec.need(reader, "drivers", "{}").and_then(|node| reader.map(node, "`drivers`"));
-    spec.done(reader);
+    let document = Document::open(reader, root, "the Lock");
+    let spec = document.and_then(|document| document.node(Document::SPEC));
+    let Some(spec) = spec.and_then(|spec| Spec::open(reader, spec, "`spec`")) else { return };
+    let entries = spec.node(Spec::DRIVERS).and_then(|node| reader.map(node, "`drivers`"));
     for entry in entries.unwrap_or_default() {
         check_driver_name(reader, entry);
         let pins = pins(reader, entry);
@@ -77,16 +111,14 @@ fn pins(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Vec<Pin> {
 }
 
 fn pin(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Pin> {
-    let mut fields = reader.fields(node, "a version")?;
-    let version_node = fields.need(reader, "version", "1.0.0");
+    let approved = Approved::open(reader, node, "a version")?;
+    let version_node = approved.node(Approved::VERSION);
     let version = version_node.and_then(|node| version(reader, node));
-    let digest = fields.need(reader, "digest", "sha256:…").and_then(|node| digest(reader, node));
-    let name = fields.get(reader, "name").and_then(|node| reader.text(node, "`name`"));
-    let name = name.map(Arc::from);
-    let imports = items(reader, &mut fields, "imports");
-    let requested_capabilities = items(reader, &mut fields, "requests");
-    let grants = items(reader, &mut fields, "grants");
-    fields.done(reader);
+    let digest = approved.node(Approved::DIGEST).and_then(|node| digest(reader, node));
+    let name = approved.read(reader, Approved::NAME);
+    let imports = items(reader, &approved, Approved::IMPORTS);
+    let requested_capabilities = items(reader, &approved, Approved::REQUESTS);
+    let grants = items(reader, &approved, Approved::GRANTS);
     let location = version_node.map_or(reader.at(&node.span), |node| reader.at(&node.span));
     Some(Pin { name, version: version?, digest: digest?, imports, requested_capabilities, grants, location })
 }
@@ -113,8 +145,11 @@ fn digest(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Digest> {
     digest
 }
 
-fn items(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> BTreeSet<String> {
-    let Some(node) = fields.get(reader, name) else { return BTreeSet::new() };
-    let items = reader.strings(node, &format!("`{name}`")).unwrap_or_default();
-    items.into_iter().map(|(text, _)| text.to_owned()).collect()
+fn items(
+    reader: &mut Reader<'_>,
+    approved: &Opened<'_, '_, Approved>,
+    field: Field<Approved, List<AnyText>>,
+) -> BTreeSet<String> {
+    let items = approved.read(reader, field).unwrap_or_default();
+    items.into_iter().map(|(text, _)| text.to_string()).collect()
 }

@@ -33,7 +33,7 @@ use crate::x_reference::Rules;
 use crate::yaml::Node;
 pub(crate) use convention::{Convention, is_never};
 use head::Head;
-pub(crate) use head::{items, name_of};
+pub(crate) use head::{Document, items, name_of};
 pub(crate) use types::Claims;
 
 /// A manifest that was read, and not yet compiled.

@@ -30,10 +30,6 @@ pub(crate) struct Reader<'a> {
 /// The help for an empty text.
 pub(crate) const FILL_IN: &str = "write a value, or leave the field out";
 
-/// Texts that exports of other platforms write as null if they are missing. Texts that determine
-/// the identity of a resource, or that hold others, are excluded.
-const OPTIONAL: [&str; 3] = ["driver_account", "name", "profile"];
-
 impl<'a> Reader<'a> {
     pub(crate) fn new(file: &'a Arc<str>, text: &'a str, foreign: bool) -> Self {
         Self {
@@ -205,13 +201,13 @@ impl<'a> Reader<'a> {
 
     /// The entries of a map of things of one kind, such as resources. A field of such a thing that
     /// stands beside the things, where it would be one of them, is reported and left out. `needs`
-    /// are the fields by which a thing is known.
+    /// are the fields by which a thing is known, and `is_field` tells all of them.
     pub(crate) fn things<'n, 't>(
         &mut self,
         node: &'n Node<'t>,
         what: &str,
         needs: &[&str],
-        fields: &[&str],
+        is_field: &dyn Fn(&str) -> bool,
     ) -> Vec<&'n Entry<'t>> {
         let entries = self.map(node, what).unwrap_or_default();
         let is_thing = |entry: &Entry<'_>| needs.iter().any(|name| entry.value.get(name).is_some());
@@ -219,7 +215,7 @@ impl<'a> Reader<'a> {
         let mut things = Vec::with_capacity(entries.len());
         for entry in entries {
             match above {
-                Some(above) if fields.contains(&&*entry.key) && !is_thing(entry) => {
+                Some(above) if is_field(&entry.key) && !is_thing(entry) => {
                     let message =
                         format!("`{}` is beside `{}`, where it has no effect", entry.key, above.key);
                     let help = format!("indent it below `{}`", above.key);
@@ -235,17 +231,35 @@ impl<'a> Reader<'a> {
         things
     }
 
-    /// Opens a map whose fields are known; `what` names it, such as `` `spec` ``.
-    pub(crate) fn fields<'n, 't>(&mut self, node: &'n Node<'t>, what: &str) -> Option<Fields<'n, 't>> {
-        let entries = self.map(node, what)?;
-        Some(Fields {
-            entries,
-            known: Vec::new(),
-            refused: Vec::new(),
-            strict: false,
-            span: node.span,
-            what: what.to_owned(),
-        })
+    /// Reports an unknown field of the map that `what` names. In a format that is not ours, it is only a
+    /// warning if it is harmless, unless the map is `strict`.
+    pub(crate) fn unknown_field(
+        &mut self,
+        entry: &Entry<'_>,
+        what: &str,
+        known: &[&'static str],
+        strict: bool,
+        help: Option<String>,
+    ) {
+        let misplaced = self.vocabulary.contains(&&*entry.key);
+        let harmless = self.foreign
+            && !strict
+            && !misplaced
+            && near::slip(&entry.key, known.iter().copied()).is_none()
+            && !holds_something(&entry.value);
+        let message = format!("{what} has no field `{}`", entry.key);
+        let fault = self.about(&entry.key_span, "unknown-field", message);
+        let fault = fault.help(help.unwrap_or_else(|| {
+            let known = did_you_mean(&entry.key, "fields", known.iter().copied());
+            match misplaced && !known.starts_with("did you mean") {
+                true => format!("`{}` belongs elsewhere: check its indentation; {known}", entry.key),
+                false => known,
+            }
+        }));
+        self.report(match harmless {
+            true => Diagnostic { severity: purlin_model::Severity::Warning, ..fault },
+            false => fault,
+        });
     }
 }
 
@@ -253,122 +267,4 @@ impl<'a> Reader<'a> {
 /// a word or a number.
 fn holds_something(node: &Node<'_>) -> bool {
     matches!(node.kind, NodeKind::Map(_) | NodeKind::List(_) | NodeKind::Null)
-}
-
-/// A map whose fields are read by name; fields that were not read are unknown.
-pub(crate) struct Fields<'n, 't> {
-    entries: &'n [Entry<'t>],
-    known: Vec<&'static str>,
-    refused: Vec<&'static str>,
-    /// Whether an unknown field is an error even in a format that is not ours.
-    strict: bool,
-    pub(crate) span: Span,
-    what: String,
-}
-
-impl<'n, 't> Fields<'n, 't> {
-    /// The same, with every unknown field an error: ignoring one would change the meaning.
-    pub(crate) fn strict(mut self) -> Self {
-        self.strict = true;
-        self
-    }
-
-    /// The entry of a field, if it exists.
-    pub(crate) fn entry(&mut self, name: &'static str) -> Option<&'n Entry<'t>> {
-        self.known.push(name);
-        self.entries.iter().find(|entry| &*entry.key == name)
-    }
-
-    /// The entry of a field that is always rejected, so that no help suggests it.
-    pub(crate) fn refused(&mut self, name: &'static str) -> Option<&'n Entry<'t>> {
-        self.refused.push(name);
-        self.entries.iter().find(|entry| &*entry.key == name)
-    }
-
-    /// The value of a field. In a format that is not ours, some may be left empty.
-    pub(crate) fn get(&mut self, reader: &Reader<'_>, name: &'static str) -> Option<&'n Node<'t>> {
-        let entry = self.entry(name)?;
-        (!(reader.foreign && OPTIONAL.contains(&name) && entry.value.is_null())).then_some(&entry.value)
-    }
-
-    /// The value of a field that has another name in other formats of the same document. Under such
-    /// a name it is reported, and read all the same, so that its faults are reported too.
-    pub(crate) fn get_called(
-        &mut self,
-        reader: &mut Reader<'_>,
-        name: &'static str,
-        elsewhere: &[&'static str],
-    ) -> Option<&'n Node<'t>> {
-        let own = self.get(reader, name);
-        for other in elsewhere.iter().filter(|_| own.is_none()) {
-            if let Some(entry) = self.refused(other) {
-                let message = format!("{} has no field `{other}`", self.what);
-                let fault = reader.about(&entry.key_span, "unknown-field", message);
-                reader.report(fault.help(format!("here the field is called `{name}`")));
-                return Some(&entry.value);
-            }
-        }
-        own
-    }
-
-    /// The value of a required field.
-    pub(crate) fn need(
-        &mut self,
-        reader: &mut Reader<'_>,
-        name: &'static str,
-        example: &str,
-    ) -> Option<&'n Node<'t>> {
-        let found = self.get(reader, name);
-        if found.is_none() {
-            // A whole map is too large to underline; its first key is enough.
-            let span = self.entries.first().map_or(self.span, |entry| entry.key_span);
-            let fault = reader
-                .about(&span, "missing-field", format!("{} lacks `{name}`", self.what))
-                .help(format!("add `{name}: {example}`"));
-            reader.report(fault);
-        }
-        found
-    }
-
-    /// The fields that were not read so far.
-    pub(crate) fn unread(&self) -> impl Iterator<Item = &'n Entry<'t>> {
-        self.entries.iter().filter(|entry| !self.known.contains(&&*entry.key))
-    }
-
-    /// Reports the fields that were not read.
-    pub(crate) fn done(self, reader: &mut Reader<'_>) {
-        self.done_with(reader, &|_| None);
-    }
-
-    /// The same; `help` knows the names of some of them here.
-    pub(crate) fn done_with(self, reader: &mut Reader<'_>, help: &dyn Fn(&str) -> Option<String>) {
-        for entry in self.entries {
-            if self.known.contains(&&*entry.key) || self.refused.contains(&&*entry.key) {
-                continue;
-            }
-            let misplaced = reader.vocabulary.contains(&&*entry.key);
-            let harmless = reader.foreign
-                && !self.strict
-                && !misplaced
-                && near::slip(&entry.key, self.known.iter().copied()).is_none()
-                && !holds_something(&entry.value);
-            let fault = reader.about(
-                &entry.key_span,
-                "unknown-field",
-                format!("{} has no field `{}`", self.what, entry.key),
-            );
-            let fault = fault.help(help(&entry.key).unwrap_or_else(|| {
-                let known = did_you_mean(&entry.key, "fields", self.known.iter().copied());
-                match misplaced && !known.starts_with("did you mean") {
-                    true => format!("`{}` belongs elsewhere: check its indentation; {known}", entry.key),
-                    false => known,
-                }
-            }));
-            reader.report(if harmless {
-                Diagnostic { severity: purlin_model::Severity::Warning, ..fault }
-            } else {
-                fault
-            });
-        }
-    }
 }

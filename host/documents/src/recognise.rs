@@ -3,7 +3,7 @@
 use purlin_expression::did_you_mean;
 use purlin_model::Diagnostic;
 
-use crate::bundle::Form;
+use crate::bundle::BundleFormat;
 use crate::near::slip;
 use crate::reader::Reader;
 use crate::shape::{self, Shape};
@@ -12,9 +12,8 @@ use crate::yaml::{Entry, Node, NodeKind};
 /// A document that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// A definition, with the names of the fields that may hold its body.
+    /// A definition, in our own envelope or in another one.
     Definition {
-        bodies: &'static [&'static str],
         foreign: bool,
     },
     Score,
@@ -23,7 +22,7 @@ pub(crate) enum Format {
     ResourceType,
     Workspace,
     Lock,
-    Bundle(Form),
+    Bundle(BundleFormat),
     /// A managed resource, or a `kind: List` of these.
     Manifest,
 }
@@ -41,9 +40,8 @@ pub(crate) enum Recognised {
 }
 
 const OWN_KINDS: [&str; 6] = ["Bundle", "Definition", "Deployment", "Lock", "ResourceType", "Workspace"];
-const OWN: Format = Format::Definition { bodies: &["spec"], foreign: false };
-const ENTITY: Format = Format::Definition { bodies: &["entity"], foreign: true };
-const CORE: Format = Format::Definition { bodies: &["object", "entity"], foreign: true };
+const OWN: Format = Format::Definition { foreign: false };
+const FOREIGN: Format = Format::Definition { foreign: true };
 
 /// Recognises a document. Diagnostics come as errors; the caller lowers those that it skips.
 pub(crate) fn recognise(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
@@ -63,8 +61,8 @@ pub(crate) fn recognise(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     let (group, number) = text.split_once('/').unwrap_or((text, ""));
     match (group, number) {
         ("purlin.dev", "v1") => own(reader, root),
-        ("entity.humanitec.io", "v1b1") => definition(reader, root, ENTITY),
-        ("core.api.humanitec.io", "v1") => definition(reader, root, CORE),
+        ("entity.humanitec.io", "v1b1") => definition(reader, root, FOREIGN),
+        ("core.api.humanitec.io", "v1") => definition(reader, root, FOREIGN),
         ("score.dev", "v1b1") => Recognised::Ours(Format::Score),
         ("humanitec.org", _) => Recognised::Other(other(
             reader,
@@ -100,7 +98,7 @@ fn own(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         Some("ResourceType") => Recognised::Ours(Format::ResourceType),
         Some("Workspace") => Recognised::Ours(Format::Workspace),
         Some("Lock") => Recognised::Ours(Format::Lock),
-        Some("Bundle") => Recognised::Ours(Format::Bundle(Form::Own)),
+        Some("Bundle") => Recognised::Ours(Format::Bundle(BundleFormat::Own)),
         _ => unknown_kind(reader, kind, &OWN_KINDS),
     }
 }
@@ -206,7 +204,7 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         }
     }
     if has("schemaVersion") && has("name") && has("version") {
-        return Recognised::Ours(Format::Bundle(Form::Porter));
+        return Recognised::Ours(Format::Bundle(BundleFormat::Porter));
     }
     if let Some(fault) = incomplete_porter(reader, root) {
         return Recognised::Other(fault);

@@ -5,14 +5,147 @@ use std::sync::Arc;
 
 use purlin_expression::Dialect;
 use purlin_model::{Binding, Diagnostic, Interface, Requirement, Sharing, Template};
+use serde_json::{Value, json};
 
-use crate::bundle::{declared, reference};
-use crate::reader::{Fields, Reader};
+use crate::bundle::{Asked, ReferenceText, declared, reference};
+use crate::declare::{Declared, Field, Form, Kind, Opened, form};
+use crate::kinds::{AnyText, Either, List, Object, Text, kind};
+use crate::reader::Reader;
 use crate::template::{key, template};
 use crate::yaml::{Node, NodeKind};
 
 /// The help for a name with a `/` that is not the name of such an installation.
 pub const NAMES_WITH_SLASHES: &str = "the installations that it requires are called `NAME/REQUIREMENT`";
+
+form! {
+    /// A requirement.
+    pub(crate) struct InBundle {
+        /// The name of the requirement.
+        NAME: Text = needed "name" matching "^[^/]*[^/\\s][^/]*$", "NAME";
+        /// The bundle.
+        BUNDLE: Either<ReferenceText, RequiredBundle> = needed "bundle", "{reference: REPOSITORY:TAG}";
+        /// Values of its parameters.
+        PARAMETERS: Object = "parameters", "{NAME: VALUE}";
+        /// Values of its credentials.
+        CREDENTIALS: Object = "credentials", "{NAME: VALUE}";
+        /// How the installation is shared.
+        SHARING: HowShared = "sharing", "{mode: none}";
+        /// Outputs derived from its outputs: `${outputs.NAME}`.
+        OUTPUTS: Object = "outputs", "{NAME: VALUE}";
+    }
+
+    const STRICT: bool = true;
+}
+
+/// A requirement of a deployment or a definition, which have no outputs of their own.
+pub(crate) struct InDeployment;
+
+impl Kind for InDeployment {
+    const FIELDS: &'static [Declared] = InBundle::FIELDS.split_at(InBundle::FIELDS.len() - 1).0;
+
+    fn schema() -> Value {
+        crate::declare::schema_of::<Self>()
+    }
+}
+
+impl Form for InDeployment {
+    const ABOUT: &'static str = "A requirement.";
+    const STRICT: bool = true;
+    const REJECTED: &'static [&'static str] = &["outputs"];
+}
+
+form! {
+    /// The required bundle.
+    pub(crate) struct RequiredBundle {
+        /// The bundle, such as `getporter/mysql:v1.0.0`.
+        REFERENCE: ReferenceText = "reference";
+        /// Version range.
+        VERSION: AnyText = "version";
+        /// The interface that the bundle must have, in addition to the outputs that are used.
+        INTERFACE: RequiredInterface = "interface", "{id: URI}";
+    }
+
+    const STRICT: bool = true;
+    const REJECTED: &'static [&'static str] = &["id"];
+
+    fn constrain(schema: &mut Value) {
+        schema["anyOf"] = json!([{"required": ["reference"]}, {"required": ["interface"]}]);
+    }
+}
+
+form! {
+    /// The interface that the bundle must have.
+    pub(crate) struct InterfaceDocument {
+        /// Outputs that the bundle must have.
+        OUTPUTS: List<Asked> = "outputs", "[{name: NAME}]";
+        /// Parameters that the bundle must accept.
+        PARAMETERS: List<Asked> = "parameters", "[{name: NAME}]";
+        /// Credentials that the bundle must accept.
+        CREDENTIALS: List<Asked> = "credentials", "[{name: NAME}]";
+    }
+
+    const STRICT: bool = true;
+}
+
+form! {
+    /// The interface that the bundle must have, in addition to the outputs that are used.
+    pub(crate) struct RequiredInterface {
+        /// Outputs that the bundle must have.
+        OUTPUTS: List<Asked> = "outputs", "[{name: NAME}]";
+        /// Parameters that the bundle must accept.
+        PARAMETERS: List<Asked> = "parameters", "[{name: NAME}]";
+        /// Credentials that the bundle must accept.
+        CREDENTIALS: List<Asked> = "credentials", "[{name: NAME}]";
+        /// Name of the interface.
+        ID: Text = "id";
+        /// A bundle with the same interface.
+        REFERENCE: ReferenceText = "reference";
+        /// The interface that the bundle must have.
+        DOCUMENT: InterfaceDocument = "document", "{outputs: [{name: NAME}]}";
+    }
+
+    const STRICT: bool = true;
+
+    fn constrain(schema: &mut Value) {
+        let twice =
+            ["document", "outputs", "parameters", "credentials"].map(|name| json!({"required": [name]}));
+        schema["not"] = json!({"required": ["reference"], "anyOf": twice});
+    }
+}
+
+form! {
+    /// How the installation is shared.
+    pub(crate) struct HowShared {
+        /// `group` or `none`.
+        MODE: SharingMode = "mode";
+        /// The group.
+        GROUP: Group = "group", "{name: NAME}";
+    }
+
+    const STRICT: bool = true;
+
+    fn constrain(schema: &mut Value) {
+        schema["not"] = json!({
+            "required": ["mode", "group"],
+            "properties": {"mode": {"enum": ["none", false]}, "group": {"required": ["name"]}},
+        });
+    }
+}
+
+kind! {
+    /// A word, or a boolean as in other programs.
+    pub(crate) struct SharingMode: json!({"enum": ["group", "none", true, false]})
+}
+
+form! {
+    /// A group of deployments.
+    pub(crate) struct Group {
+        /// Its name.
+        NAME: AnyText = "name";
+    }
+
+    const STRICT: bool = true;
+}
 
 /// `requires`: a list of requirements.
 pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Requirement> {
@@ -35,8 +168,12 @@ pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Di
 }
 
 fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Option<Requirement> {
-    let mut fields = reader.fields(node, "a requirement")?.strict();
-    let name_node = fields.need(reader, "name", "NAME");
+    const WHAT: &str = "a requirement";
+    let fields = match dialect {
+        Dialect::Bundle => InBundle::open(reader, node, WHAT)?,
+        _ => InDeployment::open(reader, node, WHAT)?.as_form(),
+    };
+    let name_node = fields.node(InBundle::NAME);
     let name = name_node.and_then(|node| {
         let text = reader.text(node, "`name`")?;
         // An installation's name is `PARENT/REQUIREMENT`.
@@ -47,38 +184,37 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
         Some(text)
     });
     let (mut found, mut version, mut interface) = (None, None, Interface::default());
-    match fields.need(reader, "bundle", "{reference: REPOSITORY:TAG}") {
+    match fields.node(InBundle::BUNDLE) {
         Some(node) if node.as_str().is_some() => {
             let text = reader.text(node, "`bundle`")?;
             found = reference(reader, node, text);
         }
         Some(node) => {
-            let mut inner = reader.fields(node, "`bundle`")?.strict();
-            if let Some(node) = inner.get(reader, "reference") {
+            let bundle = RequiredBundle::open(reader, node, "`bundle`")?;
+            if let Some(node) = bundle.node(RequiredBundle::REFERENCE) {
                 found = reader.text(node, "`reference`").and_then(|text| reference(reader, node, text));
             }
-            if let Some(node) = inner.get(reader, "version") {
+            if let Some(node) = bundle.node(RequiredBundle::VERSION) {
                 // The empty range is every release.
                 let text = reader.string(node, "`version`");
                 version = text.and_then(|text| crate::definition::range_of(reader, node, text));
             }
-            let interface_node = inner.get(reader, "interface");
+            let interface_node = bundle.node(RequiredBundle::INTERFACE);
             interface = interface_node.and_then(|node| read_interface(reader, node)).unwrap_or_default();
-            let id = id_of_porter(reader, &mut inner, &interface);
+            let id = id_of_porter(reader, &bundle, &interface);
             interface.id = id.or(interface.id);
             if node.get("reference").is_none() && interface_node.is_none() && interface.id.is_none() {
                 let help =
                     "name a bundle, `reference: REPOSITORY:TAG`, or describe its outputs with `interface`";
                 reader.wrong_value(&node.span, "no bundle is specified", help);
             }
-            inner.done(reader);
         }
         None => {}
     }
-    let parameters = bindings(reader, &mut fields, "parameters", dialect);
-    let credentials = bindings(reader, &mut fields, "credentials", dialect);
-    let outputs = match (dialect, fields.entry("outputs")) {
-        (Dialect::Bundle, _) => bindings(reader, &mut fields, "outputs", dialect),
+    let parameters = bindings(reader, &fields, InBundle::PARAMETERS, dialect);
+    let credentials = bindings(reader, &fields, InBundle::CREDENTIALS, dialect);
+    let outputs = match (dialect, fields.entry(InBundle::OUTPUTS)) {
+        (Dialect::Bundle, _) => bindings(reader, &fields, InBundle::OUTPUTS, dialect),
         (_, Some(entry)) => {
             let help = match dialect {
                 Dialect::Requiring => {
@@ -91,8 +227,7 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
         }
         (_, None) => Vec::new(),
     };
-    let sharing = fields.get(reader, "sharing").and_then(|node| sharing(reader, node));
-    fields.done(reader);
+    let sharing = fields.node(InBundle::SHARING).and_then(|node| sharing(reader, node));
     let name: Arc<str> = name?.into();
     // The meaning of `${outputs.X}` is known here: outputs of this requirement.
     let outputs =
@@ -139,12 +274,12 @@ fn named(value: Template, name: &Arc<str>) -> Template {
 
 fn bindings(
     reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
-    name: &'static str,
+    fields: &Opened<'_, '_, InBundle>,
+    field: Field<InBundle, Object>,
     dialect: Dialect,
 ) -> Vec<Binding> {
-    let Some(node) = fields.get(reader, name) else { return Vec::new() };
-    let entries = reader.map(node, &format!("`{name}`")).unwrap_or_default();
+    let Some(node) = fields.node(field) else { return Vec::new() };
+    let entries = reader.map(node, &format!("`{}`", fields.name(field))).unwrap_or_default();
     let bindings = entries.iter().map(|entry| Binding {
         name: key(reader, entry, dialect),
         value: template(reader, &entry.value, dialect),
@@ -156,10 +291,15 @@ fn bindings(
 /// `bundle.id`, by which a `porter.yaml` may name the interface.
 fn id_of_porter(
     reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
+    bundle: &Opened<'_, '_, RequiredBundle>,
     interface: &Interface,
 ) -> Option<Arc<str>> {
-    let entry = if reader.foreign { fields.entry("id")? } else { return None };
+    let entry = bundle.entry_called("id")?;
+    if !reader.foreign {
+        let fault = reader.about(&entry.key_span, "unknown-field", "`bundle` has no field `id`");
+        reader.report(fault.help("name the interface: `interface: {id: URI}`"));
+        return None;
+    }
     let id = reader.text(&entry.value, "`id`")?;
     if interface.id.as_deref().is_some_and(|other| other != id) {
         let fault = reader.about(&entry.key_span, "interface-twice", "two interfaces are named");
@@ -169,22 +309,23 @@ fn id_of_porter(
 }
 
 fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface> {
-    let mut fields = reader.fields(node, "`interface`")?.strict();
-    let id = fields.get(reader, "id").and_then(|node| reader.text(node, "`id`")).map(Arc::from);
-    let by_reference = fields.entry("reference");
+    type Of = RequiredInterface;
+    let fields = Of::open(reader, node, "`interface`")?;
+    let id = fields.read(reader, Of::ID);
+    let by_reference = fields.entry(Of::REFERENCE);
     let reference = by_reference.and_then(|entry| {
         let text = reader.text(&entry.value, "`reference`")?;
         reference(reader, &entry.value, text)
     });
-    let document = fields.entry("document");
+    let document = fields.entry(Of::DOCUMENT);
     // In places, the design writes the content of the document directly under `interface`.
-    let direct = ["outputs", "parameters", "credentials"].into_iter().find_map(|name| fields.entry(name));
-    let mut interface = asked(reader, &mut fields);
-    fields.done(reader);
-    if let Some(entry) = document {
-        let mut inner = reader.fields(&entry.value, "`document`")?.strict();
-        let Interface { outputs, parameters, credentials, .. } = asked(reader, &mut inner);
-        inner.done(reader);
+    let lists = [Of::OUTPUTS, Of::PARAMETERS, Of::CREDENTIALS];
+    let direct = lists.into_iter().find_map(|list| fields.entry(list));
+    let mut interface = asked(reader, &fields.as_form());
+    if let Some(inner) =
+        document.and_then(|entry| InterfaceDocument::open(reader, &entry.value, "`document`"))
+    {
+        let Interface { outputs, parameters, credentials, .. } = asked(reader, &inner);
         interface.outputs.extend(outputs);
         interface.parameters.extend(parameters);
         interface.credentials.extend(credentials);
@@ -200,25 +341,24 @@ fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface>
 }
 
 /// The outputs, parameters and credentials that an interface asks for.
-fn asked(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Interface {
-    let mut list = |name: &'static str, what: &str| {
-        let entry = fields.entry(name);
+fn asked(reader: &mut Reader<'_>, fields: &Opened<'_, '_, InterfaceDocument>) -> Interface {
+    let mut list = |field: Field<InterfaceDocument, List<Asked>>, what: &str| {
+        let entry = fields.entry(field);
+        let name = fields.name(field);
         entry.map(|entry| declared(reader, &entry.value, name, what, true)).unwrap_or_default()
     };
     Interface {
-        outputs: list("outputs", "output"),
-        parameters: list("parameters", "parameter"),
-        credentials: list("credentials", "credential"),
+        outputs: list(InterfaceDocument::OUTPUTS, "output"),
+        parameters: list(InterfaceDocument::PARAMETERS, "parameter"),
+        credentials: list(InterfaceDocument::CREDENTIALS, "credential"),
         ..Interface::default()
     }
 }
 
 fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {
     const MODES: &str = "a mode is `group`, to share it within a group, or `none`, not to share it";
-    let mut fields = reader.fields(node, "`sharing`")?.strict();
-    let mode = fields.get(reader, "mode");
-    let group = fields.entry("group");
-    fields.done(reader);
+    let fields = HowShared::open(reader, node, "`sharing`")?;
+    let (mode, group) = (fields.node(HowShared::MODE), fields.entry(HowShared::GROUP));
     let is_shared = match mode.map(|node| (&node.kind, node.as_str())) {
         None | Some((NodeKind::Bool(true), _) | (_, Some("group"))) => true,
         Some((NodeKind::Bool(false), _) | (_, Some("none"))) => false,
@@ -228,18 +368,13 @@ fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {
         }
     };
     let name = match group {
-        Some(entry) => {
-            let mut fields = reader.fields(&entry.value, "`group`")?.strict();
-            let name = fields.entry("name").map(|entry| &entry.value);
-            fields.done(reader);
-            match name {
-                Some(node) => {
-                    reader.string(node, "`name`")?;
-                    Some(template(reader, node, Dialect::Bundle))
-                }
-                None => None,
+        Some(entry) => match Group::open(reader, &entry.value, "`group`")?.entry(Group::NAME) {
+            Some(name) => {
+                reader.string(&name.value, "`name`")?;
+                Some(template(reader, &name.value, Dialect::Bundle))
             }
-        }
+            None => None,
+        },
         None => None,
     };
     match (is_shared, name, group) {

@@ -11,11 +11,78 @@
 //!   outputs: {type: object, properties: {id: {type: string}}}
 //! ```
 
-use purlin_model::{ManifestKind, ResourceType};
+use purlin_model::{ManifestKind, ResourceType, TypeName};
+use serde_json::{Value, json};
 
-use crate::reader::{Fields, Reader};
+use crate::declare::{Field, Form, Opened, form};
+use crate::kinds::{Either, List, Text, kind, matching};
+use crate::reader::Reader;
 use crate::x_reference::{self, Rules};
-use crate::yaml::{Node, NodeKind, Span};
+use crate::yaml::{Node, NodeKind};
+
+form! {
+    /// Schemas of a resource type.
+    pub(crate) struct Document {
+        /// The identity of the document.
+        METADATA: Metadata = "metadata", "{name: NAME}";
+        /// The type and its schemas.
+        SPEC: Spec = needed "spec", "{type: TYPE}";
+    }
+
+    const HEAD: Option<(&'static str, &'static str)> = Some(("ResourceType", "Purlin resource type"));
+
+}
+
+form! {
+    /// The identity of the document.
+    pub(crate) struct Metadata {
+        /// A display id.
+        ID: Text = "id";
+        /// A display name.
+        NAME: Text = "name";
+        /// A description in one sentence.
+        DESCRIPTION: Text = "description";
+    }
+
+    const WITHIN: &'static str = "metadata.";
+}
+
+form! {
+    /// The type and its schemas.
+    pub(crate) struct Spec {
+        /// The type.
+        TYPE: TypeName = needed "type", "TYPE";
+        /// The kinds of manifests that are resources of this type.
+        MANIFEST: Either<ManifestOf, List<ManifestOf>> = "manifest", "{group: GROUP, kind: KIND}";
+        /// JSON Schema of the params. A field that refers to another resource has `x-reference: {type,
+        /// output}` or `{type, build}`; `x-reference: false` makes it a value. `dependsOn` with
+        /// `x-reference: {}` is a list of dependencies.
+        PARAMS: JsonSchema = "params", "{type: object}";
+        /// JSON Schema of the outputs.
+        OUTPUTS: JsonSchema = "outputs", "{type: object}";
+    }
+
+    const REJECTED: &'static [&'static str] = &["references"];
+}
+
+form! {
+    /// A kind of manifest, whatever its version.
+    pub(crate) struct ManifestOf {
+        /// Group, without a version; empty for the core group.
+        GROUP: Group = needed "group", "ec2.aws.crossplane.io";
+        /// Kind.
+        KIND: Text = needed "kind", "VPC";
+    }
+}
+
+kind! {
+    /// A group without a version.
+    pub(crate) struct Group: matching("^[^/]*$")
+}
+kind! {
+    /// A JSON Schema.
+    pub(crate) struct JsonSchema: json!({"type": "object", "$ref": crate::schema::DIALECT})
+}
 
 /// A resource type, and the parts that only manifests need.
 #[derive(Debug)]
@@ -29,54 +96,38 @@ pub(crate) struct Written {
 
 /// Reads a resource type. Its schemas are validated as schemas; `x-…` keys in them stay.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Written> {
-    let mut top = reader.fields(root, "the ResourceType")?;
-    top.entry("apiVersion");
-    top.entry("kind");
-    if let Some(node) = top.get(reader, "metadata")
-        && let Some(mut metadata) = reader.fields(node, "`metadata`")
+    let document = Document::open(reader, root, "the ResourceType")?;
+    if let Some(node) = document.node(Document::METADATA)
+        && let Some(metadata) = Metadata::open(reader, node, "`metadata`")
     {
-        for name in ["id", "name", "description"] {
-            if let Some(node) = metadata.get(reader, name) {
-                reader.text(node, &format!("`metadata.{name}`"));
-            }
-        }
-        metadata.done(reader);
+        metadata.read(reader, Metadata::ID);
+        metadata.read(reader, Metadata::NAME);
+        metadata.read(reader, Metadata::DESCRIPTION);
     }
-    let node = top.need(reader, "spec", "{type: TYPE}");
-    top.done(reader);
-    let mut fields = reader.fields(node?, "`spec`")?;
-    let type_node = fields.need(reader, "type", "TYPE");
-    let type_name = type_node.and_then(|node| reader.name(node, "`type`"));
-    let (manifests, places) = manifests(reader, &mut fields).into_iter().unzip();
-    let params_node = fields.entry("params").map(|entry| &entry.value);
-    let rules = params_node.map(|node| x_reference::read(reader, node)).unwrap_or_default();
-    if let Some(entry) = fields.entry("outputs") {
-        x_reference::none(reader, &entry.value);
+    let spec = Spec::open(reader, document.node(Document::SPEC)?, "`spec`")?;
+    let type_name = spec.placed(reader, Spec::TYPE);
+    let (manifests, places) = manifests(reader, spec.node(Spec::MANIFEST)).into_iter().unzip();
+    let rules = spec.node(Spec::PARAMS).map(|node| x_reference::read(reader, node)).unwrap_or_default();
+    if let Some(node) = spec.node(Spec::OUTPUTS) {
+        x_reference::none(reader, node);
     }
-    let params = schema(reader, &mut fields, "params");
-    let outputs = schema(reader, &mut fields, "outputs");
-    if let Some(entry) = fields.refused("references") {
+    let (params, outputs) = (schema(reader, &spec, Spec::PARAMS), schema(reader, &spec, Spec::OUTPUTS));
+    if let Some(entry) = spec.entry_called("references") {
         let help = "write `x-reference` into the schema of the field that refers";
         let fault = reader.about(&entry.key_span, "unknown-field", "`spec` has no field `references`");
         reader.report(fault.help(help));
     }
-    fields.done(reader);
-    let resource_type = ResourceType {
-        type_name: type_name?,
-        manifests,
-        params,
-        outputs,
-        location: type_node.map(|node| reader.at(&node.span))?,
-    };
+    let (type_name, location) = type_name?;
+    let resource_type = ResourceType { type_name, manifests, params, outputs, location };
     Some(Written { resource_type, rules, manifests: places })
 }
 
 /// The kinds of manifests: one, or a list.
 fn manifests(
     reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
+    node: Option<&Node<'_>>,
 ) -> Vec<(ManifestKind, purlin_model::Location)> {
-    let Some(node) = fields.get(reader, "manifest") else { return Vec::new() };
+    let Some(node) = node else { return Vec::new() };
     let items = match &node.kind {
         NodeKind::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
@@ -85,29 +136,26 @@ fn manifests(
 }
 
 fn manifest(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(ManifestKind, purlin_model::Location)> {
-    let mut fields = reader.fields(node, "`manifest`")?;
-    let group = fields.need(reader, "group", "ec2.aws.crossplane.io");
-    let kind = fields.need(reader, "kind", "VPC");
-    fields.done(reader);
+    let manifest = ManifestOf::open(reader, node, "`manifest`")?;
     // The core group has no name.
+    let group = manifest.node(ManifestOf::GROUP);
     let group = group.and_then(|node| Some((reader.string(node, "`group`")?, node.span)));
-    let kind = kind.and_then(|node| Some((reader.text(node, "`kind`")?, node.span)));
-    let ((group, group_span), (kind, kind_span)) = (group?, kind?);
+    let kind = manifest.placed(reader, ManifestOf::KIND);
+    let ((group, span), (kind, place)) = (group?, kind?);
     if group.contains('/') {
         let help = format!("leave the version out: `{}`", group.split('/').next().unwrap_or_default());
-        reader.wrong_value(&group_span, "`group` takes a group without a version", help);
+        reader.wrong_value(&span, "`group` takes a group without a version", help);
         return None;
     }
-    let place = |span: &Span| reader.at(span);
-    Some((ManifestKind { group: group.into(), kind: kind.into() }, place(&kind_span)))
+    Some((ManifestKind { group: group.into(), kind }, place))
 }
 
 fn schema(
     reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
-    name: &'static str,
-) -> Option<serde_json::Value> {
-    let node = fields.get(reader, name)?;
+    spec: &Opened<'_, '_, Spec>,
+    field: Field<Spec, JsonSchema>,
+) -> Option<Value> {
+    let (node, name) = (spec.node(field)?, spec.name(field));
     reader.map(node, &format!("`{name}`"))?;
     let schema = node.to_json();
     if let Err(unusable) = purlin_schema::Schema::new(&schema) {

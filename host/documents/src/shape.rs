@@ -1,7 +1,10 @@
 //! Recognises a document apart from its head, so that a lost head is an error and not somebody
 //! else's file. Strict: documents of others must not look like ours.
 
-use crate::request::FIELDS;
+use crate::declare::Form;
+use crate::definition::{Added, Condition};
+use crate::deployment_set::Module;
+use crate::request::is_field;
 use crate::yaml::{Node, NodeKind};
 
 /// The kind of document that a node looks like, and its head.
@@ -109,7 +112,7 @@ pub(crate) fn under_another_name(root: &Node<'_>) -> Option<Shape> {
 pub(crate) fn is_request(node: &Node<'_>) -> bool {
     let entries = node.entries().unwrap_or_default();
     node.get("type").is_some_and(|kind| kind.as_str().is_some())
-        && entries.iter().all(|entry| FIELDS.contains(&&*entry.key))
+        && entries.iter().all(|entry| is_field(&entry.key))
 }
 
 /// Whether something has the form of requests for resources.
@@ -120,9 +123,8 @@ pub(crate) fn is_requests(node: &Node<'_>) -> bool {
 
 /// Whether something has the form of a module of a Deployment Set.
 pub(crate) fn is_module(node: &Node<'_>) -> bool {
-    const KNOWN: [&str; 3] = ["profile", "spec", "externals"];
     let entries = node.entries().unwrap_or_default();
-    !entries.is_empty() && entries.iter().all(|entry| KNOWN.contains(&&*entry.key))
+    !entries.is_empty() && entries.iter().all(|entry| Module::has(&entry.key))
 }
 
 /// Whether something has the form of the modules of a Deployment Set.
@@ -133,20 +135,18 @@ pub(crate) fn is_modules(node: &Node<'_>) -> bool {
 
 /// Whether something has the form of the criteria of a definition.
 pub(crate) fn is_criteria(node: &Node<'_>) -> bool {
-    const KNOWN: [&str; 5] = ["app_id", "class", "env_id", "env_type", "res_id"];
     let NodeKind::List(items) = &node.kind else { return false };
     let known = |node: &Node<'_>| {
-        node.entries().is_some_and(|entries| entries.iter().all(|entry| KNOWN.contains(&&*entry.key)))
+        node.entries().is_some_and(|entries| entries.iter().all(|entry| Condition::has(&entry.key)))
     };
     !items.is_empty() && items.iter().all(known)
 }
 
 /// Whether something has the form of the resources that a definition co-provisions.
 pub(crate) fn is_provision(node: &Node<'_>) -> bool {
-    const KNOWN: [&str; 3] = ["is_dependent", "match_dependents", "params"];
     let entries = node.entries().unwrap_or_default();
     let known = |node: &Node<'_>| {
-        node.entries().is_some_and(|entries| entries.iter().all(|entry| KNOWN.contains(&&*entry.key)))
+        node.entries().is_some_and(|entries| entries.iter().all(|entry| Added::has(&entry.key)))
     };
     !entries.is_empty() && entries.iter().all(|entry| known(&entry.value))
 }

@@ -37,67 +37,157 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_model::{ContextDefaults, KeySource, Workspace};
+use serde_json::{Value, json};
 
+use crate::declare::{Form, Read, form};
+use crate::definition::DriverName;
+use crate::kinds::{AnyText, ContextPart, Count, List, Named, Namespace, Text, kind};
 use crate::manifest::is_never;
-use crate::names::context_part;
 use crate::reader::Reader;
-use crate::yaml::{Node, NodeKind};
+use crate::yaml::Node;
+
+form! {
+    /// The operator's configuration.
+    pub(crate) struct Document {
+        /// The identity of the document.
+        METADATA: Metadata = "metadata", "{name: NAME}";
+        /// The operator's configuration.
+        SPEC: Settings = "spec";
+    }
+
+    const HEAD: Option<(&'static str, &'static str)> = Some(("Workspace", "Purlin workspace"));
+
+    /// Every field of `spec` may also be at the top, if there is no `spec`.
+    fn constrain(schema: &mut Value) {
+        let mut absent = json!({});
+        let settings = schema["properties"]["spec"]["properties"].clone();
+        for (name, field) in settings.as_object().into_iter().flatten() {
+            schema["properties"][name] = field.clone();
+            absent[name] = false.into();
+        }
+        schema["dependentSchemas"] = json!({"spec": {"properties": absent}});
+    }
+}
+
+form! {
+    /// The identity of a document.
+    pub(crate) struct Metadata {
+        /// A display name.
+        NAME: Text = "name";
+    }
+
+    const WITHIN: &'static str = "metadata.";
+}
+
+form! {
+    /// The operator's configuration.
+    pub(crate) struct Settings {
+        /// The environments, by id. If this is given, other environments are errors.
+        ENVIRONMENTS: environments::Environments = "environments";
+        /// Settings of `purlin reconcile`.
+        RECONCILE: reconcile::Settings = "reconcile";
+        /// Location of the state.
+        STATE: state::Place = "state";
+        /// Source of the key that encrypts secrets.
+        KEY: Key = "key";
+        /// Default context.
+        DEFAULTS: Defaults = "defaults", "{app: shop, env: dev}";
+        /// Groups whose manifests refer to one another by fields such as `vpcIdRef`, besides those of
+        /// Crossplane's providers, Config Connector and ACK. `*` stands for any text.
+        REFERENCES: List<AnyText> = "references" matching "^[a-z0-9.*-]+$";
+        /// Maximum number of driver calls at the same time.
+        PARALLELISM: Count = "parallelism";
+        /// The stores of the secrets that definitions refer to, by name.
+        SECRET_STORES: Named<stores::StoreName, stores::Store> = "secret_stores";
+        /// Drivers by name, `ORG/NAME`.
+        DRIVERS: Named<DriverName, driver::Driver> = "drivers", "{acme/db: {source: db.wasm}}";
+    }
+}
+
+form! {
+    /// Source of the key that encrypts secrets.
+    pub(crate) struct Key {
+        /// File with the key.
+        FILE: Text = "file";
+        /// Environment variable with the key.
+        ENV: grants::Variable = "env";
+        /// Program that prints the key, and its arguments.
+        COMMAND: Program = "command";
+    }
+
+    const WITHIN: &'static str = "key.";
+
+    fn constrain(schema: &mut Value) {
+        schema["minProperties"] = 1.into();
+        schema["maxProperties"] = 1.into();
+    }
+}
+
+kind! {
+    /// A program and its arguments.
+    pub(crate) struct Program: json!({
+        "type": "array", "items": AnyText::schema(), "minItems": 1, "prefixItems": [Text::schema()],
+    })
+}
+
+form! {
+    /// Default context.
+    pub(crate) struct Defaults {
+        /// Organisation.
+        ORG: ContextPart = "org";
+        /// Application.
+        APP: ContextPart = "app";
+        /// Environment.
+        ENV: ContextPart = "env";
+        /// Type of the environment.
+        ENV_TYPE: ContextPart = "env_type";
+        /// Namespace. Default: the id of the environment. An empty namespace is global.
+        NAMESPACE: Namespace = "namespace";
+    }
+}
 
 /// Reads the operator's configuration; `folder` is the folder of its file.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> Option<Workspace> {
-    let mut top = reader.fields(root, "the Workspace")?;
-    top.entry("apiVersion");
-    let kind = top.entry("kind");
-    if let Some(node) = top.get(reader, "metadata")
-        && let Some(mut metadata) = reader.fields(node, "`metadata`")
-    {
-        if let Some(name) = metadata.get(reader, "name") {
-            reader.text(name, "`metadata.name`");
-        }
-        metadata.done(reader);
-    }
-    let spec = top.get(reader, "spec");
+    const WHAT: &str = "the Workspace";
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_path_buf() };
-    let location = kind.map_or(reader.at(&root.span), |kind| reader.at(&kind.key_span));
-    let mut workspace = Workspace { folder, location, ..Workspace::default() };
-    let mut fields = match spec {
+    let location = root.entry("kind").map_or(root.span, |kind| kind.key_span);
+    let mut workspace = Workspace { folder, location: reader.at(&location), ..Workspace::default() };
+    let settings = match root.get("spec") {
         Some(spec) => {
-            top.done(reader);
-            reader.fields(spec, "`spec`")?
+            let document = Document::open(reader, root, WHAT)?;
+            metadata(reader, document.node(Document::METADATA));
+            Settings::open(reader, spec, "`spec`")?
         }
-        None => top,
+        None => {
+            let settings = Settings::open_among::<Document>(reader, root, WHAT)?;
+            metadata(reader, root.get("metadata"));
+            settings
+        }
     };
-    if let Some(node) = fields.get(reader, "state") {
+    if let Some(node) = settings.node(Settings::STATE) {
         (workspace.state, workspace.database) = state::read(reader, node);
         workspace.is_state_unknown = workspace.state.is_none() && workspace.database.is_none();
     }
-    if let Some(node) = fields.get(reader, "key") {
+    if let Some(node) = settings.node(Settings::KEY) {
         workspace.key = key(reader, node);
         workspace.is_state_unknown |= workspace.key.is_none();
     }
-    if let Some(node) = fields.get(reader, "defaults") {
-        workspace.defaults = defaults(reader, node);
-    }
-    if let Some(node) = fields.get(reader, "environments") {
+    workspace.defaults = settings.read(reader, Settings::DEFAULTS).unwrap_or_default();
+    if let Some(node) = settings.node(Settings::ENVIRONMENTS) {
         workspace.environments = environments::read(reader, node);
     }
-    if let Some(node) = fields.get(reader, "reconcile") {
-        workspace.reconcile = reconcile::read(reader, node);
-    }
-    if let Some(node) = fields.get(reader, "references") {
+    workspace.reconcile = settings.read(reader, Settings::RECONCILE).unwrap_or_default();
+    if let Some(node) = settings.node(Settings::REFERENCES) {
         workspace.references = references(reader, node);
     }
-    workspace.parallelism =
-        fields.get(reader, "parallelism").and_then(|node| count(reader, node, "`parallelism`"));
-    let stores = fields.get(reader, "secret_stores");
-    if let Some(node) = stores {
-        for entry in reader.map(node, "`secret_stores`").unwrap_or_default() {
-            if let Some(store) = stores::read(reader, entry) {
-                workspace.secret_stores.insert(entry.key.clone(), store);
-            }
+    workspace.parallelism = settings.read(reader, Settings::PARALLELISM);
+    let stores = settings.node(Settings::SECRET_STORES);
+    for entry in stores.and_then(|node| reader.map(node, "`secret_stores`")).unwrap_or_default() {
+        if let Some(store) = stores::read(reader, entry) {
+            workspace.secret_stores.insert(entry.key.clone(), store);
         }
     }
-    if let Some(node) = fields.get(reader, "drivers") {
+    if let Some(node) = settings.node(Settings::DRIVERS) {
         for entry in reader.map(node, "`drivers`").unwrap_or_default() {
             if let Some(config) = driver::read(reader, entry) {
                 workspace.drivers.insert(entry.key.clone(), config);
@@ -105,7 +195,6 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
         }
         workspace.unknown_stores = stores::unknown(reader, node, stores);
     }
-    fields.done(reader);
     Some(workspace)
 }
 
@@ -132,14 +221,17 @@ fn references(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Arc<str>> {
     found
 }
 
+fn metadata(reader: &mut Reader<'_>, node: Option<&Node<'_>>) {
+    if let Some(metadata) = node.and_then(|node| Metadata::open(reader, node, "`metadata`")) {
+        metadata.read(reader, Metadata::NAME);
+    }
+}
+
 fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {
     const ONE: &str = "write one of `file: PATH`, `env: NAME` and `command: [PROGRAM, ARGUMENT]`";
-    let mut fields = reader.fields(node, "`key`")?;
-    let (file, env) = (fields.get(reader, "file"), fields.get(reader, "env"));
-    let command = fields.get(reader, "command");
-    fields.done(reader);
-    match (file, env, command) {
-        (Some(node), None, None) => reader.text(node, "`key.file`").map(|path| KeySource::File(path.into())),
+    let key = Key::open(reader, node, "`key`")?;
+    match (key.node(Key::FILE), key.node(Key::ENV), key.node(Key::COMMAND)) {
+        (Some(_), None, None) => key.read(reader, Key::FILE).map(|path| KeySource::File((&*path).into())),
         (None, Some(node), None) => {
             let name = reader.text(node, "`key.env`")?;
             grants::variable(reader, name, &node.span).map(KeySource::Env)
@@ -159,36 +251,17 @@ fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {
     }
 }
 
-fn defaults(reader: &mut Reader<'_>, node: &Node<'_>) -> ContextDefaults {
-    let Some(mut fields) = reader.fields(node, "`defaults`") else { return ContextDefaults::default() };
-    let mut part = |name| {
-        let node = fields.get(reader, name)?;
-        context_part(reader, node, &format!("`{name}`"))
-    };
-    let defaults = ContextDefaults {
-        org: part("org"),
-        app: part("app"),
-        env: part("env"),
-        env_type: part("env_type"),
-        namespace: part("namespace"),
-    };
-    fields.done(reader);
-    defaults
-}
+impl Read for Defaults {
+    type Value = ContextDefaults;
 
-/// A number from 1 on.
-fn count(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<usize> {
-    let NodeKind::Number(number) = &node.kind else {
-        reader.wrong_type(node, what, "a number");
-        return None;
-    };
-    let count = number.as_u64().and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
-    if count.is_none() {
-        reader.wrong_value(
-            &node.span,
-            format!("{what} takes a whole number of 1 or more"),
-            "write a number such as 8",
-        );
+    fn read(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<ContextDefaults> {
+        let defaults = Self::open(reader, node, what)?;
+        Some(ContextDefaults {
+            org: defaults.read(reader, Self::ORG),
+            app: defaults.read(reader, Self::APP),
+            env: defaults.read(reader, Self::ENV),
+            env_type: defaults.read(reader, Self::ENV_TYPE),
+            namespace: defaults.read(reader, Self::NAMESPACE),
+        })
     }
-    count
 }

@@ -21,6 +21,8 @@ use std::sync::Arc;
 use purlin_model::{Path, TypeName};
 use serde_json::Value as Json;
 
+use crate::declare::{Form, form};
+use crate::kinds::Text;
 use crate::near::slip;
 use crate::reader::Reader;
 use crate::yaml::{Entry, Locator, Node, NodeKind, Style};
@@ -30,6 +32,20 @@ const KEYWORD: &str = "x-reference";
 pub(crate) const ENDS: [&str; 3] = ["Refs", "Ref", "Selector"];
 /// How many schemas may apply to one place of the params, and how far `$ref` is followed.
 const MOST_PLACES: usize = 32;
+
+form! {
+    /// The target of a field of a resource's params.
+    struct XReference {
+        /// Type of the target. Default: that of the only manifest with the name.
+        TYPE: TypeName = "type";
+        /// Name of the reference field, if it does not follow from the name of the field.
+        FIELD: Text = "field" matching "(Refs|Ref|Selector)$";
+        /// Output that is read, or a path into one.
+        OUTPUT: Text = "output" default "id";
+        /// Value that is built, such as `projects/${ref.project}/networks/${ref.name}`.
+        BUILD: Text = "build";
+    }
+}
 
 /// The target of a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,9 +166,9 @@ fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Rule> {
         reader.wrong_type(node, &format!("`{KEYWORD}`"), "a map, or false");
         return None;
     }
-    let mut fields = reader.fields(node, &format!("`{KEYWORD}`"))?;
-    let type_name = fields.get(reader, "type").and_then(|node| reader.name::<TypeName>(node, "`type`"));
-    let field = fields.get(reader, "field").and_then(|node| {
+    let fields = XReference::open(reader, node, &format!("`{KEYWORD}`"))?;
+    let type_name = fields.read(reader, XReference::TYPE);
+    let field = fields.node(XReference::FIELD).and_then(|node| {
         let text = reader.text(node, "`field`")?;
         if !ENDS.iter().any(|end| text.len() > end.len() && text.ends_with(end)) {
             let help = "write the whole name of the field, such as `subnetIdRefs`";
@@ -165,8 +181,7 @@ fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Rule> {
         }
         Some(Arc::from(text))
     });
-    let (output, build) = (fields.entry("output"), fields.entry("build"));
-    fields.done(reader);
+    let (output, build) = (fields.entry(XReference::OUTPUT), fields.entry(XReference::BUILD));
     let read = match (output, build) {
         (Some(output), Some(build)) => {
             let fault = reader

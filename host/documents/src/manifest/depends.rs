@@ -19,12 +19,46 @@ use purlin_model::{
 use super::head::{Body, DEPENDS_ON, Head};
 use super::types;
 use super::{Entry as Manifest, Scope};
+use crate::declare::{Field, Form, form};
+use crate::kinds::{Flag, Text};
 use crate::reader::Reader;
 use crate::x_reference::{Rule, Rules};
 use crate::yaml::{self, Entry, Locator, Node, NodeKind, Span, Style};
 
 /// The annotation with dependencies: a list like that of `dependsOn`, as text.
 pub(super) const ANNOTATION: &str = "purlin.dev/depends-on";
+
+form! {
+    /// A manifest that another one depends on.
+    struct DependsOn {
+        /// Group and version of its kind, where several groups have the kind.
+        API_VERSION: Text = "apiVersion";
+        /// Its kind. Default: the kind that a ResourceType names, or that of any manifest with the name.
+        KIND: Text = "kind";
+        /// Its namespace. Default: that of the dependent manifest.
+        NAMESPACE: Text = "namespace";
+        /// Its name.
+        NAME: Text = needed "name", "NAME";
+        /// Whether the dependent manifest waits for it.
+        BLOCKING: Flag = "blocking" default "true";
+        /// Whether it may be missing.
+        OPTIONAL: Flag = "optional" default "false";
+    }
+
+    const STRICT: bool = true;
+}
+
+form! {
+    /// The configuration of a provider: an optional dependency.
+    pub(super) struct ProviderConfig {
+        /// Its name.
+        NAME: Text = needed "name", "default";
+        /// Its kind.
+        KIND: Text = "kind" default "ProviderConfig";
+    }
+
+    const ALLOWED: &'static [&'static [&'static str]] = &[&["policy"]];
+}
 
 /// What an entry without a kind means.
 #[derive(Clone, Copy)]
@@ -146,24 +180,16 @@ fn list(reader: &mut Reader<'_>, node: &Node<'_>, of: Of<'_>) -> Vec<Dependency>
 fn entry(reader: &mut Reader<'_>, node: &Node<'_>, of: Of<'_>) -> Option<Dependency> {
     let Of { head, scope, .. } = of;
     let before = reader.faults.len();
-    let mut fields = reader.fields(node, &format!("an entry of `{}`", of.list))?.strict();
-    let mut text = |reader: &mut Reader<'_>, name: &'static str| {
-        let node = fields.get(reader, name)?;
-        Some((Arc::<str>::from(reader.text(node, &format!("`{name}`"))?), node.span))
+    let fields = DependsOn::open(reader, node, &format!("an entry of `{}`", of.list))?;
+    let mut text = |field: Field<DependsOn, Text>| {
+        let span = fields.node(field)?.span;
+        Some((fields.read(reader, field)?, span))
     };
-    let (api_version, kind) = (text(reader, "apiVersion"), text(reader, "kind"));
-    let namespace = text(reader, "namespace").map(|(text, _)| text);
-    let name = fields.need(reader, "name", "NAME").and_then(|node| {
-        let text = reader.text(node, "`name`")?;
-        Some((Arc::<str>::from(text), reader.at(&node.span)))
-    });
-    let mut flag = |reader: &mut Reader<'_>, name: &'static str| {
-        let node = fields.get(reader, name)?;
-        reader.boolean(node, &format!("`{name}`"))
-    };
-    let blocking = flag(reader, "blocking").unwrap_or(true);
-    let optional = flag(reader, "optional").unwrap_or(false);
-    fields.done(reader);
+    let (api_version, kind) = (text(DependsOn::API_VERSION), text(DependsOn::KIND));
+    let namespace = fields.read(reader, DependsOn::NAMESPACE);
+    let name = fields.placed(reader, DependsOn::NAME);
+    let blocking = fields.read(reader, DependsOn::BLOCKING).unwrap_or(true);
+    let optional = fields.read(reader, DependsOn::OPTIONAL).unwrap_or(false);
     let type_name = match (api_version, kind) {
         (None, None) => of.rule.and_then(|rule| rule.type_name.clone()),
         (Some((_, span)), None) => {
@@ -229,14 +255,9 @@ fn provider(reader: &mut Reader<'_>, node: &Node<'_>, head: &Head, scope: &Scope
     if node.is_null() {
         return None;
     }
-    let mut fields = reader.fields(node, "`providerConfigRef`")?;
-    let kind = fields.get(reader, "kind").and_then(|node| reader.text(node, "`kind`"));
-    let kind: Arc<str> = kind.unwrap_or("ProviderConfig").into();
-    fields.entry("policy");
-    let name = fields.need(reader, "name", "default")?;
-    fields.done(reader);
-    let location = reader.at(&name.span);
-    let name: Arc<str> = reader.text(name, "`name`")?.into();
+    let fields = ProviderConfig::open(reader, node, "`providerConfigRef`")?;
+    let kind = fields.read(reader, ProviderConfig::KIND).unwrap_or_else(|| "ProviderConfig".into());
+    let (name, location) = fields.placed(reader, ProviderConfig::NAME)?;
     let group = types::provider(&head.kind.group);
     // The configuration of the provider, of the group itself, or of any group with one: the nearest
     // is used.

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{Diagnostic, Location, ManifestKind, Map, ParamsPosition, ResourceId, Severity, Value};
+use serde_json::{Value as Json, json};
 
+use crate::declare::{Form, form};
+use crate::kinds::{Anything, Object, OrNull, Text, kind, matching};
+use crate::lifecycle::OfResource;
 use crate::near::slip;
 use crate::reader::Reader;
 use crate::recognise::fault_of_version;
@@ -41,6 +45,148 @@ const MAINTAINED: [&str; 8] = [
     "selfLink",
     "uid",
 ];
+
+form! {
+    /// A managed resource. In some groups, and where a ResourceType says so, fields of its params that
+    /// end with `Ref`, `Refs` or `Selector` refer to other manifests.
+    pub(crate) struct Document {
+        /// Group and version. A version alone means the core group.
+        API_VERSION: Text = "apiVersion" matching "^(?!(purlin\\.dev|score\\.dev|(entity|core\\.api)\\.humanitec\\.io)/)";
+        /// Kind.
+        KIND: Text = "kind" matching "^[A-Za-z0-9][A-Za-z0-9_/-]*$";
+        /// The identity of the document.
+        METADATA: Metadata = "metadata", "{name: NAME}";
+        /// The params, or a map with the params in `forProvider`.
+        SPEC: Spec = "spec";
+        /// What a system reported, which has no effect.
+        STATUS: Anything = "status";
+        /// Dependencies, where a ResourceType describes this field.
+        DEPENDS_ON: Anything = "dependsOn";
+    }
+
+    /// The schema is open: without a `spec`, the params are here.
+    fn constrain(schema: &mut Json) {
+        schema["title"] = "Manifest of a managed resource".into();
+        schema["required"] = json!(["apiVersion", "kind", "metadata"]);
+        open(schema, &["status", DEPENDS_ON]);
+    }
+}
+
+/// Lets a schema have any other fields, and leaves some out of it.
+fn open(schema: &mut Json, others: &[&str]) {
+    if let Some(fields) = schema.as_object_mut() {
+        fields.shift_remove("additionalProperties");
+    }
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        others.iter().for_each(|name| drop(properties.shift_remove(*name)));
+    }
+}
+
+form! {
+    /// The identity of the document.
+    pub(crate) struct Metadata {
+        /// Name; with the namespace, the id of the resource.
+        NAME: PartOfId = needed "name", "NAME";
+        /// Namespace.
+        NAMESPACE: OrNull<PartOfId> = "namespace";
+        /// Labels for `matchLabels` of other manifests.
+        LABELS: Labels = "labels", "{NAME: VALUE}";
+        /// Annotations, including those of Crossplane.
+        ANNOTATIONS: Annotations = "annotations", "{NAME: \"value\"}";
+    }
+
+    const OPEN: bool = true;
+}
+
+form! {
+    /// A map with the params in `forProvider`.
+    pub(crate) struct ManagedSpec {
+        /// The params.
+        FOR_PROVIDER: OrNull<Object> = "forProvider", "{NAME: VALUE}";
+        /// `Orphan`: the resource is not deleted.
+        DELETION_POLICY: DeletionPolicy = "deletionPolicy";
+        /// Allowed actions. If empty, the resource is paused.
+        MANAGEMENT_POLICIES: ManagementPolicies = "managementPolicies", "[\"*\"]";
+        /// The configuration of the provider: an optional dependency.
+        PROVIDER_CONFIG_REF: ProviderConfigRef = "providerConfigRef", "{name: default}";
+        /// The same under an older name.
+        PROVIDER_REF: Anything = "providerRef";
+        /// Dependencies, where a ResourceType describes this field.
+        DEPENDS_ON: Anything = "dependsOn";
+        /// Values for the creation alone, which have no effect.
+        INIT_PROVIDER: Anything = "initProvider";
+        /// Where others publish outputs, which has no effect.
+        PUBLISH: Anything = "publishConnectionDetailsTo";
+        /// Where others write outputs, which has no effect.
+        WRITE: Anything = "writeConnectionSecretToRef";
+    }
+
+    fn constrain(schema: &mut Json) {
+        let beside = ["providerRef", DEPENDS_ON, "initProvider", "publishConnectionDetailsTo", "writeConnectionSecretToRef"];
+        open(schema, &beside);
+    }
+}
+
+kind! {
+    /// A name or a namespace, which become parts of ids.
+    pub(crate) struct PartOfId: matching("^[^\\s\\p{Cc}#<>'\"`()\\[\\]{}/]+$")
+}
+kind! {
+    /// Labels, which may be left empty.
+    pub(crate) struct Labels: json!({"type": ["object", "null"], "additionalProperties": {"type": "string"}})
+}
+kind! {
+    /// The params, or a map with the params in `forProvider`.
+    pub(crate) struct Spec: json!({
+        "type": ["object", "null"],
+        "if": {"required": ["forProvider"]},
+        "then": {"properties": ManagedSpec::schema()["properties"]},
+    })
+}
+kind! {
+    /// What happens to the object with the resource.
+    pub(crate) struct DeletionPolicy: json!({"enum": ["Delete", "Orphan", null]})
+}
+kind! {
+    /// Allowed actions.
+    pub(crate) struct ManagementPolicies: json!({
+        "anyOf": [
+            {"type": "null"},
+            {"type": "array", "items": {"const": "*"}},
+            {"type": "array", "items": {"const": "Delete"}},
+            {"type": "array", "contains": {"const": "Observe"}, "items": {"enum": ["Observe", "Create", "Update", "LateInitialize", "Delete"]}},
+        ],
+    })
+}
+kind! {
+    /// The configuration of a provider, which may be left empty.
+    pub(crate) struct ProviderConfigRef: {
+        let mut schema = OrNull::<super::depends::ProviderConfig>::schema();
+        open(&mut schema, &[]);
+        schema
+    }
+}
+kind! {
+    /// Annotations: those of Purlin and of Crossplane, and any others.
+    pub(crate) struct Annotations: {
+        let flag = |about: &str| json!({"description": about, "enum": ["true", "false", true, false]});
+        let text = |about: &str| json!({"description": about, "type": "string", "pattern": "\\S"});
+        let about = |name: &str| OfResource::about(name);
+        let depends_on = "Manifests that this one depends on: a YAML list of maps with `name` and, where needed, `kind`, `apiVersion`, `namespace`, `blocking` and `optional`.";
+        json!({
+            "type": ["object", "null"],
+            "additionalProperties": true,
+            "properties": {
+                "purlin.dev/paused": flag(about("paused")),
+                "purlin.dev/protect": flag(about("protect")),
+                "purlin.dev/depends-on": text(depends_on),
+                "crossplane.io/paused": flag("The same as `purlin.dev/paused`."),
+                "crossplane.io/external-name": text("The provider id of the object to observe or adopt."),
+            },
+            "propertyNames": {"not": {"pattern": "^purlin\\.dev/(?!(paused|protect|depends-on|poll-interval|reconcile-requested-at)$)"}},
+        })
+    }
+}
 
 /// Dependencies, where a ResourceType describes this field.
 pub(super) const DEPENDS_ON: &str = "dependsOn";
@@ -282,7 +428,6 @@ impl<'n, 't> Body<'n, 't> {
 
 /// Finds the params and the fields beside them. Reports all other fields.
 pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &Head) -> Body<'n, 't> {
-    const HEAD: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
     let top = root.entries().unwrap_or_default();
     let metadata = root.get("metadata");
     let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
@@ -298,30 +443,23 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
         under: ParamsPosition::Top,
     };
     let Some(spec) = root.get("spec") else {
-        (body.top, body.params) = top.iter().partition(|entry| HEAD.contains(&&*entry.key));
+        let is_head = |name: &str| Document::has(name) && name != DEPENDS_ON;
+        (body.top, body.params) = top.iter().partition(|entry| is_head(&entry.key));
         return body;
     };
     // Its params are only `spec`, so that any other field here is most likely misplaced.
-    if let Some(mut fields) = reader.fields(root, &format!("the {}", head.kind.kind)) {
-        HEAD.into_iter().chain(["spec", DEPENDS_ON]).for_each(|name| {
-            fields.entry(name);
-        });
-        fields.done(reader);
-    }
+    Document::open(reader, root, &format!("the {}", head.kind.kind));
     body.under = ParamsPosition::Spec;
     if spec.is_null() {
         return body;
     }
-    let Some(mut fields) = reader.fields(spec, "`spec`") else { return body };
-    let Some(provider) = fields.entry("forProvider") else {
-        body.params.extend(spec.entries().unwrap_or_default());
+    if spec.get("forProvider").is_none() {
+        body.params.extend(reader.map(spec, "`spec`").unwrap_or_default());
         return body;
-    };
-    for name in BESIDE {
-        fields.entry(name);
     }
-    fields.done(reader);
-    let beside = spec.entries().unwrap_or_default().iter();
+    let Some(fields) = ManagedSpec::open(reader, spec, "`spec`") else { return body };
+    let Some(provider) = fields.entry(ManagedSpec::FOR_PROVIDER) else { return body };
+    let beside = fields.entries.iter();
     body.beside = Some(beside.filter(|entry| &*entry.key != "forProvider").collect());
     body.under = ParamsPosition::ForProvider;
     if !provider.value.is_null() {
@@ -333,15 +471,3 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
 
 /// The prefix of annotations for Purlin.
 pub(super) const OWN: &str = "purlin.dev/";
-
-/// The fields that are allowed beside `forProvider`.
-const BESIDE: [&str; 8] = [
-    "deletionPolicy",
-    "dependsOn",
-    "initProvider",
-    "managementPolicies",
-    "providerConfigRef",
-    "providerRef",
-    "publishConnectionDetailsTo",
-    "writeConnectionSecretToRef",
-];

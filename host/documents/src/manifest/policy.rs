@@ -1,9 +1,43 @@
 //! `policy` of a reference field: `{resolve: Always | IfNotPresent, resolution: Required | Optional}`.
 
-use purlin_expression::did_you_mean;
-
+use crate::declare::{Form, form};
+use crate::kinds::{Choice, OrNull, Words};
 use crate::reader::Reader;
 use crate::yaml::Node;
+
+form! {
+    /// How to resolve a reference field.
+    struct Fields {
+        /// Whether a reference overrides a literal value.
+        RESOLVE: OrNull<Choice<Resolve>> = "resolve" default "Always";
+        /// Whether the target must exist.
+        RESOLUTION: OrNull<Choice<Resolution>> = "resolution" default "Required";
+    }
+
+    const STRICT: bool = true;
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resolve {
+    Always,
+    IfNotPresent,
+}
+
+impl Words for Resolve {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("Always", Self::Always), ("IfNotPresent", Self::IfNotPresent)];
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resolution {
+    Required,
+    Optional,
+}
+
+impl Words for Resolution {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("Required", Self::Required), ("Optional", Self::Optional)];
+}
 
 /// How to resolve a reference field. By default, a reference overrides a literal value, and its
 /// target must exist.
@@ -19,22 +53,8 @@ pub(super) struct Policy {
 pub(super) fn read(reader: &mut Reader<'_>, node: Option<&Node<'_>>) -> Option<Policy> {
     let Some(node) = node.filter(|node| !node.is_null()) else { return Some(Policy::default()) };
     let before = reader.faults.len();
-    let mut fields = reader.fields(node, "`policy`")?.strict();
-    let resolve = fields.get(reader, "resolve");
-    let keeps = word(reader, resolve, "`resolve`", ["Always", "IfNotPresent"]);
-    let resolution = fields.get(reader, "resolution");
-    let optional = word(reader, resolution, "`resolution`", ["Required", "Optional"]);
-    fields.done(reader);
+    let fields = Fields::open(reader, node, "`policy`")?;
+    let keeps = fields.read(reader, Fields::RESOLVE) == Some(Resolve::IfNotPresent);
+    let optional = fields.read(reader, Fields::RESOLUTION) == Some(Resolution::Optional);
     (reader.faults.len() == before).then_some(Policy { keeps, optional })
-}
-
-/// Whether a field has the second of two values; the first is the default.
-fn word(reader: &mut Reader<'_>, node: Option<&Node<'_>>, what: &str, words: [&str; 2]) -> bool {
-    let Some(node) = node.filter(|node| !node.is_null()) else { return false };
-    let Some(text) = reader.string(node, what) else { return false };
-    if !words.contains(&text) {
-        let message = format!("{what} has no value `{text}`");
-        reader.wrong_value(&node.span, message, did_you_mean(text, "values", words));
-    }
-    words.get(1).is_some_and(|word| *word == text)
 }

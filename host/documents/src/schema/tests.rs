@@ -1,5 +1,7 @@
 //! Schemas and parsers have to agree.
 
+use serde_json::json;
+
 use super::*;
 use crate::load::load_text;
 

@@ -6,11 +6,77 @@ use std::sync::Arc;
 use purlin_expression::{Dialect, lost_placeholders, parse_text};
 use purlin_model::{Diagnostic, Location, Template, Value};
 
-use super::{filled, pattern};
+use serde_json::json;
+
+use super::pattern;
 use crate::attached::{AttachedFile, FileContent, Files, base64};
+use crate::declare::{Declared, Form, Kind, form};
+use crate::kinds::{AnyText, Filled, Flag, Text};
 use crate::reader::Reader;
 use crate::template::{constant, list, map, template, without_dollar};
 use crate::yaml::{Node, NodeKind};
+
+form! {
+    /// A file that is mounted.
+    pub(crate) struct File {
+        /// Mount path. Only in lists.
+        TARGET: Filled = "target";
+        /// Octal mode, such as "0600".
+        MODE: Text = "mode" matching "^0?[0-7]{3}$";
+        /// Path of a file with the content.
+        SOURCE: Filled = "source";
+        /// The content; placeholders are filled in.
+        CONTENT: AnyText = "content";
+        /// The content in base64.
+        BINARY_CONTENT: AnyText = "binaryContent";
+        /// Whether placeholders are left unchanged.
+        NO_EXPAND: Flag = "noExpand" default "false";
+    }
+
+    fn constrain(schema: &mut serde_json::Value) {
+        schema["properties"]["target"]["deprecated"] = true.into();
+        schema["oneOf"] =
+            json!([{"required": ["content"]}, {"required": ["binaryContent"]}, {"required": ["source"]}]);
+    }
+}
+
+form! {
+    /// A volume that is mounted.
+    pub(crate) struct Volume {
+        /// The volume, usually `${resources.NAME}`.
+        SOURCE: AnyText = needed "source", "${resources.NAME}";
+        /// Path within the volume.
+        PATH: AnyText = "path";
+        /// Mount path. Only in lists.
+        TARGET: AnyText = "target";
+        /// Whether it is read-only.
+        READ_ONLY: Flag = "readOnly" default "false";
+    }
+
+    fn constrain(schema: &mut serde_json::Value) {
+        schema["properties"]["target"]["deprecated"] = true.into();
+    }
+}
+
+/// A map by target path, or the older list.
+pub(crate) struct ByTarget<K>(std::marker::PhantomData<K>);
+
+impl<K: Kind> Kind for ByTarget<K> {
+    const FIELDS: &'static [Declared] = K::FIELDS;
+
+    fn schema() -> serde_json::Value {
+        let item = K::schema();
+        json!({
+            "oneOf": [
+                {
+                    "type": "object",
+                    "additionalProperties": {"allOf": [{"properties": {"target": false}}, item]},
+                },
+                {"type": "array", "deprecated": true, "items": item},
+            ],
+        })
+    }
+}
 
 /// One file or one volume: validated, and with its placeholders parsed.
 type Item = fn(&mut Reader<'_>, &Node<'_>) -> Template;
@@ -55,11 +121,9 @@ fn map_or_list(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, item: Item)
 }
 
 fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
-    let Some(mut fields) = reader.fields(node, "a file") else { return Template::default() };
-    if let Some(node) = fields.get(reader, "target") {
-        filled(reader, node, "`target`");
-    }
-    if let Some(node) = fields.get(reader, "mode")
+    let Some(file) = File::open(reader, node, "a file") else { return Template::default() };
+    file.read(reader, File::TARGET);
+    if let Some(node) = file.node(File::MODE)
         && let Some(mode) = reader.string(node, "`mode`")
         && !pattern::mode(mode)
     {
@@ -69,20 +133,12 @@ fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
             "write octal digits in quotes: \"0600\"",
         );
     }
-    let source = fields.get(reader, "source");
-    let content = fields.get(reader, "content");
-    let binary = fields.get(reader, "binaryContent");
-    let plain = fields.get(reader, "noExpand").and_then(|node| reader.boolean(node, "`noExpand`"));
-    fields.done(reader);
-    if let Some(node) = source {
-        filled(reader, node, "`source`");
-    }
-    if let Some(node) = content {
-        reader.string(node, "`content`");
-    }
-    if let Some(node) = binary {
-        reader.string(node, "`binaryContent`");
-    }
+    let (source, content) = (file.node(File::SOURCE), file.node(File::CONTENT));
+    let binary = file.node(File::BINARY_CONTENT);
+    let plain = file.read(reader, File::NO_EXPAND);
+    file.read(reader, File::SOURCE);
+    file.read(reader, File::CONTENT);
+    file.read(reader, File::BINARY_CONTENT);
     let given = [source, content, binary].iter().flatten().count();
     if given != 1 {
         let message = match given {
@@ -176,19 +232,11 @@ impl Places<'_> {
 }
 
 fn volume(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
-    let Some(mut fields) = reader.fields(node, "a volume") else { return Template::default() };
-    if let Some(node) = fields.need(reader, "source", "${resources.NAME}") {
-        reader.string(node, "`source`");
-    }
-    for name in ["path", "target"] {
-        if let Some(node) = fields.get(reader, name) {
-            reader.string(node, &format!("`{name}`"));
-        }
-    }
-    if let Some(node) = fields.get(reader, "readOnly") {
-        reader.boolean(node, "`readOnly`");
-    }
-    fields.done(reader);
+    let Some(volume) = Volume::open(reader, node, "a volume") else { return Template::default() };
+    volume.read(reader, Volume::SOURCE);
+    volume.read(reader, Volume::PATH);
+    volume.read(reader, Volume::TARGET);
+    volume.read(reader, Volume::READ_ONLY);
     expand(reader, node, &["source", "path"])
 }
 

@@ -1,66 +1,104 @@
 //! Probes of a container.
 
-use super::{choice, filled, pattern, port};
+use serde_json::{Value, json};
+
+use super::{Port, pattern};
+use crate::declare::{Form, Read, form};
+use crate::kinds::{AnyText, Choice, Filled, List, Text, Words};
 use crate::reader::Reader;
 use crate::yaml::Node;
 
-/// Checks a probe: `httpGet`, `exec`, or both.
-pub(super) fn probe(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
-    let Some(mut fields) = reader.fields(node, what) else { return };
-    let (http, exec) = (fields.get(reader, "httpGet"), fields.get(reader, "exec"));
-    fields.done(reader);
-    if http.is_none() && exec.is_none() {
-        let fault = reader
-            .about(&node.span, "missing-field", format!("{what} does not specify a probe"))
-            .help("add `exec: {command: [PROGRAM]}` or `httpGet: {port: 8080, path: /}`");
-        reader.report(fault);
+form! {
+    /// A probe: `httpGet`, `exec`, or both.
+    pub(crate) struct Probe {
+        /// An HTTP request that must succeed.
+        HTTP_GET: HttpGet = "httpGet", "{port: 8080, path: /}";
+        /// A command that must succeed.
+        EXEC: Exec = "exec", "{command: [PROGRAM]}";
     }
-    if let Some(node) = http {
-        http_get(reader, node);
-    }
-    if let Some(node) = exec
-        && let Some(mut fields) = reader.fields(node, "`exec`")
-    {
-        if let Some(node) = fields.need(reader, "command", "[PROGRAM]") {
-            reader.strings(node, "`command`");
-        }
-        fields.done(reader);
+
+    fn constrain(schema: &mut Value) {
+        schema["anyOf"] = json!([{"required": ["httpGet"]}, {"required": ["exec"]}]);
     }
 }
 
-fn http_get(reader: &mut Reader<'_>, node: &Node<'_>) {
-    let Some(mut fields) = reader.fields(node, "`httpGet`") else { return };
-    if let Some(node) = fields.need(reader, "port", "8080") {
-        port(reader, node, "`port`");
+form! {
+    /// An HTTP request that must succeed.
+    pub(crate) struct HttpGet {
+        /// Host of the request.
+        HOST: Filled = "host";
+        /// Scheme of the request.
+        SCHEME: Choice<Scheme> = "scheme" default "HTTP";
+        /// Path of the request.
+        PATH: AnyText = needed "path", "/";
+        /// Port of the request.
+        PORT: Port = needed "port", "8080";
+        /// Headers of the request.
+        HTTP_HEADERS: List<Header> = "httpHeaders", "[{name: NAME, value: VALUE}]";
     }
-    if let Some(node) = fields.need(reader, "path", "/") {
-        reader.string(node, "`path`");
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Scheme;
+
+impl Words for Scheme {
+    const WORDS: &'static [(&'static str, Self)] = &[("HTTP", Self), ("HTTPS", Self)];
+}
+
+form! {
+    /// A header.
+    pub(crate) struct Header {
+        /// Its name.
+        NAME: Text = needed "name" matching "^[A-Za-z0-9_-]+$", "NAME";
+        /// Its value.
+        VALUE: Filled = needed "value", "VALUE";
     }
-    if let Some(node) = fields.get(reader, "host") {
-        filled(reader, node, "`host`");
+}
+
+form! {
+    /// A command that must succeed.
+    pub(crate) struct Exec {
+        /// Program and arguments.
+        COMMAND: List<AnyText> = needed "command", "[PROGRAM]";
     }
-    if let Some(node) = fields.get(reader, "scheme") {
-        choice(reader, node, "`scheme`", &["HTTP", "HTTPS"]);
-    }
-    if let Some(node) = fields.get(reader, "httpHeaders") {
-        for item in reader.list(node, "`httpHeaders`").unwrap_or_default() {
-            header(reader, item);
+}
+
+impl Read for Probe {
+    type Value = ();
+
+    fn read(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<()> {
+        let probe = Self::open(reader, node, what)?;
+        let (http, exec) = (probe.node(Self::HTTP_GET), probe.node(Self::EXEC));
+        if http.is_none() && exec.is_none() {
+            let fault = reader
+                .about(&node.span, "missing-field", format!("{what} does not specify a probe"))
+                .help("add `exec: {command: [PROGRAM]}` or `httpGet: {port: 8080, path: /}`");
+            reader.report(fault);
         }
+        if let Some(request) = http.and_then(|node| HttpGet::open(reader, node, "`httpGet`")) {
+            request.read(reader, HttpGet::PORT);
+            request.read(reader, HttpGet::PATH);
+            request.read(reader, HttpGet::HOST);
+            request.read(reader, HttpGet::SCHEME);
+            let headers = request.node(HttpGet::HTTP_HEADERS);
+            let headers = headers.and_then(|node| reader.list(node, "`httpHeaders`"));
+            headers.unwrap_or_default().iter().for_each(|item| header(reader, item));
+        }
+        if let Some(exec) = exec.and_then(|node| Exec::open(reader, node, "`exec`")) {
+            exec.read(reader, Exec::COMMAND);
+        }
+        Some(())
     }
-    fields.done(reader);
 }
 
 fn header(reader: &mut Reader<'_>, node: &Node<'_>) {
-    let Some(mut fields) = reader.fields(node, "a header") else { return };
-    if let Some(node) = fields.need(reader, "name", "NAME")
+    let Some(header) = Header::open(reader, node, "a header") else { return };
+    if let Some(node) = header.node(Header::NAME)
         && let Some(name) = reader.string(node, "`name`")
         && !pattern::header(name)
     {
         let message = format!("`{name}` is not a header name");
         reader.wrong_value(&node.span, message, "write letters, digits, `_` and `-`");
     }
-    if let Some(node) = fields.need(reader, "value", "VALUE") {
-        filled(reader, node, "`value`");
-    }
-    fields.done(reader);
+    header.read(reader, Header::VALUE);
 }

@@ -1,76 +1,88 @@
 //! One driver of the workspace: its source, its grants, its limits (SPEC §8).
 
-use purlin_model::{DriverConfig, DriverSource, Limits};
+use purlin_model::{DriverConfig, DriverSource};
 
-use super::{count, grants};
-use crate::definition::{check_driver_name, range_of};
-use crate::quantity;
-use crate::reader::{Fields, Reader};
+use super::grants::Grants;
+use crate::declare::{Form, Read, form};
+use crate::definition::{VersionRange, check_driver_name};
+use crate::kinds::{Count, Size, Text, Time, TimeOrZero};
+use crate::reader::Reader;
 use crate::yaml::{Entry, Node};
+
+form! {
+    /// A driver.
+    pub(crate) struct Driver {
+        /// A file, a folder, or `oci://REFERENCE`. Not for built-in drivers.
+        SOURCE: Text = "source";
+        /// Allowed versions, such as `^1`.
+        VERSION: VersionRange = "version";
+        /// Its grants. Default: none.
+        GRANTS: Grants = "grants", "{tcp: [\"db.example:5432\"]}";
+        /// Its limits.
+        LIMITS: Limits = "limits", "{memory: 64MiB, time: 30s}";
+    }
+}
+
+form! {
+    /// The limits of a driver.
+    pub(crate) struct Limits {
+        /// Memory of one instance, such as `64MiB`.
+        MEMORY: Size = "memory";
+        /// Time of one call, such as `30s`.
+        TIME: Time = "time";
+        /// Size of the result of one call.
+        OUTPUT: Size = "output";
+        /// Size of the log of one call.
+        LOG: Size = "log";
+        /// Number of calls at the same time.
+        CONCURRENCY: Count = "concurrency";
+        /// Total time of the waits between the calls of one operation.
+        WAIT: Time = "wait" default "1m";
+        /// How long its system may not show a new resource before the resource counts as missing.
+        GRACE: TimeOrZero = "grace" default "30s";
+        /// Total time of all calls.
+        TOTAL: Time = "total";
+        /// Total size of the responses that one call receives.
+        RESPONSE: Size = "response";
+        /// Total number of requests, connections and name lookups of one call.
+        REQUESTS: Count = "requests";
+    }
+}
 
 pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverConfig> {
     check_driver_name(reader, entry);
-    let mut config = DriverConfig { location: reader.at(&entry.key_span), ..DriverConfig::default() };
-    let mut fields = reader.fields(&entry.value, &format!("the driver `{}`", entry.key))?;
-    if let Some(node) = fields.get(reader, "source") {
-        config.source = reader.text(node, "`source`").map(|text| match text.strip_prefix("oci://") {
-            Some(reference) => DriverSource::Oci(reference.to_owned()),
-            None => DriverSource::Path(text.into()),
-        });
-    }
-    if let Some(node) = fields.get(reader, "version") {
-        config.version = reader.text(node, "`version`").and_then(|text| range_of(reader, node, text));
-    }
-    if let Some(node) = fields.get(reader, "grants") {
-        config.grants = grants::read(reader, node).unwrap_or_default();
-    }
-    if let Some(node) = fields.get(reader, "limits") {
-        config.limits = limits(reader, node).unwrap_or_default();
-    }
-    fields.done(reader);
-    Some(config)
+    let driver = Driver::open(reader, &entry.value, &format!("the driver `{}`", entry.key))?;
+    let source = driver.read(reader, Driver::SOURCE).map(|text| match text.strip_prefix("oci://") {
+        Some(reference) => DriverSource::Oci(reference.to_owned()),
+        None => DriverSource::Path((&*text).into()),
+    });
+    Some(DriverConfig {
+        source,
+        version: driver.read(reader, Driver::VERSION),
+        grants: driver.read(reader, Driver::GRANTS).unwrap_or_default(),
+        limits: driver.read(reader, Driver::LIMITS).unwrap_or_default(),
+        location: reader.at(&entry.key_span),
+        ..DriverConfig::default()
+    })
 }
 
-fn limits(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Limits> {
-    let mut fields = reader.fields(node, "`limits`")?;
-    let limits = Limits {
-        memory: size(reader, &mut fields, "memory"),
-        time: quantity(reader, &mut fields, "time", "a duration", "30s", quantity::duration),
-        output: size(reader, &mut fields, "output"),
-        log: size(reader, &mut fields, "log"),
-        concurrency: fields.get(reader, "concurrency").and_then(|node| count(reader, node, "`concurrency`")),
-        wait: quantity(reader, &mut fields, "wait", "a duration", "1m", quantity::duration),
-        grace: quantity(reader, &mut fields, "grace", "a duration", "30s", quantity::duration_or_zero),
-        total: quantity(reader, &mut fields, "total", "a duration", "10m", quantity::duration),
-        response: size(reader, &mut fields, "response"),
-        requests: fields
-            .get(reader, "requests")
-            .and_then(|node| count(reader, node, "`requests`"))
-            .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
-    };
-    fields.done(reader);
-    Some(limits)
-}
+impl Read for Limits {
+    type Value = purlin_model::Limits;
 
-fn size(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<u64> {
-    quantity(reader, fields, name, "a size", "64MiB", quantity::size)
-}
-
-/// A number with a unit.
-pub(super) fn quantity<T>(
-    reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
-    name: &'static str,
-    kind: &str,
-    example: &str,
-    read: fn(&str) -> Option<T>,
-) -> Option<T> {
-    let node = fields.get(reader, name)?;
-    let text = node.as_str();
-    let value = text.and_then(read);
-    if value.is_none() {
-        let message = format!("`{name}` takes {kind}, not `{}`", node.span.slice(reader.text));
-        reader.wrong_value(&node.span, message, format!("write a number and a unit, such as {example}"));
+    fn read(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Self::Value> {
+        let limits = Self::open(reader, node, what)?;
+        let requests = limits.read(reader, Self::REQUESTS);
+        Some(purlin_model::Limits {
+            memory: limits.read(reader, Self::MEMORY),
+            time: limits.read(reader, Self::TIME),
+            output: limits.read(reader, Self::OUTPUT),
+            log: limits.read(reader, Self::LOG),
+            concurrency: limits.read(reader, Self::CONCURRENCY),
+            wait: limits.read(reader, Self::WAIT),
+            grace: limits.read(reader, Self::GRACE),
+            total: limits.read(reader, Self::TOTAL),
+            response: limits.read(reader, Self::RESPONSE),
+            requests: requests.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
+        })
     }
-    value
 }

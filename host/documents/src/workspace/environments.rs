@@ -10,11 +10,44 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use purlin_model::{DeclaredEnvironment, ValueOrigin};
+use serde_json::Value;
 
-use crate::names::{context_part, context_word};
+use crate::declare::{Form, Kind, form};
+use crate::kinds::{ContextPart, Flag, Named, Names, Namespace, Object};
+use crate::names::context_word;
 use crate::reader::Reader;
 use crate::values;
 use crate::yaml::{Entry, Node};
+
+/// The environments, by id.
+pub(crate) type Environments = Named<EnvironmentId, Environment>;
+
+/// The id of an environment.
+pub(crate) struct EnvironmentId;
+
+impl Names for EnvironmentId {
+    fn schema() -> Value {
+        ContextPart::schema()
+    }
+}
+
+form! {
+    /// An environment.
+    pub(crate) struct Environment {
+        /// Type of the environment. Default: `defaults.env_type`.
+        TYPE: ContextPart = "type";
+        /// Namespace. Default: the id of the environment. An empty namespace is global.
+        NAMESPACE: Namespace = "namespace";
+        /// Values that `${values.NAME}` reads in this environment. They override those of Deployments.
+        VALUES: Object = "values", "{NAME: VALUE}";
+        /// Whether deleting or replacing any resource in it is an error.
+        PROTECT: Flag = "protect" default "false";
+    }
+
+    fn hint(name: &str) -> Option<String> {
+        (name == "env_type").then(|| "the field is called `type` here".to_owned())
+    }
+}
 
 /// Reads the environments.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> IndexMap<Arc<str>, DeclaredEnvironment> {
@@ -38,28 +71,19 @@ fn environment(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DeclaredEnv
         reader.report(fault);
         return None;
     }
-    let mut fields = reader.fields(&entry.value, &what)?;
-    let mut part = |name: &'static str| {
-        let node = fields.get(reader, name)?;
-        let text = context_part(reader, node, &format!("`{name}`"))?;
-        Some((text, reader.at(&node.span)))
-    };
-    let (kind, namespace) = (part("type"), part("namespace"));
-    let values = fields
-        .get(reader, "values")
+    let environment = Environment::open(reader, &entry.value, &what)?;
+    let values = environment
+        .node(Environment::VALUES)
         .map(|node| values::read(reader, node, &format!("`values` of {what}"), ValueOrigin::Environment));
-    let protect = fields.entry("protect").and_then(|entry| {
-        let on = reader.boolean(&entry.value, "`protect`")?;
-        on.then(|| reader.at(&entry.key_span))
-    });
-    fields.done_with(reader, &|name| {
-        (name == "env_type").then(|| "the field is called `type` here".to_owned())
-    });
+    let protect = environment.read(reader, Environment::PROTECT) == Some(true);
     Some(DeclaredEnvironment {
-        kind,
-        namespace,
+        kind: environment.placed(reader, Environment::TYPE),
+        namespace: environment.placed(reader, Environment::NAMESPACE),
         values: values.unwrap_or_default(),
-        protect,
+        protect: environment
+            .entry(Environment::PROTECT)
+            .filter(|_| protect)
+            .map(|entry| reader.at(&entry.key_span)),
         location: reader.at(&entry.key_span),
     })
 }

@@ -11,57 +11,77 @@
 
 use purlin_model::{Drift, Reconcile, ReconcileRule};
 
-use super::driver::quantity;
-use crate::quantity;
-use crate::reader::{Fields, Reader};
+use crate::declare::{Form, Read, form};
+use crate::kinds::{Choice, List, Text, Time, Words};
+use crate::reader::Reader;
 use crate::yaml::Node;
 
-const ALLOW: &str = "write some of `delete`, `replace` and `data-loss`";
+form! {
+    /// Settings of `purlin reconcile`.
+    pub(crate) struct Settings {
+        /// How often each resource is read.
+        INTERVAL: Time = "interval" default "10m";
+        /// What Purlin does if a resource drifts.
+        DRIFT: Choice<Drift> = "drift" default "repair";
+        /// Actions that need no confirmation.
+        ALLOW: List<Choice<Action>> = "allow";
+        /// Settings for some resources. The last matching rule applies.
+        RULES: List<Rule> = "rules";
+    }
 
-/// Reads the settings.
-pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> Reconcile {
-    let mut reconcile = Reconcile::default();
-    let Some(mut fields) = reader.fields(node, "`reconcile`") else { return reconcile };
-    reconcile.interval = quantity(reader, &mut fields, "interval", "a duration", "10m", quantity::duration);
-    reconcile.drift = drift(reader, &mut fields);
-    if let Some(node) = fields.get(reader, "allow") {
-        for (word, span) in reader.strings(node, "`reconcile.allow`").unwrap_or_default() {
-            match word {
-                "delete" => reconcile.delete = true,
-                "replace" => reconcile.replace = true,
-                "data-loss" => reconcile.data_loss = true,
-                _ => reader.wrong_value(&span, format!("`reconcile.allow` has no value `{word}`"), ALLOW),
-            }
-        }
+    const WITHIN: &'static str = "reconcile.";
+}
+
+form! {
+    /// Settings for some resources.
+    pub(crate) struct Rule {
+        /// Key of a resource, or a pattern with `*`.
+        RESOURCES: Text = needed "resources", "postgres*";
+        /// How often each resource is read.
+        INTERVAL: Time = "interval";
+        /// What Purlin does if a resource drifts.
+        DRIFT: Choice<Drift> = "drift";
     }
-    if let Some(node) = fields.get(reader, "rules") {
-        for node in reader.list(node, "`reconcile.rules`").unwrap_or_default() {
-            reconcile.rules.extend(rule(reader, node));
-        }
+}
+
+impl Words for Drift {
+    const WORDS: &'static [(&'static str, Self)] = &[("repair", Self::Repair), ("report", Self::Report)];
+}
+
+/// An action that may need consent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Delete,
+    Replace,
+    DataLoss,
+}
+
+impl Words for Action {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("delete", Self::Delete), ("replace", Self::Replace), ("data-loss", Self::DataLoss)];
+}
+
+impl Read for Settings {
+    type Value = Reconcile;
+
+    fn read(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Reconcile> {
+        let settings = Self::open(reader, node, what)?;
+        let allowed = settings.read(reader, Self::ALLOW).unwrap_or_default();
+        let rules = settings.node(Self::RULES).and_then(|node| reader.list(node, "`reconcile.rules`"));
+        Some(Reconcile {
+            interval: settings.read(reader, Self::INTERVAL),
+            drift: settings.read(reader, Self::DRIFT),
+            delete: allowed.contains(&Action::Delete),
+            replace: allowed.contains(&Action::Replace),
+            data_loss: allowed.contains(&Action::DataLoss),
+            rules: rules.unwrap_or_default().iter().filter_map(|node| rule(reader, node)).collect(),
+        })
     }
-    fields.done(reader);
-    reconcile
 }
 
 fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<ReconcileRule> {
-    let mut fields = reader.fields(node, "a rule")?;
-    let resources = fields.need(reader, "resources", "postgres*");
-    let interval = quantity(reader, &mut fields, "interval", "a duration", "1h", quantity::duration);
-    let drift = drift(reader, &mut fields);
-    fields.done(reader);
-    let resources = reader.text(resources?, "`resources`")?.into();
+    let rule = Rule::open(reader, node, "a rule")?;
+    let (interval, drift) = (rule.read(reader, Rule::INTERVAL), rule.read(reader, Rule::DRIFT));
+    let resources = rule.read(reader, Rule::RESOURCES)?;
     Some(ReconcileRule { resources, interval, drift, location: reader.at(&node.span) })
-}
-
-fn drift(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Drift> {
-    let node = fields.get(reader, "drift")?;
-    match reader.text(node, "`drift`")? {
-        "repair" => Some(Drift::Repair),
-        "report" => Some(Drift::Report),
-        other => {
-            let message = format!("`drift` has no value `{other}`");
-            reader.wrong_value(&node.span, message, "write `repair` or `report`");
-            None
-        }
-    }
 }

@@ -16,44 +16,83 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use purlin_model::StateDatabase;
+use serde_json::{Value, json};
 
-use super::driver::quantity;
-use crate::quantity;
+use crate::declare::{Form, form};
+use crate::kinds::{Text, Time};
 use crate::reader::Reader;
 use crate::yaml::Node;
 
 const ONE: &str = "write either `path: FOLDER` or `postgres: {url: …}`";
-const URL: &str = "write it as `postgres://USER@HOST:5432/DATABASE`";
+const FORM_OF_URLS: &str = "write it as `postgres://USER@HOST:5432/DATABASE`";
+
+form! {
+    /// Location of the state.
+    pub(crate) struct Place {
+        /// Folder of the embedded state.
+        PATH: Text = "path";
+        /// A PostgreSQL database that a team shares.
+        POSTGRES: Database = "postgres";
+    }
+
+    const WITHIN: &'static str = "state.";
+
+    fn constrain(schema: &mut Value) {
+        schema["oneOf"] = json!([{"required": ["path"]}, {"required": ["postgres"]}]);
+    }
+}
+
+form! {
+    /// A PostgreSQL database.
+    pub(crate) struct Database {
+        /// `postgres://USER@HOST:PORT/DATABASE`, without a password.
+        URL: Text = needed "url" matching "^postgres(ql)?://", "postgres://purlin@db.internal:5432/purlin";
+        /// Schema of the tables.
+        SCHEMA: Text = "schema" default "purlin" matching "^[a-z_][a-z0-9_]{0,62}$";
+        /// The secret with the password.
+        PASSWORD: Password = "password", "{store: STORE, ref: NAME}";
+        /// File with the trusted certificates (PEM).
+        CA: Text = "ca";
+        /// How long an environment stays locked by a process that no longer responds.
+        LEASE: Time = "lease" default "30s";
+    }
+}
+
+form! {
+    /// A secret of a store.
+    pub(crate) struct Password {
+        /// Name of the secret store.
+        STORE: Text = needed "store", "STORE";
+        /// Name of the password in the store.
+        REF: Text = needed "ref", "NAME";
+    }
+}
 
 /// Reads the location of the state: a folder or a database.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> (Option<PathBuf>, Option<StateDatabase>) {
-    let Some(mut fields) = reader.fields(node, "`state`") else { return (None, None) };
-    let database = fields.get(reader, "postgres");
-    let path = match database {
-        Some(_) => fields.get(reader, "path"),
-        None => fields.need(reader, "path", ".purlin"),
-    };
-    fields.done(reader);
-    match (path, database) {
+    let Some(place) = Place::open(reader, node, "`state`") else { return (None, None) };
+    match (place.node(Place::PATH), place.node(Place::POSTGRES)) {
         (Some(_), Some(_)) => {
             reader.wrong_value(&node.span, "`state` takes one place", ONE);
             (None, None)
         }
-        (path, None) => (path.and_then(|node| reader.text(node, "`state.path`")).map(PathBuf::from), None),
+        (Some(_), None) => (place.read(reader, Place::PATH).map(|path| PathBuf::from(&*path)), None),
         (None, Some(node)) => (None, postgres(reader, node)),
+        (None, None) => {
+            place.report_missing(reader, "`state`", "path", ".purlin");
+            (None, None)
+        }
     }
 }
 
 fn postgres(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<StateDatabase> {
     let location = reader.at(&node.span);
-    let mut fields = reader.fields(node, "`state.postgres`")?;
-    let url = fields.need(reader, "url", "postgres://purlin@db.internal:5432/purlin");
-    let schema = fields.get(reader, "schema").and_then(|node| schema(reader, node));
-    let password = fields.get(reader, "password").and_then(|node| password(reader, node));
-    let ca = fields.get(reader, "ca").and_then(|node| reader.text(node, "`ca`")).map(PathBuf::from);
-    let lease = quantity(reader, &mut fields, "lease", "a duration", "30s", quantity::duration);
-    fields.done(reader);
-    let url = self::url(reader, url?)?;
+    let database = Database::open(reader, node, "`state.postgres`")?;
+    let schema = database.node(Database::SCHEMA).and_then(|node| schema(reader, node));
+    let password = database.node(Database::PASSWORD).and_then(|node| password(reader, node));
+    let ca = database.read(reader, Database::CA).map(|path| PathBuf::from(&*path));
+    let lease = database.read(reader, Database::LEASE);
+    let url = url(reader, database.node(Database::URL)?)?;
     Some(StateDatabase { url, schema, password, ca, lease, location })
 }
 
@@ -61,7 +100,7 @@ fn url(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     let text = reader.text(node, "`url`")?;
     let rest = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
     let Some(rest) = rest else {
-        reader.wrong_value(&node.span, "`url` is not the address of a PostgreSQL database", URL);
+        reader.wrong_value(&node.span, "`url` is not the address of a PostgreSQL database", FORM_OF_URLS);
         return None;
     };
     let (authority, query) = rest.split_once(['/', '?']).unwrap_or((rest, ""));
@@ -92,9 +131,7 @@ fn schema(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
 }
 
 fn password(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(Arc<str>, Arc<str>)> {
-    let mut fields = reader.fields(node, "`password`")?;
-    let (store, name) = (fields.need(reader, "store", "STORE"), fields.need(reader, "ref", "NAME"));
-    fields.done(reader);
-    let store = reader.text(store?, "`store`")?.into();
-    Some((store, reader.text(name?, "`ref`")?.into()))
+    let password = Password::open(reader, node, "`password`")?;
+    let (store, name) = (password.read(reader, Password::STORE), password.read(reader, Password::REF));
+    Some((store?, name?))
 }

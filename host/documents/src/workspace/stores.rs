@@ -9,17 +9,66 @@
 //! ```
 
 use purlin_expression::did_you_mean;
-use purlin_model::{Diagnostic, Map, SecretCommand, SecretDriver, SecretStore, SecretStoreKind, Value};
+use purlin_model::{Diagnostic, Map, SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
+use serde_json::{Value, json};
 
-use super::driver::quantity;
-use crate::definition::driver_requirement;
-use crate::quantity;
-use crate::reader::{Fields, Reader};
+use crate::declare::{Field, Form, Opened, form};
+use crate::definition::{DriverRange, driver_requirement};
+use crate::kinds::{Names, Object, Text, Time, kind, matching};
+use crate::reader::Reader;
 use crate::template::constant;
 use crate::yaml::{Entry, Node, NodeKind};
 
 const ONE: &str = "write one of `file: PATH`, `env: PREFIX`, `command: [PROGRAM, \"{ref}\"]` and \
                    `driver: ORG/NAME`";
+
+form! {
+    /// A secret store: one of `file`, `env`, `command` and `driver`.
+    pub(crate) struct Store {
+        /// A folder with a file for each secret, or a YAML or JSON file with all of them.
+        FILE: Text = "file";
+        /// Prefix of the environment variables.
+        ENV: Prefix = "env";
+        /// Program that prints a secret, and its arguments, which may contain `{ref}` and `{version}`.
+        COMMAND: Printing = "command";
+        /// Time limit of the command.
+        TIME: Time = "time" default "30s";
+        /// Driver that reads secrets, optionally with `@RANGE` for its versions.
+        DRIVER: DriverRange = "driver";
+        /// Inputs of the driver.
+        VALUES: Object = "values", "{NAME: VALUE}";
+        /// Secret inputs of the driver.
+        SECRETS: Object = "secrets", "{NAME: VALUE}";
+    }
+
+    fn constrain(schema: &mut Value) {
+        schema["oneOf"] = ["file", "env", "command", "driver"].map(|kind| json!({"required": [kind]})).into();
+        schema["dependentRequired"] = json!({"time": ["command"], "values": ["driver"], "secrets": ["driver"]});
+    }
+}
+
+/// The name of a store.
+pub(crate) struct StoreName;
+
+impl Names for StoreName {
+    fn schema() -> Value {
+        json!({"pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]*$"})
+    }
+}
+
+kind! {
+    /// The prefix of the names of variables.
+    pub(crate) struct Prefix: matching("^[^=*\\s\\p{Cc}]*$")
+}
+kind! {
+    /// A program that prints a secret.
+    pub(crate) struct Printing: json!({
+        "type": "array",
+        "items": {"type": "string"},
+        "prefixItems": [{"type": "string", "pattern": "\\S", "not": {"pattern": "\\{(ref|version)\\}"}}],
+        "contains": {"type": "string", "pattern": "\\{ref\\}"},
+    })
+}
 
 /// Reads one store.
 pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<SecretStore> {
@@ -29,39 +78,44 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<SecretS
         let fault = reader.about(&entry.key_span, "bad-name", message);
         reader.report(fault.help("a name has letters, digits, `_`, `.` and `-`, such as `vault`"));
     }
-    let location = reader.at(&entry.key_span);
     let what = format!("the secret store `{}`", entry.key);
-    let mut fields = reader.fields(&entry.value, &what)?;
-    let (file, env) = (fields.get(reader, "file"), fields.get(reader, "env"));
-    let (command, driver) = (fields.get(reader, "command"), fields.get(reader, "driver"));
+    let store = Store::open(reader, &entry.value, &what)?;
+    let (file, env) = (store.node(Store::FILE), store.node(Store::ENV));
+    let (command, driver) = (store.node(Store::COMMAND), store.node(Store::DRIVER));
     if [file, env, command, driver].iter().flatten().count() != 1 {
-        for field in ["time", "values", "secrets"] {
-            fields.entry(field);
-        }
-        fields.done(reader);
         reader.wrong_value(&entry.key_span, format!("{what} takes exactly one source"), ONE);
         return None;
     }
-    let kind = if let Some(node) = file {
-        reader.text(node, "`file`").map(|path| SecretStoreKind::File(path.into()))
+    // What belongs to another kind of store has no effect.
+    let (of_command, of_driver) = (&["time"][..], &["values", "secrets"][..]);
+    let misplaced = [(command, of_command), (driver, of_driver)].into_iter();
+    for name in misplaced.filter(|(kind, _)| kind.is_none()).flat_map(|(_, names)| names) {
+        if let Some(field) = entry.value.entry(name) {
+            let message = format!("{what} has no field `{name}`");
+            let owner = if of_command.contains(name) { "command" } else { "driver" };
+            let fault = reader.about(&field.key_span, "unknown-field", message);
+            reader.report(fault.help(format!("only a store with `{owner}` has it: leave it out")));
+        }
+    }
+    let kind = if file.is_some() {
+        store.read(reader, Store::FILE).map(|path| SecretStoreKind::File((&*path).into()))
     } else if let Some(node) = env {
         prefix(reader, node).map(SecretStoreKind::Env)
     } else if let Some(node) = command {
-        let time = quantity(reader, &mut fields, "time", "a duration", "30s", quantity::duration);
+        let time = store.read(reader, Store::TIME);
         arguments(reader, node)
             .map(|(program, arguments)| SecretStoreKind::Command(SecretCommand { program, arguments, time }))
     } else {
-        let values = given(reader, &mut fields, "values");
-        let secrets = given(reader, &mut fields, "secrets");
+        let (values, secrets) = (given(reader, &store, Store::VALUES), given(reader, &store, Store::SECRETS));
         let driver = driver.and_then(|node| driver_requirement(reader, node, "driver"));
         driver.map(|driver| {
             let secrets = secrets.into_iter().map(|(name, value)| (name, value.into_secret()));
-            let secrets = Value::Map(secrets.collect());
-            SecretStoreKind::Driver(Box::new(SecretDriver { driver, values: Value::Map(values), secrets }))
+            let secrets = purlin_model::Value::Map(secrets.collect());
+            let values = purlin_model::Value::Map(values);
+            SecretStoreKind::Driver(Box::new(SecretDriver { driver, values, secrets }))
         })
     };
-    fields.done(reader);
-    Some(SecretStore { kind: kind.filter(|_| named)?, location })
+    Some(SecretStore { kind: kind.filter(|_| named)?, location: reader.at(&entry.key_span) })
 }
 
 /// Letters, digits, `_`, `.` and `-`, so that it is the id of a resource, too.
@@ -104,14 +158,14 @@ fn arguments(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(String, Vec<St
 }
 
 /// A map that is passed to a driver as written.
-fn given(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Map {
-    let Some(node) = fields.get(reader, name) else { return Map::default() };
-    if reader.map(node, &format!("`{name}`")).is_none() {
+fn given(reader: &mut Reader<'_>, store: &Opened<'_, '_, Store>, field: Field<Store, Object>) -> Map {
+    let Some(node) = store.node(field) else { return Map::default() };
+    if reader.map(node, &format!("`{}`", store.name(field))).is_none() {
         return Map::default();
     }
     no_placeholders(reader, node);
     match constant(node) {
-        Value::Map(map) => map,
+        purlin_model::Value::Map(map) => map,
         _ => Map::default(),
     }
 }

@@ -97,7 +97,12 @@ impl<'t> Node<'t> {
 
     /// The value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
-        self.entries()?.iter().find(|entry| &*entry.key == key).map(|entry| &entry.value)
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The entry with a key.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry<'t>> {
+        self.entries()?.iter().find(|entry| &*entry.key == key)
     }
 
     /// A child: the value of a key, or the item of a list by decimal index.
