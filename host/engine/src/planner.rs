@@ -342,9 +342,10 @@ pub async fn plan(
         if !errors.is_empty() {
             return Err(Error::Documents(errors));
         }
-        // These drivers are called only if the host is kept after all, so missing ones are no
-        // error.
-        drop(drivers::of_records(to_go_with(&recorded, &operations), "delete", drivers, &mut set).await);
+        // These drivers are called only if the host is kept after all, or if a resource must make room
+        // after all, so missing ones are no error.
+        let perhaps = to_go_with(&recorded, &operations).chain(to_make_room(&recorded, &steps, &operations));
+        drop(drivers::of_records(perhaps, "delete", drivers, &mut set).await);
         losses::mark(&recorded, &mut steps, &operations, Some(&graph), drivers, &set).await;
     }
     operations.shrink_to_fit();
@@ -423,6 +424,25 @@ fn to_delete<'a>(recorded: &'a Recorded, operations: &'a [Operation]) -> impl It
 /// The records of resources that are deleted together with their hosts.
 fn to_go_with<'a>(recorded: &'a Recorded, operations: &'a [Operation]) -> impl Iterator<Item = &'a Record> {
     deleted(recorded, operations, |kind| matches!(kind, OperationKind::Delete { goes_with: true, .. }))
+}
+
+/// The records of resources that are deleted before they or what they depend on are created again, if
+/// the final inputs say so.
+fn to_make_room<'a>(
+    recorded: &'a Recorded,
+    steps: &'a [Step],
+    operations: &'a [Operation],
+) -> impl Iterator<Item = &'a Record> {
+    let room = |operation: &'a Operation| match &operation.kind {
+        OperationKind::Create { makes_room: Some(dependents), .. } => {
+            let dependents = dependents.iter().filter_map(|index| operations.get(*index as usize));
+            Some(dependents.chain([operation]))
+        }
+        _ => None,
+    };
+    let those = operations.iter().filter_map(room).flatten();
+    let step = |operation: &Operation| steps.get(operation.step as usize);
+    those.filter_map(move |operation| Some(&**recorded.current(&step(operation)?.urn)?))
 }
 
 fn deleted<'a>(

@@ -47,6 +47,14 @@ pub enum Change {
         /// The obstacle.
         unmet: Option<Box<ObstacleRecord>>,
     },
+    /// The objects of a resource, recorded or not, that its system may still show although they are
+    /// gone. Replaces those noted before.
+    Vanish {
+        /// Its URN.
+        urn: Urn,
+        /// The objects.
+        objects: Box<[Vanished]>,
+    },
     /// Closes the environment to deployments until `None` opens it again.
     Hold(Option<Holder>),
     /// Everything was read, so the records are reliable again: see [`Staleness`].
@@ -60,7 +68,7 @@ impl Change {
             Self::Put(record) => record.id().to_string(),
             Self::Remove(id) | Self::Checkpoint { id, .. } | Self::Settle(id) => id.to_string(),
             Self::Intend(intent) => intent.id().to_string(),
-            Self::Obstruct { urn, .. } => urn.to_string(),
+            Self::Obstruct { urn, .. } | Self::Vanish { urn, .. } => urn.to_string(),
             Self::Deployed { deployment, .. } => deployment.id.to_string(),
             Self::Hold(_) => HOLD_NOTE.to_owned(),
             Self::Trust => STALENESS_NOTE.to_owned(),
@@ -77,6 +85,16 @@ pub struct ObstacleRecord {
     pub obstacle: Obstacle,
     /// When the obstacle arose, in milliseconds since 1970. An obstacle whose text alone changes
     /// keeps its time.
+    pub since: u64,
+}
+
+/// An object that was deleted together with its host, without a call of its own, so that nobody waited
+/// until its system no longer showed it. An object that is found by name may be this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vanished {
+    /// Its provider id.
+    pub id: Label,
+    /// When its host was deleted, in milliseconds since 1970.
     pub since: u64,
 }
 
@@ -148,6 +166,8 @@ pub struct Snapshot {
     /// Resources that do not match the documents, sorted by URN, each as the last run that covered
     /// it found it.
     pub unmet: Vec<ObstacleRecord>,
+    /// Objects that systems may still show although they are gone, by the URN of their resource.
+    pub vanished: BTreeMap<Urn, Box<[Vanished]>>,
     /// The user who closed it, if it is closed.
     pub held: Option<Holder>,
     /// Why the records may be older than the real state. Resources are then read before planning.
@@ -159,10 +179,11 @@ pub struct Snapshot {
 /// Compares the content, regardless of the stored bytes.
 impl PartialEq for Snapshot {
     fn eq(&self, other: &Self) -> bool {
-        let Self { records, pending, unmet, held, staleness, revision: _ } = self;
+        let Self { records, pending, unmet, vanished, held, staleness, revision: _ } = self;
         *records == other.records
             && *pending == other.pending
             && *unmet == other.unmet
+            && *vanished == other.vanished
             && *held == other.held
             && *staleness == other.staleness
     }

@@ -195,6 +195,10 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
             let unmet = codec::decode_unmet(value, &name, keys)?;
             placed(key, keyspace::of(EntryKind::ObstacleRecord, &crate::RecordId::current(unmet.urn)), name)
         }
+        (Some(b'v'), Some(keys)) => {
+            let (urn, _) = codec::decode_vanished(value, &name, keys)?;
+            placed(key, keyspace::of(EntryKind::Vanished, &crate::RecordId::current(urn)), name)
+        }
         (Some(b'd'), Some(keys)) => match digest() {
             Some(digest) => codec::decode_documents(value, &digest, keys).map(drop),
             None => Err(Error::Damaged { name, detail: "its digest is lost".into() }),
@@ -204,7 +208,7 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
         (Some(b'l'), Some(keys)) => codec::decode_hold(value, &name, keys).map(drop),
         (Some(b'q'), Some(keys)) => codec::decode_staleness(value, &name, keys).map(drop),
         (Some(b'm'), _) => SealedKey::decode(value).map(drop),
-        (Some(b'r' | b'i' | b'k' | b'u' | b'h' | b'd' | b'l' | b'q'), None) => Ok(()),
+        (Some(b'r' | b'i' | b'k' | b'u' | b'v' | b'h' | b'd' | b'l' | b'q'), None) => Ok(()),
         _ => Err(Error::Damaged { name, detail: "it is of an unknown kind".into() }),
     }
 }

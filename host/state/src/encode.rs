@@ -91,6 +91,13 @@ impl Writes {
                     None => self.remove(key(EntryKind::ObstacleRecord, &id)?),
                 }
             }
+            Change::Vanish { urn, objects } => {
+                let key = key(EntryKind::Vanished, &RecordId::current(urn.clone()))?;
+                match objects.is_empty() {
+                    true => self.remove(key),
+                    false => self.put(key, codec::encode_vanished(urn, objects, keys)?),
+                }
+            }
             Change::Deployed { deployment, documents } => {
                 self.deployed(within, deployment, documents.as_deref(), keys)?;
             }

@@ -7,6 +7,7 @@
 //! i │ environment │ the same                             an intent
 //! k │ environment │ the same                             the id that a driver reported during a call
 //! u │ environment │ the same                             the obstacle of a resource
+//! v │ environment │ the same                             objects of a resource that are gone and may be shown
 //! h │ environment │ number, 8 │ id, 16 [│ documents, 32]  a deployment
 //! d │ digest, 32 bytes │ environment                     documents
 //! l │ environment                                        who closed it
@@ -41,6 +42,7 @@ pub(crate) enum EntryKind {
     Intent = b'i',
     Checkpoint = b'k',
     ObstacleRecord = b'u',
+    Vanished = b'v',
     Deployment = b'h',
     Documents = b'd',
     Hold = b'l',
@@ -121,7 +123,7 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
     let prefix = environment.map(Environment::urn_prefix).unwrap_or_default();
     let of = environment.map(|environment| format!(" of {environment}")).unwrap_or_default();
     match key.first() {
-        Some(b'r' | b'i' | b'k' | b'u') => format!("{prefix}{}", String::from_utf8_lossy(rest)),
+        Some(b'r' | b'i' | b'k' | b'u' | b'v') => format!("{prefix}{}", String::from_utf8_lossy(rest)),
         Some(b'h') => match deployment_number(key) {
             Some(number) => format!("deployment {number}{of}"),
             None => format!("a deployment{of}"),

@@ -47,7 +47,7 @@ mod table;
 mod vacancy;
 mod wire;
 
-pub use change::{Change, EnvironmentSummary, ObstacleRecord, Revision, Snapshot, Staleness};
+pub use change::{Change, EnvironmentSummary, ObstacleRecord, Revision, Snapshot, Staleness, Vanished};
 pub use check::RepairReport;
 pub use clock_skew::{time_to_outlast, usable_lease};
 pub use codec::{decode_changes, encode_changes};

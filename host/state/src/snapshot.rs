@@ -66,6 +66,16 @@ fn with_records(
     });
     let mut unmet = unmet.collect::<Result<Vec<ObstacleRecord>, Error>>()?;
     unmet.sort_by(|a, b| a.urn.cmp(&b.urn));
+    let vanished = of(EntryKind::Vanished);
+    let vanished = table.range(&vanished).map(|(key, value)| {
+        let name = keyspace::describe(key, Some(environment));
+        let (urn, objects) = codec::decode_vanished(value, &name, keys)?;
+        match keyspace::of(EntryKind::Vanished, &RecordId::current(urn.clone())).as_deref() == Some(key) {
+            true => Ok((urn, objects)),
+            false => Err(misplaced(name, urn.as_str())),
+        }
+    });
+    let vanished = vanished.collect::<Result<BTreeMap<_, _>, Error>>()?;
     let held = held(table, environment, keys)?;
     let staleness = of(EntryKind::Staleness);
     let staleness = table.get(&staleness).map(|value| {
@@ -75,6 +85,7 @@ fn with_records(
         records,
         pending,
         unmet,
+        vanished,
         held,
         staleness: staleness.transpose()?,
         revision: revision(table),

@@ -109,6 +109,10 @@ pub fn move_away(
         there.push(Change::Put(Box::new(record)));
     }
     for (old, new) in names {
+        if !from.vanished(old).is_empty() {
+            here.push(Change::Vanish { urn: old.clone(), objects: Box::default() });
+            there.push(Change::Vanish { urn: new.clone(), objects: from.vanished(old).into() });
+        }
         let Some(unmet) = from.unmet(old) else { continue };
         here.push(Change::Obstruct { urn: old.clone(), unmet: None });
         let unmet = ObstacleRecord { urn: new.clone(), ..ObstacleRecord::clone(unmet) };

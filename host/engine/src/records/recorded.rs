@@ -9,11 +9,14 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use purlin_model::{Label, Unfinished, Urn};
-use purlin_state::{Change, Intent, ObstacleRecord, Operation, Pool, Record, RecordId, Snapshot, Status};
+use purlin_state::{
+    Change, Intent, ObstacleRecord, Operation, Pool, Record, RecordId, Snapshot, Status, Vanished,
+};
 
 use crate::error::Error;
 use crate::records::cycles::Dependence;
 use crate::records::making::with_unknown_host;
+use crate::records::visibility;
 
 /// Current records by URN, old copies, and pending calls.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +25,7 @@ pub(crate) struct Recorded {
     superseded: BTreeMap<RecordId, Arc<Record>>,
     pending: BTreeMap<RecordId, Arc<Intent>>,
     unmet: BTreeMap<Urn, Arc<ObstacleRecord>>,
+    vanished: BTreeMap<Urn, Box<[Vanished]>>,
     /// The possible guests of each host, by the URN of the host.
     guests: HashMap<Urn, BTreeSet<RecordId>>,
     /// The records by their real object, as numbered by [`thing`].
@@ -48,6 +52,7 @@ impl Recorded {
             snapshot.pending.into_iter().map(|intent| (intent.id(), Arc::new(intent))).collect();
         let by_urn = |unmet: ObstacleRecord| (unmet.urn.clone(), Arc::new(unmet));
         recorded.unmet = snapshot.unmet.into_iter().map(by_urn).collect();
+        recorded.vanished = snapshot.vanished;
         recorded.verify()?;
         Ok(recorded)
     }
@@ -141,6 +146,18 @@ impl Recorded {
     /// The obstacle of a resource, recorded or not, since the last run that covered it.
     pub(crate) fn unmet(&self, urn: &Urn) -> Option<&Arc<ObstacleRecord>> {
         self.unmet.get(urn)
+    }
+
+    /// The objects of a resource, recorded or not, that its system may still show although they are gone.
+    pub(crate) fn vanished(&self, urn: &Urn) -> &[Vanished] {
+        self.vanished.get(urn).map_or(&[], |objects| objects)
+    }
+
+    /// The changes that forget what vanished so long ago that no system shows it any more.
+    pub(crate) fn no_longer_shown(&self, now: u64) -> impl Iterator<Item = Change> {
+        let is_shown = move |object: &Vanished| visibility::may_be_shown(object, now);
+        let over = self.vanished.iter().filter(move |(_, objects)| !objects.iter().any(is_shown));
+        over.map(|(urn, _)| Change::Vanish { urn: urn.clone(), objects: Box::default() })
     }
 
     /// All resources that do not match the documents, by URN.
@@ -409,6 +426,12 @@ impl Recorded {
             Change::Obstruct { urn, unmet: None } => {
                 self.unmet.remove(&urn);
             }
+            Change::Vanish { urn, objects } => {
+                match objects.is_empty() {
+                    true => self.vanished.remove(&urn),
+                    false => self.vanished.insert(urn, objects),
+                };
+            }
             Change::Deployed { .. } | Change::Hold(_) | Change::Trust => {}
         }
     }
@@ -419,7 +442,8 @@ impl Recorded {
         records.sort_by_cached_key(|record| record.id());
         let pending = self.pending.values().map(|intent| Intent::clone(intent)).collect();
         let unmet = self.unmet.values().map(|unmet| ObstacleRecord::clone(unmet)).collect();
-        Snapshot { records, pending, unmet, ..Snapshot::default() }
+        let vanished = self.vanished.clone();
+        Snapshot { records, pending, unmet, vanished, ..Snapshot::default() }
     }
 
     /// The fingerprint by which a plan recognises the state that it was made from.

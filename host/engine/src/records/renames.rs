@@ -81,6 +81,12 @@ pub(crate) fn renames(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Ch
         let unmet = ObstacleRecord { urn: new.clone(), ..ObstacleRecord::clone(unmet) };
         Change::Obstruct { urn: new.clone(), unmet: Some(Box::new(unmet)) }
     }));
+    let vanished = || names.iter().filter(|(old, _)| !recorded.vanished(old).is_empty());
+    changes.extend(vanished().map(|(old, _)| Change::Vanish { urn: old.clone(), objects: Box::default() }));
+    changes.extend(vanished().map(|(old, new)| {
+        let objects = recorded.vanished(old).into();
+        Change::Vanish { urn: new.clone(), objects }
+    }));
     changes
 }
 

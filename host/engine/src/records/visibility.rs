@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use purlin_state::Intent;
+use purlin_state::{Intent, Vanished};
 
 /// How much longer a system may not show what was created or deleted at a time. `None` once the grace
 /// has passed. Times are in milliseconds since 1970.
@@ -26,6 +26,15 @@ pub(crate) fn ended(intent: &Intent, now: u64) -> u64 {
 /// Whole seconds, rounded up, for people.
 pub(crate) fn seconds(left: Duration) -> u64 {
     left.as_secs() + u64::from(left.subsec_nanos() > 0)
+}
+
+/// How long a system may show an object after its host was deleted. The grace of a driver is seconds or
+/// minutes.
+const LONGEST_SHOWN: Duration = Duration::from_hours(24);
+
+/// Whether a system may still show an object that was deleted with its host.
+pub(crate) fn may_be_shown(object: &Vanished, now: u64) -> bool {
+    not_shown_for(object.since, now, LONGEST_SHOWN).is_some()
 }
 
 #[cfg(test)]

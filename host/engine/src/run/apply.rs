@@ -169,7 +169,12 @@ async fn run(shared: Arc<RunState>) -> Summary {
     summary.not_shown = shared.take_not_shown();
     summary.integrity = shared.verify().err().map(|error| error.to_string());
     let obstacles = match summary.halted {
-        None => obstacles::changes(&shared.plan, &summary, shared.take_drifted(), shared.moments.now()),
+        None => {
+            let now = shared.moments.now();
+            let mut changes = obstacles::changes(&shared.plan, &summary, shared.take_drifted(), now);
+            changes.extend(shared.plan.recorded.no_longer_shown(now));
+            changes
+        }
         Some(_) => Vec::new(),
     };
     if !obstacles.is_empty() {

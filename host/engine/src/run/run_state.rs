@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use purlin_model::{Key, Path, Reason, Urn};
 use purlin_sandbox::CancelToken;
-use purlin_state::{Change, Durable, Intent, Operation, Record, RecordId, Writer};
+use purlin_state::{Change, Durable, Intent, Operation, Record, RecordId, Vanished, Writer};
 use tokio::sync::Semaphore;
 
 use crate::error::{Cause, Error};
@@ -144,6 +144,11 @@ impl RunState {
     pub(crate) fn may_depend(&self, urn: &Urn, on: &Urn) -> bool {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
         recorded.knows(on) && !recorded.depends_on(on, urn)
+    }
+
+    /// The objects of a resource, recorded or not, that its system may still show although they are gone.
+    pub(crate) fn vanished(&self, urn: &Urn) -> Vec<Vanished> {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).vanished(urn).to_vec()
     }
 
     /// The current record.

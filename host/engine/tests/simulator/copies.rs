@@ -66,7 +66,13 @@ impl SimEnvironment {
             let seen = self.world().things.get(record.state.id.expose()).map(|thing| thing.values.clone());
             let snapshot = self.snapshot()?;
             let changes = match seen {
-                None => purlin_engine::forget(snapshot, &record.urn, true),
+                None => {
+                    // Old copies are forgotten with it, although they may exist.
+                    let copies = snapshot.records.iter().filter(|other| other.urn == record.urn);
+                    let copies = copies.map(|copy| copy.state.id.expose().to_owned());
+                    self.world().doubts.unsure.extend(copies);
+                    purlin_engine::forget(snapshot, &record.urn, true)
+                }
                 Some(seen) if Value::Map(seen.clone()) != Value::Map(values(&record.inputs)) => {
                     purlin_engine::taint(snapshot, &record.urn, true)
                 }

@@ -350,6 +350,8 @@ impl SimStore {
         let mut changes: Vec<Change> = now.pending.iter().map(|intent| Change::Settle(intent.id())).collect();
         changes.extend(now.records.iter().map(|record| Change::Remove(record.id())));
         changes.extend(now.unmet.into_iter().map(|unmet| Change::Obstruct { urn: unmet.urn, unmet: None }));
+        let vanished = now.vanished.into_keys();
+        changes.extend(vanished.map(|urn| Change::Vanish { urn, objects: Box::default() }));
         self.commit(changes)?;
         log.iter().try_for_each(|changes| self.commit(changes.clone()))?;
         *locked(&self.0.common.doubt) = Some(Staleness::Copied);

@@ -611,6 +611,7 @@ fn shown(change: &Change) -> String {
         Change::Obstruct { urn, unmet } => {
             format!("{} of {urn}", if unmet.is_some() { "an obstacle" } else { "no obstacle" })
         }
+        Change::Vanish { urn, objects } => format!("{} objects of {urn} that vanished", objects.len()),
         Change::Deployed { .. } | Change::Hold(_) | Change::Trust => "something else".into(),
     }
 }

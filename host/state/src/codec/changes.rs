@@ -18,6 +18,7 @@ const DEPLOYED: u8 = 6;
 const HOLD: u8 = 7;
 const OBSTRUCT: u8 = 8;
 const TRUST: u8 = 9;
+const VANISH: u8 = 10;
 
 /// The version of this format.
 const VERSION: u8 = 1;
@@ -79,6 +80,11 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
                 unmet::put(out, unmet)?;
             }
         }
+        Change::Vanish { urn, objects } => {
+            out.push(VANISH);
+            put_id(out, &RecordId::current(urn.clone()))?;
+            entries::put_vanished(out, objects);
+        }
         Change::Hold(holder) => {
             out.push(HOLD);
             put_optional(out, holder.as_ref(), entries::put_holder);
@@ -135,6 +141,7 @@ fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
         }
         HOLD => Change::Hold(reader.optional(entries::get_holder)?),
         TRUST => Change::Trust,
+        VANISH => Change::Vanish { urn: get_id(reader)?.urn, objects: entries::get_vanished(reader)? },
         _ => return Err("it contains a change of an unknown kind"),
     })
 }

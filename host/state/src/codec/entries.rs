@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::CodecError;
-use super::wire::{Reader, TOO_LARGE, get_urn, put_number, put_optional, put_text, put_urn};
-use crate::{Deployment, Environment, Holder, Outcome, RejectedDocuments};
+use super::wire::{
+    Reader, TOO_LARGE, get_label, get_urn, put_label, put_number, put_optional, put_text, put_urn,
+};
+use crate::{Deployment, Environment, Holder, Outcome, RejectedDocuments, Vanished};
 
 /// The operation of an intent.
 pub(super) const CREATE: u8 = 1;
@@ -38,6 +40,21 @@ pub(super) fn get_holder(reader: &mut Reader<'_>) -> Result<Holder, CodecError> 
     let (user, host, command) = (reader.text()?.into(), reader.text()?.into(), reader.text()?.into());
     let pid = u32::try_from(reader.number()?).map_err(|_| TOO_LARGE)?;
     Ok(Holder { user, host, pid, command, since: reader.number()? })
+}
+
+/// Encodes objects that systems may still show although they are gone.
+pub(super) fn put_vanished(out: &mut Vec<u8>, objects: &[Vanished]) {
+    put_number(out, objects.len() as u64);
+    for object in objects {
+        put_label(out, &object.id);
+        put_number(out, object.since);
+    }
+}
+
+/// Decodes them.
+pub(super) fn get_vanished(reader: &mut Reader<'_>) -> Result<Box<[Vanished]>, CodecError> {
+    let count = reader.count()?;
+    (0..count).map(|_| Ok(Vanished { id: get_label(reader)?, since: reader.number()? })).collect()
 }
 
 /// Encodes an environment.

@@ -23,7 +23,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use purlin_model::{Label, ResourceStatus};
+use purlin_model::{Label, ResourceStatus, Urn};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -35,7 +35,7 @@ use crate::table::Tally;
 use crate::wire::{self, CodecError};
 use crate::{
     Change, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord,
-    Record, RecordId, Staleness,
+    Record, RecordId, Staleness, Vanished,
 };
 
 const RECORD: u8 = b'r';
@@ -44,6 +44,7 @@ const CHECKPOINT: u8 = b'k';
 const DEPLOYMENT: u8 = b'h';
 const DOCUMENTS: u8 = b'd';
 const UNMET: u8 = b'u';
+const VANISHED: u8 = b'v';
 const HOLD: u8 = b'l';
 const STALENESS: u8 = b'q';
 const KNOWN: u8 = b'e';
@@ -105,6 +106,16 @@ pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Vec<u
 pub(crate) fn encode_unmet(unmet: &ObstacleRecord, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| wire::put_id(out, &RecordId::current(unmet.urn.clone()));
     pack(UNMET, unmet.urn.as_str(), keys, false, place, |body| unmet::put(body, unmet))
+}
+
+/// Encodes the objects of a resource that its system may still show although they are gone.
+pub(crate) fn encode_vanished(urn: &Urn, objects: &[Vanished], keys: &Keyring) -> Result<Vec<u8>, Error> {
+    let is_secret = objects.iter().any(|object| object.id.is_secret());
+    let place = |out: &mut Vec<u8>| wire::put_id(out, &RecordId::current(urn.clone()));
+    pack(VANISHED, urn.as_str(), keys, is_secret, place, |body| {
+        entries::put_vanished(body, objects);
+        Ok(())
+    })
 }
 
 /// Encodes the note on who closed an environment.
@@ -364,6 +375,17 @@ pub(crate) fn decode_unmet(bytes: &[u8], name: &str, keys: &Keyring) -> Result<O
     Stored::open(bytes, name)?.read(UNMET, name, keys, |place, body| {
         let id = wire::get_id(place)?;
         unmet::get(body, id.urn)
+    })
+}
+
+/// Decodes the objects of a resource that its system may still show although they are gone.
+pub(crate) fn decode_vanished(
+    bytes: &[u8],
+    name: &str,
+    keys: &Keyring,
+) -> Result<(Urn, Box<[Vanished]>), Error> {
+    Stored::open(bytes, name)?.read(VANISHED, name, keys, |place, body| {
+        Ok((wire::get_id(place)?.urn, entries::get_vanished(body)?))
     })
 }
 

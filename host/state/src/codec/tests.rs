@@ -248,6 +248,10 @@ fn change() -> impl Strategy<Value = Change> {
                 unmet.map(|(obstacle, since)| ObstacleRecord { urn: id.urn.clone(), obstacle, since });
             Change::Obstruct { urn: id.urn, unmet: unmet.map(Box::new) }
         }),
+        (id(), vec((label(), any::<u64>()), 0..3)).prop_map(|(id, objects)| {
+            let objects = objects.into_iter().map(|(id, since)| Vanished { id, since });
+            Change::Vanish { urn: id.urn, objects: objects.collect() }
+        }),
     ]
 }
 
@@ -282,6 +286,10 @@ proptest! {
             Change::Obstruct { unmet: Some(unmet), .. } => {
                 let encoded = encode_unmet(&unmet, &keys).expect("writes");
                 prop_assert_eq!(decode_unmet(&encoded, "", &keys).expect("reads"), *unmet);
+            }
+            Change::Vanish { urn, objects } => {
+                let encoded = encode_vanished(&urn, &objects, &keys).expect("writes");
+                prop_assert_eq!(decode_vanished(&encoded, "", &keys).expect("reads"), (urn, objects));
             }
             Change::Deployed { deployment, .. } => {
                 let environment = Environment { org: "o".into(), app: "a".into(), env: "dev".into() };

@@ -9,7 +9,7 @@ use purlin_model::driver::ManifestFile;
 use purlin_model::{Awaited, Key, Label, Obstacle, Unfinished, Urn, Value, Wait};
 use purlin_state::{
     Change, Deployment, EmbeddedStore, Environment, Error, Holder, ObstacleRecord, Outcome, Record, RecordId,
-    Staleness, Status, Store, decode_changes, encode_changes,
+    Staleness, Status, Store, Vanished, decode_changes, encode_changes,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -129,6 +129,11 @@ fn checkpoint() -> Label {
     Label::new("hidden-checkpoint", true)
 }
 
+/// What was deleted with its host.
+fn vanished() -> Box<[Vanished]> {
+    [Vanished { id: Label::new("hidden-object", true), since: 1_790_000_000_000 }].into()
+}
+
 /// All other changes of `dev`, by the names of their seeds.
 fn changes() -> Vec<(&'static str, Change)> {
     let pending = intend(secret_record(7));
@@ -139,6 +144,7 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("intend", pending),
         ("checkpoint", checkpoint),
         ("obstruct", Change::Obstruct { urn: urn(0), unmet: Some(Box::new(obstacle())) }),
+        ("vanish", Change::Vanish { urn: urn(8), objects: vanished() }),
         ("deployed", Change::Deployed { deployment: Box::new(deployment()), documents }),
     ]
 }
@@ -196,6 +202,7 @@ fn has_everything(folder: &Path) {
     let Change::Intend(mut intent) = intend(secret_record(7)) else { panic!("an intent") };
     intent.checkpoint = Some(checkpoint());
     assert_eq!((snapshot.pending, snapshot.unmet, snapshot.held), (vec![*intent], vec![obstacle()], None));
+    assert_eq!(snapshot.vanished, [(urn(8), vanished())].into());
     let snapshot = run(store.load(&prod())).expect("loads");
     assert_eq!((plain(&snapshot.records), snapshot.held), (vec![elsewhere], Some(closer())));
     assert_eq!(run(store.history(&environment())).expect("lists"), [deployment()]);

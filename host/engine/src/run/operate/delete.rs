@@ -1,9 +1,9 @@
 //! Deletes resources, or only forgets them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use purlin_model::Finding;
-use purlin_state::{Change, Operation, Record, RecordId};
+use purlin_model::{Finding, Urn};
+use purlin_state::{Change, Operation, Record, RecordId, Vanished};
 
 use super::{Completed, Outcome, Task, Turn};
 use crate::driver::Driver;
@@ -11,7 +11,7 @@ use crate::error::Cause;
 use crate::plan::Action;
 use crate::records::making::emptied;
 use crate::records::recorded::exists;
-use crate::records::visibility::seconds;
+use crate::records::visibility::{may_be_shown, seconds};
 use crate::run::exclusion::Side;
 
 impl Task<'_> {
@@ -98,6 +98,7 @@ impl Task<'_> {
     /// others manage is left to them, and its own guests are possible ones.
     fn guests_gone(self, host: &RecordId, deleted: bool) -> Vec<Change> {
         let mut changes = Vec::new();
+        let mut vanished: BTreeMap<Urn, Vec<Vanished>> = BTreeMap::new();
         let mut seen = HashSet::from([host.clone()]);
         let mut hosts = vec![(host.clone(), true)];
         while let Some((host, is_gone)) = hosts.pop() {
@@ -111,6 +112,9 @@ impl Task<'_> {
                     for guest in self.shared.with_twins(&guest) {
                         let id = guest.id();
                         changes.extend(gone(&guest, id.superseded.is_none()));
+                        let object =
+                            Vanished { id: guest.state.id.clone(), since: self.shared.moments.now() };
+                        vanished.entry(id.urn.clone()).or_default().push(object);
                         // An unknown outcome no longer matters, unless a new copy of the guest may
                         // have been created.
                         if !self.shared.plan.recorded.is_perhaps_made(&id)
@@ -129,6 +133,12 @@ impl Task<'_> {
                 }
                 hosts.push((id, false));
             }
+        }
+        for (urn, objects) in vanished {
+            let now = self.shared.moments.now();
+            let before = self.shared.vanished(&urn).into_iter();
+            let before = before.filter(|object| may_be_shown(object, now));
+            changes.push(Change::Vanish { urn, objects: before.chain(objects).collect() });
         }
         changes
     }

@@ -15,7 +15,7 @@ use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::plan::Action;
 use crate::records::making::{reports_all, with_unknown_host};
-use crate::records::recorded::{exists, hosts, is_outcome};
+use crate::records::recorded::{exists, is_outcome};
 use crate::records::visibility::{self, not_shown_for, seconds};
 
 impl Task<'_> {
@@ -87,7 +87,7 @@ impl Task<'_> {
                 not_shown = not_shown_for(visibility::ended(intent, now), now, driver.grace());
             }
             // That would have been deleted before this call was intended.
-            if found.as_ref().is_some_and(|seen| self.may_be_deleted(seen, intent, made)) {
+            if found.as_ref().is_some_and(|seen| self.may_be_deleted(seen, made)) {
                 let left = not_shown_for(intent.since, now, driver.grace());
                 (not_shown, is_absent) = (left, left.is_some());
             }
@@ -162,15 +162,13 @@ impl Task<'_> {
     }
 
     /// Whether what was found may be a deleted object that its system still shows: the one that made
-    /// room, which is known by its id; or, unless the driver reported the id, one that was deleted with
-    /// its host, since nobody waits until that is no longer shown.
-    fn may_be_deleted(self, seen: &Observed, intent: &Intent, made: &Record) -> bool {
+    /// room, or one that was deleted with its host, since nobody waits until that is no longer shown.
+    fn may_be_deleted(self, seen: &Observed, made: &Record) -> bool {
+        let id = seen.state.id.expose();
         let before = self.current();
-        let is_it = |old: &Record| old.state.id == seen.state.id && old.driver.name == made.driver.name;
+        let is_it = |old: &Record| old.state.id.expose() == id && old.driver.name == made.driver.name;
         let made_room = before.as_deref().is_some_and(|old| !exists(old) && is_it(old));
-        let mut records = before.as_deref().into_iter().chain([made]);
-        let has_host = records.any(|record| hosts(record).next().is_some());
-        made_room || has_host && intent.checkpoint.as_ref() != Some(&seen.state.id)
+        made_room || self.shared.vanished(&made.urn).iter().any(|object| object.id.expose() == id)
     }
 
     /// Leaves the call undecided until the grace of the driver has passed, as the finding says. The end
