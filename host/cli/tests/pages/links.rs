@@ -179,6 +179,40 @@ fn no_link_is_dead() {
     assert!(count > 300, "only {count} links were found");
 }
 
+/// `rules.md` and the anchors `sN-M` of the book name the same rules, each once, on the same pages.
+#[test]
+fn the_table_of_rules_leads_to_each_rule() {
+    let anchor = Regex::new(r#"<a id="s(\d+-\d+)">"#).expect("a pattern");
+    let link = Regex::new(r"\[(\d+)\.(\d+)\]\(([^()#]*)#s(\d+-\d+)\)").expect("a pattern");
+    let place = |path: &Path| fs::canonicalize(path).expect("a page");
+    let (mut written, mut listed): (BTreeMap<String, PathBuf>, BTreeMap<String, PathBuf>) =
+        (BTreeMap::new(), BTreeMap::new());
+    for path in book::linked() {
+        let page = text(&path);
+        for found in anchor.captures_iter(&page) {
+            let before = written.insert(found[1].to_owned(), place(&path));
+            assert!(before.is_none(), "{}: the anchor `s{}` exists twice", path.display(), &found[1]);
+        }
+    }
+    let table = crate::root().join("docs/src/reference/rules.md");
+    let page = text(&table);
+    let rows = page.lines().filter(|line| line.starts_with("| §"));
+    for found in rows.flat_map(|row| link.captures_iter(row)) {
+        let rule = format!("{}-{}", &found[1], &found[2]);
+        assert_eq!(rule, &found[4], "a link leads to another rule");
+        let target = match &found[3] {
+            "" => table.clone(),
+            file => table.parent().expect("a folder").join(file),
+        };
+        let before = listed.insert(rule, place(&target));
+        assert!(before.is_none(), "rules.md lists rule {}.{} twice", &found[1], &found[2]);
+    }
+    let differ: BTreeSet<&String> =
+        listed.keys().chain(written.keys()).filter(|rule| listed.get(*rule) != written.get(*rule)).collect();
+    assert!(differ.is_empty(), "rules.md and the anchors of these rules differ: {differ:?}");
+    assert!(listed.len() > 150, "only {} rules were found", listed.len());
+}
+
 #[test]
 fn headings_are_named_as_in_the_book() {
     let page = "# The `--out` of [plans](a.md)\n\n```sh\n# no heading\n```\n\n## What to do?\n\n## What to do?\n\n<a id=\"s1-2\"></a>**1.2**\n";
