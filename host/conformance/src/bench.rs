@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use purlin_model::Label;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceState, Subject};
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, Look};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, ReadRequest};
 use serde_json::{Value as Json, json};
 
 use crate::examine::Patience;
 use crate::findings::Findings;
-use crate::held;
+use crate::host_schemas;
 use crate::report::{Finding, Left};
 use crate::shown::{self, Shown};
 use crate::test_case::TestCase;
@@ -215,7 +215,7 @@ impl Bench {
             })
             .await;
         if let Ok(impact) = &mut done.answer {
-            held::judge(&test_case.schema, &change, impact);
+            host_schemas::add_effects(&test_case.schema, &change, impact);
         }
         done
     }
@@ -273,11 +273,11 @@ impl Bench {
         });
         let mut done = self
             .patient(test_case, CallOptions::default(), request, async |driver, context| {
-                driver.read(context, Look { id, name, inputs, state, known: &[] }).await
+                driver.read(context, ReadRequest { id, name, inputs, state, known: &[] }).await
             })
             .await;
         if let (Ok(Some(observed)), Some(state)) = (&mut done.answer, state) {
-            held::keep(&test_case.schema, &state.outputs, &mut observed.state.outputs);
+            host_schemas::keep(&test_case.schema, &state.outputs, &mut observed.state.outputs);
         }
         done
     }
@@ -296,7 +296,7 @@ impl Bench {
             .patient(test_case, how, request, async |driver, context| driver.update(context, change).await)
             .await;
         if let Ok(state) = &mut done.answer {
-            held::keep(&test_case.schema, &change.state.outputs, &mut state.outputs);
+            host_schemas::keep(&test_case.schema, &change.state.outputs, &mut state.outputs);
         }
         if let Ok(state) = &done.answer
             && let Some(made) = self.alive.iter_mut().find(|made| made.state.id.expose() == state.id.expose())

@@ -9,7 +9,7 @@ mod bench;
 mod checks;
 mod examine;
 mod findings;
-mod held;
+mod host_schemas;
 mod merge;
 mod report;
 mod rules;

@@ -12,7 +12,7 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Context, Departure, Diagnostic, Key, Reason, ReferenceField, Urn, Value};
 use purlin_state::{Record, RecordId};
 
-use crate::changes::holding::LostData;
+use crate::changes::data_loss::LostData;
 use crate::driver::Driver;
 use crate::error::Cause;
 use crate::json::is_zero;
@@ -396,7 +396,7 @@ pub struct Plan {
     /// once all inputs are known.
     pub(crate) drafts: HashMap<NodeId, Prepared>,
     /// The schemas of resource types and drivers.
-    pub(crate) rules: Arc<crate::values::rules::Rules>,
+    pub(crate) rules: Arc<crate::values::rules::SchemaRules>,
     /// The secrets that were read from stores, and the means to read more.
     pub(crate) vault: Arc<Vault>,
     /// The fingerprint of the state before the prelude.

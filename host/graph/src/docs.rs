@@ -11,14 +11,14 @@ use purlin_model::{
     Placeholder, Provision, Recipe, RequiredBy, ResourceRequest, Template, Workload,
 };
 
-use crate::catalogue::{Catalogue, Row};
+use crate::definition_index::{DefinitionIndex, Row};
 use crate::node::NodeId;
 
 /// The documents. Everything borrowed from them outlives changes to the nodes.
 #[derive(Clone, Copy)]
 pub(crate) struct Docs<'a> {
     pub(crate) context: &'a Context,
-    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) definition_index: &'a DefinitionIndex,
     pub(crate) deployment: &'a Deployment,
 }
 
@@ -184,9 +184,9 @@ impl<'a> Docs<'a> {
     pub(crate) fn recipe_arc(self, nodes: &Nodes, node: NodeId) -> Option<&'a Arc<Recipe>> {
         match nodes.get(node)?.1.found {
             Match::Missing => None,
-            Match::Echo => Some(self.catalogue.echo()),
+            Match::Echo => Some(self.definition_index.echo()),
             Match::Definition(row) => {
-                let found = &self.catalogue.definition(row.definition)?.recipe;
+                let found = &self.definition_index.definition(row.definition)?.recipe;
                 if found.requires.is_empty() {
                     return Some(found);
                 }

@@ -26,7 +26,7 @@ pub const STATE_FOLDER: &str = ".purlin";
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Receives a sentence.
-type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+type NoteSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Collects the configuration of a [`Purlin`]. Nothing is opened before it is needed.
 #[derive(Default)]
@@ -48,7 +48,7 @@ pub struct Builder {
     parallelism: Option<usize>,
     clock: Option<Clock>,
     probe: Option<Probe>,
-    tell: Option<Tell>,
+    tell: Option<NoteSink>,
 }
 
 impl Builder {
@@ -255,7 +255,7 @@ pub struct Purlin {
     clock: Clock,
     pub(crate) is_system_clock: bool,
     pub(crate) probe: Option<Probe>,
-    pub(crate) tell: Option<Tell>,
+    pub(crate) tell: Option<NoteSink>,
     pub(crate) given: Option<Arc<dyn Store>>,
     stores: Option<Arc<dyn SecretStores>>,
     pub(crate) opened: OnceCell<Opened>,

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_documents::{AttachedFile, Held, Loaded, SourceText, declares_resources, held, load_sources};
-use purlin_engine::{Action, Base, ByManifest, Change, LostData, Plan, PlanOptions, RecordedSecrets, Step};
+use purlin_engine::{
+    Action, Base, Change, LostData, ManifestDrivers, Plan, PlanOptions, RecordedSecrets, Step,
+};
 use purlin_graph::{Graph, may_match};
 use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
 use purlin_state::{Environment, EnvironmentSummary, Outcome, Snapshot};
@@ -323,7 +325,7 @@ impl Purlin {
         let snapshot = self.snapshot(&known.environment).await?;
         let is_complete = last.deployment.outcome == Outcome::Succeeded
             && snapshot.pending.is_empty()
-            && snapshot.unmet.is_empty();
+            && snapshot.obstacles.is_empty();
         if is_complete && !difference.concerns(&last.context()?, &snapshot) {
             return Ok(Impact::None);
         }
@@ -444,7 +446,7 @@ impl Foresight<'_> {
         Ok(match ask {
             true => purlin_engine::plan(graph, context, base, registry, options).await?,
             false => {
-                let drivers = ByManifest::new(registry, deployed, &base);
+                let drivers = ManifestDrivers::new(registry, deployed, &base);
                 purlin_engine::plan(graph, context, base, &drivers, options).await?
             }
         })

@@ -540,12 +540,12 @@ impl Session<'_> {
 
 /// A follower that agrees to everything, and listens to nothing.
 #[derive(Default)]
-pub(crate) struct Silent {
+pub(crate) struct SilentFollower {
     /// The resources that the deployment is about.
     pub(crate) steps: Vec<Key>,
 }
 
-impl Follower for Silent {
+impl Follower for SilentFollower {
     fn begins(&mut self, stage: Stage, plan: &Plan) {
         if stage == Stage::Deployment {
             self.steps = plan.steps.iter().map(|step| step.key.clone()).collect();

@@ -47,7 +47,7 @@ pub(crate) struct Case<'a> {
 }
 
 /// Decides, marks the changes that force a replacement, and gives the reasons.
-pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reason>) {
+pub(crate) fn decide(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reason>) {
     let (mut reasons, decided) = replacement(case, changes);
     if !reasons.is_empty() {
         reasons.extend(redefined(case));

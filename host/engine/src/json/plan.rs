@@ -4,7 +4,7 @@ use purlin_model::{FORMAT, Key, Reason, ReferenceField, Urn, Value, Worded};
 use serde::{Serialize, Serializer};
 
 use super::is_false;
-use crate::changes::holding::LostData;
+use crate::changes::data_loss::LostData;
 use crate::plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
 use crate::values::compare::Difference;
 

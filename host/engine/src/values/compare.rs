@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::plan::Change;
 use crate::records::recorded::Recorded;
 use crate::values::evaluate::{self, NodeValueTable, NodeValues};
-use crate::values::rules::Rules;
+use crate::values::rules::SchemaRules;
 use crate::values::secrets::Vault;
 
 /// How a resource differs between two sets of documents.
@@ -163,7 +163,7 @@ fn inputs_of<'a>(
 ) -> Result<BTreeMap<Key, Made>, Vec<Diagnostic>> {
     let node_values = NodeValueTable::new(graph.len());
     // Two secrets are equal if they have the same reference, so no store is read.
-    let (closed, rules) = (Vault::closed(), Rules::default());
+    let (closed, rules) = (Vault::closed(), SchemaRules::default());
     let mut inputs_by_key = BTreeMap::new();
     let mut errors = Vec::new();
     for id in graph.order() {

@@ -11,7 +11,7 @@ use purlin_engine::{
     Action, ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions,
     Scope, Summary,
 };
-use purlin_graph::{Catalogue, Graph};
+use purlin_graph::{DefinitionIndex, Graph};
 use purlin_model::{Context, EnvironmentId, Reason};
 use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
 
@@ -168,11 +168,11 @@ impl SimEnvironment {
         if loaded.has_errors() {
             return Err(format!("the documents are wrong: {:#?}\n{text}", loaded.diagnostics));
         }
-        let catalogue =
-            Catalogue::new(loaded.definitions).map_err(|errors| format!("{errors:#?}\n{text}"))?;
+        let definition_index =
+            DefinitionIndex::new(loaded.definitions).map_err(|errors| format!("{errors:#?}\n{text}"))?;
         let input = purlin_graph::Input {
             context: Arc::new(self.context()),
-            catalogue: Arc::new(catalogue),
+            definition_index: Arc::new(definition_index),
             deployment: Arc::new(loaded.deployment),
             outputs: &KnownOutputs::default(),
             recorded: &|_| false,

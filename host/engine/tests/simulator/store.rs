@@ -349,7 +349,9 @@ impl SimStore {
         let now = self.durable()?;
         let mut changes: Vec<Change> = now.pending.iter().map(|intent| Change::Settle(intent.id())).collect();
         changes.extend(now.records.iter().map(|record| Change::Remove(record.id())));
-        changes.extend(now.unmet.into_iter().map(|unmet| Change::Obstruct { urn: unmet.urn, unmet: None }));
+        changes.extend(
+            now.obstacles.into_iter().map(|obstacle| Change::Obstruct { urn: obstacle.urn, obstacle: None }),
+        );
         self.commit(changes)?;
         log.iter().try_for_each(|changes| self.commit(changes.clone()))?;
         *locked(&self.0.common.doubt) = Some(Staleness::Copied);

@@ -608,9 +608,9 @@ fn shown(change: &Change) -> String {
         }
         Change::Checkpoint { id, provider_id } => format!("{id} will be {provider_id}"),
         Change::Settle(id) => format!("{id} is settled"),
-        Change::Obstruct { urn, unmet } => {
-            format!("{} of {urn}", if unmet.is_some() { "an obstacle" } else { "no obstacle" })
+        Change::Obstruct { urn, obstacle } => {
+            format!("{} of {urn}", if obstacle.is_some() { "an obstacle" } else { "no obstacle" })
         }
-        Change::Deployed { .. } | Change::Hold(_) | Change::Trust => "something else".into(),
+        Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust => "something else".into(),
     }
 }

@@ -66,7 +66,7 @@ enum Part {
 /// The source to read an environment from.
 enum Source<'a> {
     /// The table that this process writes.
-    Held(&'a Table),
+    Claimed(&'a Table),
     /// The journal, for the duration of this read.
     Journal(&'a mut Reading),
 }
@@ -75,7 +75,7 @@ enum Source<'a> {
 #[derive(Default)]
 struct Open {
     /// The environments that this process has locked.
-    held: HashMap<Environment, Weak<EmbeddedClaim>>,
+    claims: HashMap<Environment, Weak<EmbeddedClaim>>,
     /// The environment that was read last, unless it is locked, so that reading it again costs only
     /// the new frames.
     read: Option<(Environment, Reading)>,
@@ -139,7 +139,7 @@ impl Inner {
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.read_from(environment, part, |source, keys| match source {
-            Source::Held(table) => call(table, keys, false),
+            Source::Claimed(table) => call(table, keys, false),
             Source::Journal(reading) => call(&reading.table, keys, !reading.original),
         })
     }
@@ -152,9 +152,9 @@ impl Inner {
         call: impl Fn(Source<'_>, &Keyring) -> Result<T, Error>,
     ) -> Result<T, Error> {
         // A lock that was released may still be referenced.
-        let held = self.with(|open| open.held.get(environment).and_then(Weak::upgrade))?;
-        if let Some(held) = held.filter(|held| !held.is_lost()) {
-            return call(Source::Held(&held.shared().read().table), &self.keys);
+        let claim = self.with(|open| open.claims.get(environment).and_then(Weak::upgrade))?;
+        if let Some(claim) = claim.filter(|claim| !claim.is_lost()) {
+            return call(Source::Claimed(&claim.shared().read().table), &self.keys);
         }
         let Some(mut reading) = self.reading(environment, part)? else { return Ok(T::default()) };
         let mut result = call(Source::Journal(&mut reading), &self.keys);
@@ -195,12 +195,12 @@ impl Inner {
         self.keys.refresh()?;
         self.keys.confirm()?;
         let writing = Writing::open(claimed, self.keys.clone(), self.probe.clone())?;
-        let held = Arc::new(EmbeddedClaim::new(writing, environment.clone(), self.keys.clone())?);
+        let claim = Arc::new(EmbeddedClaim::new(writing, environment.clone(), self.keys.clone())?);
         self.with(|open| {
-            open.held.retain(|_, held| held.strong_count() > 0);
-            open.held.insert(environment.clone(), Arc::downgrade(&held));
+            open.claims.retain(|_, claim| claim.strong_count() > 0);
+            open.claims.insert(environment.clone(), Arc::downgrade(&claim));
         })?;
-        Ok(Lock::new(environment.clone(), held))
+        Ok(Lock::new(environment.clone(), claim))
     }
 
     /// Every environment with a folder, sorted by URN prefix.
@@ -326,7 +326,7 @@ impl Store for EmbeddedStore {
         let (inner, of) = (Arc::clone(&self.0), environment.clone());
         let load = move || {
             inner.read_from(&of, Part::All, |source, keys| match source {
-                Source::Held(table) => snapshot::snapshot(table, &of, keys),
+                Source::Claimed(table) => snapshot::snapshot(table, &of, keys),
                 Source::Journal(reading) => {
                     let stored = reading.take_records();
                     let mut snapshot = snapshot::snapshot_of(stored, &reading.table, &of, keys)?;
@@ -413,10 +413,10 @@ impl Store for EmbeddedStore {
         blocking("purlin-state-import", move || inner.import(&export, &holder, options)).await?
     }
 
-    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+    async fn holder(&self, environment: &Environment) -> Result<Option<crate::HeldLock>, Error> {
         let (inner, environment) = (Arc::clone(&self.0), environment.clone());
         let holder = blocking("purlin-state-read", move || inner.root.place(&environment).holder()).await?;
-        Ok(holder.map(|holder| crate::Held { holder: *holder, lease: None }))
+        Ok(holder.map(|holder| crate::HeldLock { holder: *holder, lease: None }))
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_postgres::types::Type;
 
 use super::Inner;
-use super::connect::{Parameter, Trouble, on, parameter};
+use super::connect::{Parameter, QueryFailure, on, parameter};
 use super::lease::NOW;
 use super::read::{Reached, is_documents, is_history};
 use super::releases::Leaving;
@@ -101,7 +101,7 @@ impl Shared {
 }
 
 /// The environment, and the task that writes to it.
-pub(super) struct Held {
+pub(super) struct PostgresClaim {
     inner: Arc<Inner>,
     fence: i64,
     lapsed: Option<Duration>,
@@ -123,7 +123,7 @@ pub(super) struct Leased {
     pub(super) clock: (Moment, u64),
 }
 
-impl Held {
+impl PostgresClaim {
     /// Starts the task, and registers the holder in the store.
     pub(super) fn start(inner: &Arc<Inner>, leased: Leased) -> Arc<Self> {
         let Leased { environment, fence, lapsed, table, reached, until, clock } = leased;
@@ -147,17 +147,17 @@ impl Held {
         };
         inner.database.handle().spawn(task.run(received));
         let environment = shared.environment.clone();
-        let held = Arc::new(Self {
+        let claim = Arc::new(Self {
             inner: Arc::clone(inner),
             fence,
             lapsed,
             shared,
             messages: Mutex::new(messages),
         });
-        let mut all = inner.held();
-        all.retain(|_, held| held.strong_count() > 0);
-        all.insert(environment, Arc::downgrade(&held));
-        held
+        let mut all = inner.claims();
+        all.retain(|_, claim| claim.strong_count() > 0);
+        all.insert(environment, Arc::downgrade(&claim));
+        claim
     }
 
     /// Records why the records may be older than the real state.
@@ -178,7 +178,7 @@ impl Held {
 }
 
 #[async_trait]
-impl Writer for Held {
+impl Writer for PostgresClaim {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
         if self.is_lost() {
             return Err(self.shared.error());
@@ -209,7 +209,7 @@ impl Writer for Held {
     }
 }
 
-impl Held {
+impl PostgresClaim {
     /// Submits encoded changes.
     pub(super) fn take(&self, writes: Writes) -> Result<Durable, Error> {
         let (done, answer) = oneshot::channel();
@@ -239,7 +239,7 @@ impl Held {
 }
 
 #[async_trait]
-impl Claim for Held {
+impl Claim for PostgresClaim {
     fn fence(&self) -> u64 {
         u64::try_from(self.fence).unwrap_or_default()
     }
@@ -486,7 +486,7 @@ impl Task {
                     self.shared.extend(begun + usable_lease(self.inner.lease));
                     return Ok(Kept::Done);
                 }
-                Ok(Err(Trouble::Lost(detail))) => {
+                Ok(Err(QueryFailure::Lost(detail))) => {
                     tracing::debug!(%detail, "the database did not answer");
                     let left = self.shared.until().left();
                     if left.is_zero() {
@@ -499,10 +499,10 @@ impl Task {
                         self.reached.server = Some(server);
                     }
                 }
-                Ok(Err(Trouble::Missing)) => {
+                Ok(Err(QueryFailure::Missing)) => {
                     return Err(Ended::Failed { action, detail: "its tables are gone".into() });
                 }
-                Ok(Err(Trouble::Refused(detail) | Trouble::Login(detail))) => {
+                Ok(Err(QueryFailure::Refused(detail) | QueryFailure::Login(detail))) => {
                     return Err(Ended::Failed { action, detail });
                 }
                 Err(_) => return Err(Ended::Lost),
@@ -520,7 +520,7 @@ impl Task {
         let parameters = vec![parameter(self.place.clone(), Type::BYTEA), parameter(self.fence, Type::INT8)];
         match self.inner.database.try_query(&sql, parameters).await {
             Ok(rows) => Ok(rows.first().and_then(|row| row.try_get(0).ok())),
-            Err(Trouble::Refused(detail) | Trouble::Login(detail)) => {
+            Err(QueryFailure::Refused(detail) | QueryFailure::Login(detail)) => {
                 Err(Ended::Failed { action: "read the state", detail })
             }
             Err(_) => Err(Ended::Lost),

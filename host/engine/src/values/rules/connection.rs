@@ -7,10 +7,10 @@ use purlin_model::driver::keywords::{property, replacing_part};
 use purlin_model::driver::{Inputs, Manifest};
 use purlin_state::Record;
 
-use super::Rules;
+use super::SchemaRules;
 use crate::driver::Driver;
 
-impl Rules {
+impl SchemaRules {
     /// Fills in the driver's defaults for a connection, and marks the secret parts.
     pub(crate) fn connect(&self, driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) {
         if matches!(inputs.connection, Value::Null) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use purlin_graph::Node;
 use purlin_schema::Schema;
 
-use super::Rules;
+use super::SchemaRules;
 use crate::driver::Driver;
 
 /// A compiled schema, or why it cannot be used.
@@ -27,7 +27,7 @@ pub(super) enum Part {
     Outputs,
 }
 
-impl Rules {
+impl SchemaRules {
     /// Whether the params of a resource are inputs of their own, besides what placeholders read from
     /// them: its driver's schema names `params` or describes no inputs at all, or Purlin itself reads
     /// them, for the document of a workload or for the users of an installation.

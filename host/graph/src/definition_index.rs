@@ -14,7 +14,7 @@ use purlin_model::{
     Template, matches_pattern,
 };
 
-pub use explain::{Candidate, Explanation, Loser, Reason};
+pub use explain::{Candidate, Explanation, Reason, UnusedDefinition};
 pub(crate) use matcher::{DefinitionMatch, Matcher, is_implicit};
 
 /// One criterion: number of its definition, and its number in there.
@@ -38,9 +38,9 @@ pub fn may_match(definition: &Definition, context: &Context, key: &Key) -> bool 
     matches_pattern(&definition.type_pattern, key.type_name()) && definition.criteria.iter().any(fits)
 }
 
-/// All definitions.
+/// All definitions, indexed by the types and classes that they match.
 #[derive(Debug)]
-pub struct Catalogue {
+pub struct DefinitionIndex {
     definitions: Vec<Definition>,
     /// Criteria of exact types, by `TYPE.CLASS`.
     exact: HashMap<String, Vec<Row>>,
@@ -50,7 +50,7 @@ pub struct Catalogue {
     echo: Arc<Recipe>,
 }
 
-impl Catalogue {
+impl DefinitionIndex {
     /// Indexes definitions.
     ///
     /// # Errors

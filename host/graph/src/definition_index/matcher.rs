@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 
 use purlin_model::{Context, Criterion, Key, TypeName};
 
-use super::{Catalogue, Row, literal_length};
+use super::{DefinitionIndex, Row, literal_length};
 
 /// The definition for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum DefinitionMatch {
 
 /// Finds definitions in one context.
 pub(crate) struct Matcher<'a> {
-    catalogue: &'a Catalogue,
+    definition_index: &'a DefinitionIndex,
     context: &'a Context,
     /// By `TYPE.CLASS`.
     cache: HashMap<Box<str>, Candidates<'a>>,
@@ -53,8 +53,8 @@ struct Best {
 }
 
 impl<'a> Matcher<'a> {
-    pub(crate) fn new(catalogue: &'a Catalogue, context: &'a Context) -> Self {
-        Self { catalogue, context, cache: HashMap::new() }
+    pub(crate) fn new(definition_index: &'a DefinitionIndex, context: &'a Context) -> Self {
+        Self { definition_index, context, cache: HashMap::new() }
     }
 
     /// The definition for a resource.
@@ -74,15 +74,16 @@ impl<'a> Matcher<'a> {
 
     fn candidates(&self, type_name: &str, class: &str, name: &str) -> Candidates<'a> {
         let here = |row: &Row| {
-            let (definition, criterion) = self.catalogue.row(*row)?;
+            let (definition, criterion) = self.definition_index.row(*row)?;
             in_context(criterion, self.context).then_some((*row, definition, criterion))
         };
         let mut exact = Ranked::default();
-        for (row, _, criterion) in self.catalogue.exact_rows(name).iter().filter_map(here) {
+        for (row, _, criterion) in self.definition_index.exact_rows(name).iter().filter_map(here) {
             exact.add(row, criterion, 0);
         }
         let mut patterns = Ranked::default();
-        for (row, definition, criterion) in self.catalogue.pattern_rows(class).iter().filter_map(here) {
+        for (row, definition, criterion) in self.definition_index.pattern_rows(class).iter().filter_map(here)
+        {
             if purlin_model::matches_pattern(&definition.type_pattern, type_name) {
                 patterns.add(row, criterion, literal_length(&definition.type_pattern));
             }

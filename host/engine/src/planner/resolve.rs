@@ -22,7 +22,7 @@ use crate::values::rules::connection;
 
 impl Planner<'_> {
     /// Resolves the inputs of a node and decides its fate if no driver call is needed.
-    pub(super) fn look(&mut self, id: NodeId) -> Option<Question> {
+    pub(super) fn resolve(&mut self, id: NodeId) -> Option<Question> {
         let graph = Arc::clone(&self.graph);
         let node = graph.node(id)?;
         let mut urn = Urn::new(self.context, node.key);
@@ -180,8 +180,8 @@ impl Planner<'_> {
             Some(Arc::new(Record { inputs, ..record.clone() }))
         });
         let record = reached.or(record);
-        let drawn = self.options.drawn.get(&urn).filter(|(of, _)| *of == inputs_digest);
-        let drawn = drawn.map(|(_, inputs)| inputs.clone());
+        let checked_before = self.options.checked_inputs.get(&urn).filter(|(of, _)| *of == inputs_digest);
+        let checked_before = checked_before.map(|(_, inputs)| inputs.clone());
         let forced = self.forced(id, &urn).is_some();
         Some(Question {
             node: id,
@@ -194,7 +194,7 @@ impl Planner<'_> {
             record,
             ask,
             forced,
-            drawn,
+            checked_before,
         })
     }
 

@@ -11,7 +11,7 @@ use purlin_model::{
 
 use sha2::{Digest as _, Sha256};
 
-use crate::fit::pieces;
+use crate::interface::pieces;
 use crate::known::{self, Surroundings};
 use crate::resolution::Installation;
 use crate::resolve::{Meanings, Parent};
