@@ -27,7 +27,7 @@ pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};
 pub use names::{Misnamed, Role, find, find_declared};
-pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
+pub use plan::{Action, Loss, Plan, Step, Suggestion, Tally, ValueChange, Warning};
 pub use planner::{
     Base, CheckedInputs, DestroyOptions, Deviation, Differs, ManifestDrivers, OperationOutline, PlanOptions,
     PlannedInput, RecordDigest, RecordedSecrets, Saved, Scope, Scratch, Users, checked_inputs, destroy,

@@ -57,7 +57,7 @@ impl Action {
 
 /// One input or output that changes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct ValueChange {
     /// A JSON Pointer into `{values, secrets, params, connection, account}`, or into `{values,
     /// outputs}` for a resource that was read.
     pub path: String,
@@ -69,7 +69,7 @@ pub struct Change {
     pub replaces: bool,
 }
 
-impl Change {
+impl ValueChange {
     /// Whether the new value exists only after provisioning.
     pub fn is_unknown(&self) -> bool {
         self.after.as_ref().is_some_and(Value::has_unknown)
@@ -113,7 +113,7 @@ pub struct Step {
     /// The reasons, the main one first.
     pub reasons: Vec<Reason>,
     /// The changes.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ValueChange>,
     /// The fields that Purlin takes out of its manifest, and what it fills instead.
     pub references: Arc<[ReferenceField]>,
     /// The previous name of the record, if the resource is renamed.

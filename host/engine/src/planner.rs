@@ -568,7 +568,7 @@ impl Planner<'_> {
                     .help("the operations are the output `update` of the definition of `workload`"),
             );
         }
-        self.node_values.settle(node.id, known);
+        self.node_values.fill(node.id, known);
     }
 
     fn push(&mut self, decided: Decided) {
@@ -580,7 +580,7 @@ impl Planner<'_> {
     }
 
     /// Records a decision without an adoption or a forced order.
-    fn settle(&mut self, node: NodeId, step: Step, kind: OperationKind) {
+    fn record_decision(&mut self, node: NodeId, step: Step, kind: OperationKind) {
         let certainty = Certainty::Decided;
         self.push(Decided { node, step, kind, adopt: None, forced_order: false, certainty });
     }

@@ -63,7 +63,7 @@ pub use dangerous::is_dangerous;
 pub use definition::{Criterion, Definition, ManifestKind, ResourceType};
 pub use departure::{DeclaredBy, Departure, FileNow};
 pub use deployment::{Deployment, Requirer, ResourceRequest, Workload};
-pub use descriptor::{Descriptor, Direction, Hop, Part, Selector};
+pub use descriptor::{Descriptor, DescriptorPart, Direction, Hop, Selector};
 pub use diagnostic::{Diagnostic, SecretText, Severity};
 pub use document_part::{DocumentPart, Spot};
 pub use driver_cases::{CaseInputs, DriverCase, DriverCases, InvalidCase, SkippedRule};

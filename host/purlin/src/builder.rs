@@ -13,7 +13,7 @@ use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
 use tokio::sync::OnceCell;
 
 #[cfg(feature = "postgres")]
-use crate::database::Releases;
+use crate::database::LockReleases;
 use crate::drivers::{self, Given, ProtectedFile, Registry};
 use crate::secrets::Stores;
 use crate::stored::Opened;
@@ -231,7 +231,7 @@ impl Builder {
             stores: self.stores,
             opened: OnceCell::new(),
             #[cfg(feature = "postgres")]
-            releases: Releases::default(),
+            releases: LockReleases::default(),
             registry: OnceLock::new(),
         }
     }
@@ -260,7 +260,7 @@ pub struct Purlin {
     stores: Option<Arc<dyn SecretStores>>,
     pub(crate) opened: OnceCell<Opened>,
     #[cfg(feature = "postgres")]
-    pub(crate) releases: Releases,
+    pub(crate) releases: LockReleases,
     registry: OnceLock<Arc<Registry>>,
 }
 
@@ -312,7 +312,7 @@ impl Purlin {
     /// The locks that this value dropped, released in the background. Wait for them before the
     /// program exits, even if a function returned early and this value was never closed.
     #[cfg(feature = "postgres")]
-    pub fn releases(&self) -> Releases {
+    pub fn releases(&self) -> LockReleases {
         self.releases.clone()
     }
 

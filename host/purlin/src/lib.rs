@@ -78,7 +78,7 @@ pub use builder::{Builder, Purlin};
 pub use changes::ContextChanges;
 pub use copies::{Copied, CopyOptions};
 #[cfg(feature = "postgres")]
-pub use database::Releases;
+pub use database::LockReleases;
 pub use documents_in_context::Documents;
 pub use drivers::{
     Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, NAME_OF_ITS_OWN,
@@ -86,7 +86,7 @@ pub use drivers::{
 pub use error::Error;
 pub use fleet::{Fleet, Turn, TurnEnd};
 pub use history::Deploying;
-pub use impact::{Affected, Impact, Proposal};
+pub use impact::{Affected, EnvironmentImpact, Proposal};
 pub use installations::unmapped;
 pub use last_deployment::LastDeployed;
 pub use moves::{Move, Moved, interrupted_move};
@@ -118,8 +118,8 @@ pub use purlin_graph::{Edge, Explanation, Graph, Node, NodeId};
 /// Plans.
 #[doc(inline)]
 pub use purlin_engine::{
-    Action, Base, Change, DestroyOptions, Deviation, Loss, LostData, Plan, PlanOptions, Scope, Step,
-    Suggestion, Tally, Warning,
+    Action, Base, DestroyOptions, Deviation, Loss, LostData, Plan, PlanOptions, Scope, Step, Suggestion,
+    Tally, ValueChange, Warning,
 };
 
 /// Runs: their events, and why resources fail.

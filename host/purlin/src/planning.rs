@@ -142,7 +142,7 @@ impl Purlin {
     /// [`Error::Documents`] with every fault; other errors if a driver or the state fails.
     pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
         let base = self.base(&documents.environment()).await?;
-        let (base, _) = self.look(documents, base, None).await?;
+        let (base, _) = self.read_without_recording(documents, base, None).await?;
         self.plan_from(documents, base, options).await
     }
 

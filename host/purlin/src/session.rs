@@ -344,7 +344,7 @@ impl Purlin {
     ///
     /// # Errors
     /// If a driver is missing or fails to read.
-    pub async fn look(
+    pub async fn read_without_recording(
         &self,
         documents: &Documents,
         mut base: Base,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use purlin_expression::write_template;
 use purlin_model::{
-    Access, Binding, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
-    InstallationField, InstallationRequest, InstallationShare, InstallationUse, Key, Lifecycle, Location,
-    Map, NameError, Part, Path, Piece, Placeholder, Provision, Recipe, Reference, RequiredBy, Requirement,
-    ResourceId, Setting, Table, Template, TypeName, Value, ValueKind, ValueSource,
+    Access, Binding, Class, Declared, Descriptor, DescriptorPart, Diagnostic, DriverRequirement, Entries,
+    Existing, InstallationField, InstallationRequest, InstallationShare, InstallationUse, Key, Lifecycle,
+    Location, Map, NameError, Path, Piece, Placeholder, Provision, Recipe, Reference, RequiredBy,
+    Requirement, ResourceId, Setting, Table, Template, TypeName, Value, ValueKind, ValueSource,
 };
 use serde_json::json;
 
@@ -431,8 +431,8 @@ fn reads_output(installation: &Installation, path: &Path) -> Reference {
     {
         *first = Arc::clone(own);
     }
-    let id = ResourceId::new(&installation.name).map_or(Part::Omitted, Part::Named);
-    let class = Part::Named(Class::default_class());
+    let id = ResourceId::new(&installation.name).map_or(DescriptorPart::Omitted, DescriptorPart::Named);
+    let class = DescriptorPart::Named(Class::default_class());
     let descriptor = Descriptor { type_name: TypeName::installation(), class, id };
     Reference::Resource(descriptor, Access::Outputs(path))
 }

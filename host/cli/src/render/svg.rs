@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 use crate::report::graph::{Graph, Node};
 use crate::text;
-use blocks::{Drawing, Part};
+use blocks::{Drawing, PathOwner};
 use layout::{Link, Path, Size};
 use page::{Area, Bend, Page};
 
@@ -268,10 +268,10 @@ fn draw_ways(out: &mut String, page: &Page, drawing: &Drawing, titles: &[String]
     }
     for (part, Path { points, ends }) in &page.paths {
         let (kind, to, title) = match part {
-            Part::Edge(number) => {
+            PathOwner::Edge(number) => {
                 (drawing.links[*number].kind, drawing.links[*number].to, titles[*number].clone())
             }
-            Part::Entry { to, kind } => (*kind, *to, shared(*to)),
+            PathOwner::Entry { to, kind } => (*kind, *to, shared(*to)),
         };
         // An edge ends only at its box. At a port or at another edge, it continues.
         let is_tip = *ends && points.last().is_some_and(|(x, _)| (x - page.boxes[to].0).abs() < 0.5);

@@ -77,7 +77,7 @@ pub(crate) struct Last {
 
 /// One environment, with the version of the format.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct EnvironmentReport {
     pub(crate) format: u8,
     pub(crate) environment: Details,
 }

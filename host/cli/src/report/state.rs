@@ -53,7 +53,7 @@ pub(crate) struct Pending {
 
 /// One resource, with the version of the format.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct ResourceReport {
     pub(crate) format: u8,
     pub(crate) resource: Details,
 }

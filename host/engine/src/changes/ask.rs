@@ -159,7 +159,9 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         };
         answer.found = driver.read(call, request).await.map_err(|error| {
             let left_out = || {
-                diff::inputs(Some(&given), &question.inputs).into_iter().find(crate::plan::Change::is_unknown)
+                diff::inputs(Some(&given), &question.inputs)
+                    .into_iter()
+                    .find(crate::plan::ValueChange::is_unknown)
             };
             match &error {
                 CallError::Failure(Failure::InvalidInputs(_)) => {

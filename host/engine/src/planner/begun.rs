@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::changes::diff;
 use crate::driver::requirement_name;
-use crate::plan::{Action, Change, Operation, OperationKind, Plan, Step};
+use crate::plan::{Action, Operation, OperationKind, Plan, Step, ValueChange};
 use crate::planner::Base;
 use crate::planner::saved::{Deviation, Differs, OperationOutline};
 use crate::records::recorded::{Recorded, exists};
@@ -65,13 +65,14 @@ pub(crate) fn planned_inputs(recorded: &Recorded, step: &Step) -> Vec<PlannedInp
     if step.action == Action::None {
         return Vec::new();
     }
-    let one = |change: &Change| PlannedInput {
+    let one = |change: &ValueChange| PlannedInput {
         path: change.path.clone(),
         value: (!change.is_unknown()).then(|| value(change.after.as_ref())),
     };
     let record = recorded.current(&step.urn).filter(|record| exists(record));
     let before = record.map(|record| diff::inputs(None, &record.inputs)).unwrap_or_default();
-    let changes = |stays: &Change| step.changes.iter().any(|change| is_within(&stays.path, &change.path));
+    let changes =
+        |stays: &ValueChange| step.changes.iter().any(|change| is_within(&stays.path, &change.path));
     step.changes.iter().chain(before.iter().filter(|stays| !changes(stays))).map(one).collect()
 }
 
@@ -156,7 +157,11 @@ pub fn deviations_of_rest(kept: &[OperationOutline], rest: &Plan) -> Vec<Deviati
 }
 
 /// The inputs that a step changes and its driver sees. Params that it does not see flow into others.
-fn inputs_of<'a>(rest: &Plan, operation: &Operation, step: &'a Step) -> impl Iterator<Item = &'a Change> {
+fn inputs_of<'a>(
+    rest: &Plan,
+    operation: &Operation,
+    step: &'a Step,
+) -> impl Iterator<Item = &'a ValueChange> {
     let node = operation.node.zip(rest.graph()).and_then(|(id, graph)| graph.node(id));
     let reads_params = node.is_none_or(|node| {
         let driver = rest.drivers.get(&requirement_name(&node.recipe.driver));
@@ -182,7 +187,7 @@ fn is_rest_of(planned: &str, now: Action, old_copy: bool) -> bool {
 }
 
 /// Whether the plan sets an input to this value, or did not know the value.
-fn sets(becomes: &[PlannedInput], change: &Change) -> bool {
+fn sets(becomes: &[PlannedInput], change: &ValueChange) -> bool {
     becomes.iter().any(|planned| match &planned.value {
         Some(known) => planned.path == change.path && *known == value(change.after.as_ref()),
         None => is_within(&change.path, &planned.path),

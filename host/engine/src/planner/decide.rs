@@ -101,7 +101,7 @@ impl Planner<'_> {
                 with: None,
                 makes_room: None,
             };
-            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
+            self.record_decision(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;
         };
         // As long as others managed it, its secrets did not matter.
@@ -280,13 +280,17 @@ impl Planner<'_> {
                 changes.is_empty() && record.state == seen.state && record.inputs == seen.inputs
             }
         };
-        self.node_values.settle(node.id, NodeValues::settled(&seen.inputs, &seen.state));
+        self.node_values.fill(node.id, NodeValues::settled(&seen.inputs, &seen.state));
         if same {
-            self.settle(node.id, Step::new(key, urn, Action::None), OperationKind::Keep { prepared: None });
+            self.record_decision(
+                node.id,
+                Step::new(key, urn, Action::None),
+                OperationKind::Keep { prepared: None },
+            );
             return;
         }
         let kind = OperationKind::Observe { id: found.state.id.expose().into(), found: Some(Box::new(seen)) };
-        self.settle(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, kind);
+        self.record_decision(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, kind);
     }
 
     /// Handles an object to adopt: it is recorded as found, then updated where it differs.
@@ -341,7 +345,7 @@ impl Planner<'_> {
             ),
         };
         let more = fate == Fate::Update && !predict::mirrors(&*driver, &key);
-        self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, outputs).with_more(more));
+        self.node_values.fill(node.id, NodeValues::with_outputs(&inputs, outputs).with_more(more));
         let kind = match fate {
             _ if self.options.import_only => OperationKind::Keep { prepared: None },
             Fate::Keep => OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) },

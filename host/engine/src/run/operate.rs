@@ -99,7 +99,7 @@ impl<'a> Task<'a> {
     }
 
     /// Reports a finding.
-    fn observed(self, finding: Finding, changes: Vec<crate::plan::Change>) {
+    fn observed(self, finding: Finding, changes: Vec<crate::plan::ValueChange>) {
         let action = self.operation.kind.action();
         self.shared.events.tell_of(self.index, &self.step.key, action, Phase::Observed { finding, changes });
     }
@@ -138,7 +138,7 @@ impl<'a> Task<'a> {
     /// connection. Otherwise the record would name resources that are gone.
     fn keep(self, prepared: Option<&Prepared>) -> Outcome {
         let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
-        self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+        self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         let lifecycle = node.lifecycle;
         if !exists(&record) {
             return Err(self.deleted_meanwhile());
@@ -213,7 +213,7 @@ impl<'a> Task<'a> {
 
     fn pass(self) -> Completed {
         if let (Some(node), Some(record)) = (self.node(), self.current()) {
-            self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+            self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         }
         nothing()
     }

@@ -48,7 +48,7 @@ impl CurrentInputs {
     ///
     /// A resource that left the documents uses the connection of its current definition, if that
     /// definition still uses the same driver and the connection reads no other resource.
-    pub(crate) async fn reached(
+    pub(crate) async fn with_current_connection(
         &self,
         record: &Record,
         recorded: &Recorded,
@@ -78,7 +78,7 @@ impl CurrentInputs {
             }
         };
         self.rules.connect(driver, key.type_name(), &mut inputs);
-        let reached = connection::reached(driver.manifest(), record, &inputs.connection)?;
+        let reached = connection::with_connection(driver.manifest(), record, &inputs.connection)?;
         (!reached.connection.has_unknown()).then_some(reached)
     }
 

@@ -58,7 +58,7 @@ impl NodeValueTable {
     }
 
     /// Fills a slot. Each node has one turn, so no slot is filled twice.
-    pub(crate) fn settle(&self, node: NodeId, known: NodeValues) {
+    pub(crate) fn fill(&self, node: NodeId, known: NodeValues) {
         if let Some(slot) = self.0.get(node.index()) {
             let _ = slot.set(known);
         }

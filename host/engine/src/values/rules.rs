@@ -24,7 +24,7 @@ use purlin_schema::{Fault, Schema, Subject, Violation, say};
 
 use crate::driver::Driver;
 
-use driver_schemas::{DriverSchemas, Part};
+use driver_schemas::{DriverSchemaKind, DriverSchemas};
 pub(crate) use gather::{by_place, once};
 use hiding::{Checked, hiding};
 pub(crate) use sealing::keep_secret;
@@ -314,7 +314,9 @@ impl SchemaRules {
                 && schema.outputs.get("x-purlin-outputs").is_none_or(|outputs| outputs != "inputs")
         };
         let own = driver.manifest().schema(type_name).filter(is_about_outputs);
-        match own.map(|schema| self.made(driver, Part::Outputs, &schema.type_name, &schema.outputs)) {
+        match own
+            .map(|schema| self.made(driver, DriverSchemaKind::Outputs, &schema.type_name, &schema.outputs))
+        {
             None => {}
             Some(Ok(schema)) => {
                 broken.extend(broken_promises(driver.known_as(), &schema, outputs, |_| true));
@@ -332,11 +334,13 @@ impl SchemaRules {
         };
         let own = driver.manifest().schema(type_name);
         match own.filter(|schema| sealing::has_secret_keyword(&schema.outputs)) {
-            Some(schema) => match self.made(driver, Part::Outputs, &schema.type_name, &schema.outputs) {
-                Ok(schema) => schema.seal(outputs),
-                // Some output is secret, but it is unknown which.
-                Err(_) => outputs.into_secret(),
-            },
+            Some(schema) => {
+                match self.made(driver, DriverSchemaKind::Outputs, &schema.type_name, &schema.outputs) {
+                    Ok(schema) => schema.seal(outputs),
+                    // Some output is secret, but it is unknown which.
+                    Err(_) => outputs.into_secret(),
+                }
+            }
             None => outputs,
         }
     }

@@ -17,7 +17,7 @@ use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
 
 use crate::documents::{self, Documents, Resource, key};
 use crate::drivers::{GRACE, Shelf};
-use crate::scenario::{Behind, Command, DriverKind, Part, Step};
+use crate::scenario::{Behind, Command, CommandScope, DriverKind, Step};
 use crate::sim::Shared;
 use crate::store::SimStore;
 use crate::world::{Planned, World};
@@ -435,7 +435,7 @@ impl SimEnvironment {
         }
     }
 
-    fn scope(&self, part: &Part) -> Scope {
+    fn scope(&self, part: &CommandScope) -> Scope {
         let names = |slots: &[u8]| {
             let named = |slot: &u8| {
                 let resource = self.documents.resources.get(slot);

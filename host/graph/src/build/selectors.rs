@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use petgraph::visit::{Dfs, GraphRef, IntoNeighbors, Reversed, Visitable};
-use purlin_model::{Diagnostic, Direction, Hop, Key, Part, Reference, Selector};
+use purlin_model::{DescriptorPart, Diagnostic, Direction, Hop, Key, Reference, Selector};
 
 use super::Builder;
 use crate::adjacency::{Adjacency, Visited};
@@ -118,11 +118,11 @@ where
 }
 
 fn fits(hop: &Hop, key: &Key) -> bool {
-    fn part<T: std::ops::Deref<Target = str>>(part: &Part<T>, actual: &str) -> bool {
+    fn part<T: std::ops::Deref<Target = str>>(part: &DescriptorPart<T>, actual: &str) -> bool {
         match part {
-            Part::Named(name) => **name == *actual,
+            DescriptorPart::Named(name) => **name == *actual,
             // "Here" was expanded before.
-            Part::Omitted | Part::Here => true,
+            DescriptorPart::Omitted | DescriptorPart::Here => true,
         }
     }
     *hop.target.type_name == *key.type_name()

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use purlin_expression::{nearest, or_near};
-use purlin_model::{Descriptor, Diagnostic, Key, Part};
+use purlin_model::{Descriptor, DescriptorPart, Diagnostic, Key};
 
 use super::{Builder, Spot};
-use crate::definition_index::{DefinitionMatch, Explanation, Row, is_implicit};
+use crate::definition_index::{CriterionRow, DefinitionMatch, Explanation, is_implicit};
 
 /// How many candidates an error lists, and how many errors list theirs.
 const SHOWN: usize = 10;
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
     /// Warns of an implicit resource that a descriptor without an id adds once more for the
     /// resource that refers to it: Purlin adds one for all.
     pub(super) fn second_implicit(&mut self, descriptor: &Descriptor, key: &Key, spot: Spot<'a>) {
-        if descriptor.id != Part::Omitted {
+        if descriptor.id != DescriptorPart::Omitted {
             return;
         }
         let Some(own) = implicit_of(key) else { return };
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
         self.warnings.push((key.clone(), fault));
     }
 
-    pub(super) fn tie(&mut self, key: &Key, rows: &[Row], spot: Option<Spot<'a>>) {
+    pub(super) fn tie(&mut self, key: &Key, rows: &[CriterionRow], spot: Option<Spot<'a>>) {
         let candidates: Vec<_> = rows.iter().filter_map(|row| self.docs.definition_index.row(*row)).collect();
         let names: Vec<String> = candidates.iter().map(|(found, _)| format!("`{}`", found.id)).collect();
         let message = format!("{} match `{key}` equally well", names.join(" and "));

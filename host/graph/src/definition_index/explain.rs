@@ -6,7 +6,7 @@ use purlin_model::{Context, Criterion, Definition, Key, Location};
 use serde::{Serialize, Serializer};
 
 use super::matcher::is_implicit;
-use super::{DefinitionIndex, DefinitionMatch, Matcher, Row};
+use super::{CriterionRow, DefinitionIndex, DefinitionMatch, Matcher};
 use crate::json::{as_text, as_text_or_null};
 
 /// The answer to "why this definition?".
@@ -135,7 +135,7 @@ impl DefinitionIndex {
         let mut losers = Vec::new();
         // The matching losers with their rank: exact types first, then specificity, then how much
         // of the type a pattern names.
-        let mut second: Option<((bool, u8, usize), Row)> = None;
+        let mut second: Option<((bool, u8, usize), CriterionRow)> = None;
         for (number, definition) in (0_u32..).zip(self.definitions()) {
             let exact = *definition.type_pattern == *key.type_name();
             let pattern = definition.is_pattern()
@@ -147,7 +147,7 @@ impl DefinitionIndex {
                 losers.push(loser(definition, None, vec![Reason::NoCriteria]));
             }
             for (index, criterion) in (0_u32..).zip(&definition.criteria) {
-                let row = Row { definition: number, criterion: index };
+                let row = CriterionRow { definition: number, criterion: index };
                 if winner == Some(row) || tied.contains(&row) {
                     continue;
                 }
@@ -168,7 +168,7 @@ impl DefinitionIndex {
                 losers.push(loser(definition, Some(criterion), reasons));
             }
         }
-        let candidate = |row: Row| {
+        let candidate = |row: CriterionRow| {
             let (definition, criterion) = self.row(row)?;
             Some(Candidate {
                 definition: definition.id.clone(),

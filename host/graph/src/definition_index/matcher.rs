@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 
 use purlin_model::{Context, Criterion, Key, TypeName};
 
-use super::{DefinitionIndex, Row, literal_length};
+use super::{CriterionRow, DefinitionIndex, literal_length};
 
 /// The definition for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,9 +14,9 @@ pub(crate) enum DefinitionMatch {
     /// No criterion matches.
     None,
     /// This one.
-    One(Row),
+    One(CriterionRow),
     /// Several are equally specific.
-    Tie(Vec<Row>),
+    Tie(Vec<CriterionRow>),
 }
 
 /// Finds definitions in one context.
@@ -47,9 +47,9 @@ type Rank = (u8, usize);
 
 struct Best {
     rank: Rank,
-    row: Row,
+    row: CriterionRow,
     /// Others of the same rank, almost always none.
-    tied: Vec<Row>,
+    tied: Vec<CriterionRow>,
 }
 
 impl<'a> Matcher<'a> {
@@ -73,7 +73,7 @@ impl<'a> Matcher<'a> {
     }
 
     fn candidates(&self, type_name: &str, class: &str, name: &str) -> Candidates<'a> {
-        let here = |row: &Row| {
+        let here = |row: &CriterionRow| {
             let (definition, criterion) = self.definition_index.row(*row)?;
             in_context(criterion, self.context).then_some((*row, definition, criterion))
         };
@@ -114,7 +114,7 @@ pub(crate) fn in_context(criterion: &Criterion, context: &Context) -> bool {
 }
 
 impl<'a> Ranked<'a> {
-    fn add(&mut self, row: Row, criterion: &'a Criterion, literal: usize) {
+    fn add(&mut self, row: CriterionRow, criterion: &'a Criterion, literal: usize) {
         let rank = (criterion.specificity(), literal);
         let new = Best { rank, row, tied: Vec::new() };
         let best = match &criterion.res_id {

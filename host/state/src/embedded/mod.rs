@@ -57,7 +57,7 @@ struct Inner {
 
 /// The part of an environment to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum EnvironmentPart {
     All,
     /// Everything except the records.
     NoRecords,
@@ -90,7 +90,7 @@ impl EmbeddedStore {
     pub fn open(folder: &Path, options: OpenOptions) -> Result<Self, Error> {
         let OpenOptions { key, holder, wait, probe } = options;
         let (root, probe) = (Root::at(folder), Probed(probe));
-        root.look()?;
+        root.format()?;
         let keys = Arc::new(Keyring::open(&key, &root.vault())?);
         let open = Mutex::new(Some(Open::default()));
         Ok(Self(Arc::new(Inner { root, keys, wait, holder, probe, open })))
@@ -116,7 +116,8 @@ impl EmbeddedStore {
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (inner, environment) = (Arc::clone(&self.0), environment.clone());
-        blocking("purlin-state-read", move || inner.read(&environment, Part::NoRecords, call)).await?
+        blocking("purlin-state-read", move || inner.read(&environment, EnvironmentPart::NoRecords, call))
+            .await?
     }
 }
 
@@ -135,7 +136,7 @@ impl Inner {
     fn read<T: Default>(
         &self,
         environment: &Environment,
-        part: Part,
+        part: EnvironmentPart,
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.read_from(environment, part, |source, keys| match source {
@@ -148,7 +149,7 @@ impl Inner {
     fn read_from<T: Default>(
         &self,
         environment: &Environment,
-        part: Part,
+        part: EnvironmentPart,
         call: impl Fn(Source<'_>, &Keyring) -> Result<T, Error>,
     ) -> Result<T, Error> {
         // A lock that was released may still be referenced.
@@ -165,7 +166,7 @@ impl Inner {
             reading = again;
             result = call(Source::Journal(&mut reading), &self.keys);
         }
-        if part == Part::All {
+        if part == EnvironmentPart::All {
             // The records are seldom read twice, and they take the most memory.
             drop(reading.take_records());
         }
@@ -174,11 +175,11 @@ impl Inner {
     }
 
     /// The journal of an environment in its current state.
-    fn reading(&self, environment: &Environment, part: Part) -> Result<Option<Reading>, Error> {
+    fn reading(&self, environment: &Environment, part: EnvironmentPart) -> Result<Option<Reading>, Error> {
         let place = self.root.place(environment);
         let last = self.with(|open| open.read.take())?;
         if let Some((_, mut last)) = last.filter(|(last, _)| last == environment)
-            && (last.has_records || part == Part::NoRecords)
+            && (last.has_records || part == EnvironmentPart::NoRecords)
             && last.go_on(&place.folder)?
         {
             return Ok(Some(last));
@@ -266,7 +267,7 @@ impl Inner {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
         }
         let environment = place.environment.clone();
-        self.read(&place.environment, Part::All, move |table, keys, _| {
+        self.read(&place.environment, EnvironmentPart::All, move |table, keys, _| {
             match snapshot::is_known(table, &environment) {
                 true => snapshot::known(table, &environment, keys).map(Some),
                 false => Ok(None),
@@ -311,7 +312,7 @@ impl Inner {
                     let of = place.environment.clone();
                     let read =
                         move |table: &Table, keys: &Keyring, _| snapshot::listing(table, &of, keys).map(Some);
-                    self.read(&place.environment, Part::All, read)?
+                    self.read(&place.environment, EnvironmentPart::All, read)?
                 }
             };
             all.extend(listing.filter(|listing| !listing.is_empty()));
@@ -325,7 +326,7 @@ impl Store for EmbeddedStore {
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
         let (inner, of) = (Arc::clone(&self.0), environment.clone());
         let load = move || {
-            inner.read_from(&of, Part::All, |source, keys| match source {
+            inner.read_from(&of, EnvironmentPart::All, |source, keys| match source {
                 Source::Claimed(table) => snapshot::snapshot(table, &of, keys),
                 Source::Journal(reading) => {
                     let stored = reading.take_records();
@@ -342,8 +343,9 @@ impl Store for EmbeddedStore {
     async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
         let Some(environment) = Environment::of_urn(urn) else { return Ok(None) };
         let (inner, urn) = (Arc::clone(&self.0), urn.clone());
-        let find =
-            move || inner.read(&environment, Part::All, |table, keys, _| snapshot::find(table, &urn, keys));
+        let find = move || {
+            inner.read(&environment, EnvironmentPart::All, |table, keys, _| snapshot::find(table, &urn, keys))
+        };
         blocking("purlin-state-read", find).await?
     }
 

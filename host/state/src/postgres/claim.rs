@@ -18,7 +18,7 @@ use tokio_postgres::types::Type;
 use super::Inner;
 use super::connect::{Parameter, QueryFailure, on, parameter};
 use super::lease::NOW;
-use super::read::{Reached, is_documents, is_history};
+use super::read::{CommitPosition, is_documents, is_history};
 use super::releases::Leaving;
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, EntryKind};
@@ -117,7 +117,7 @@ pub(super) struct Leased {
     /// The time since a holder left calls that may still be under way.
     pub(super) lapsed: Option<Duration>,
     pub(super) table: Table,
-    pub(super) reached: Reached,
+    pub(super) reached: CommitPosition,
     pub(super) until: Moment,
     /// When the clock of the database was read, and its time.
     pub(super) clock: (Moment, u64),
@@ -275,7 +275,7 @@ struct Task {
     place: Vec<u8>,
     fence: i64,
     /// The last commit.
-    reached: Reached,
+    reached: CommitPosition,
 }
 
 /// The result of a statement that only the holder may execute.
@@ -425,7 +425,7 @@ impl Task {
         match self.insist(action, &sql, &parameters).await? {
             Kept::Done => {}
             // An earlier attempt may have succeeded although its response was lost.
-            Kept::Gone => match self.look().await? {
+            Kept::Gone => match self.last_commit().await? {
                 Some(seq) if seq == next => {}
                 Some(seq) if seq < self.reached.seq => {
                     let detail = format!(
@@ -511,7 +511,7 @@ impl Task {
     }
 
     /// The sequence number of the last commit, if this process still has the lease.
-    async fn look(&self) -> Result<Option<i64>, Ended> {
+    async fn last_commit(&self) -> Result<Option<i64>, Ended> {
         let sql = format!(
             "SELECT seq FROM {}.environments
              WHERE place = $1 AND fence = $2 AND lease_until > clock_timestamp()",

@@ -9,7 +9,7 @@ use tokio_postgres::types::Type;
 
 use super::claim::{Leased, PostgresClaim};
 use super::connect::parameter;
-use super::read::{Loaded, Reached};
+use super::read::{CommitPosition, Loaded};
 use super::{Inner, keys};
 use crate::error::NO_RANDOM;
 use crate::table::Table;
@@ -27,7 +27,12 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    pub(super) fn into_leased(self, environment: &Environment, table: Table, reached: Reached) -> Leased {
+    pub(super) fn into_leased(
+        self,
+        environment: &Environment,
+        table: Table,
+        reached: CommitPosition,
+    ) -> Leased {
         let Self { fence, lapsed, until, clock } = self;
         Leased { environment: environment.clone(), fence, lapsed, table, reached, until, clock }
     }

@@ -40,7 +40,7 @@ pub use self::connect::Address;
 use self::connect::{Database, parameter};
 pub use self::inspect::DatabaseReport;
 pub use self::options::PostgresOptions;
-use self::read::{Loaded, Reached};
+use self::read::{CommitPosition, Loaded};
 pub use self::releases::Releases;
 use crate::keys::Keyring;
 use crate::keyspace::{self, EntryKind};
@@ -207,7 +207,7 @@ impl Inner {
 
     /// Why the records may be older than the real state: another server took the last commit, or
     /// this server was reset to an earlier moment.
-    async fn staleness(&self, reached: &Reached) -> Option<Staleness> {
+    async fn staleness(&self, reached: &CommitPosition) -> Option<Staleness> {
         let last = reached.server.as_ref()?;
         (self.server().await? != *last).then_some(Staleness::Copied)
     }

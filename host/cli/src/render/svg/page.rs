@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::blocks::{Block, Drawing, Part, blocks};
+use super::blocks::{Block, Drawing, PathOwner, blocks};
 use super::layout::Path;
 
 /// The page is about this many times as wide as it is high.
@@ -55,7 +55,7 @@ pub(super) struct Page {
     /// One per group.
     pub(super) frames: Vec<Area>,
     /// The ways of edges inside blocks.
-    pub(super) paths: Vec<(Part, Path)>,
+    pub(super) paths: Vec<(PathOwner, Path)>,
     pub(super) routes: Vec<Route>,
     pub(super) area: Area,
 }

@@ -47,7 +47,7 @@ impl<'a> Attempt<'a> {
     pub(super) async fn new(task: Task<'a>, driver: &dyn Driver, record: &'a Record, may_move: bool) -> Self {
         let plan = &task.shared.plan;
         let reached = match &plan.current {
-            Some(current) => current.reached(record, &plan.recorded, driver).await,
+            Some(current) => current.with_current_connection(record, &plan.recorded, driver).await,
             None => None,
         };
         let from = if reached.is_some() { From::Connection } else { From::Record };

@@ -462,7 +462,7 @@ impl Task<'_> {
             durable.await?;
             return Err(failure);
         }
-        self.shared.node_values.settle(node.id, known);
+        self.shared.node_values.fill(node.id, known);
         Ok(Completed { action, durable: Some(durable) })
     }
 }

@@ -129,7 +129,7 @@ impl Task<'_> {
             (Ok(durable), _) => durable,
             (Err(holder), driver) => return Err(id_taken(&**driver?, &record, &holder)),
         };
-        self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+        self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         Ok(Completed { action: Action::Read, durable: Some(durable) })
     }
 

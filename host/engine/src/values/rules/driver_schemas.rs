@@ -22,7 +22,7 @@ pub(super) struct DriverSchemas {
 
 /// A schema of a driver.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum DriverSchemaKind {
     Inputs,
     Outputs,
 }
@@ -52,21 +52,21 @@ impl SchemaRules {
 
     pub(super) fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
         let schema = driver.manifest().schema(type_name)?;
-        Some(self.made(driver, Part::Inputs, &schema.type_name, &schema.inputs))
+        Some(self.made(driver, DriverSchemaKind::Inputs, &schema.type_name, &schema.inputs))
     }
 
     /// A schema of a driver, compiled once.
     pub(super) fn made(
         &self,
         driver: &dyn Driver,
-        part: Part,
+        kind: DriverSchemaKind,
         type_name: &str,
         schema: &serde_json::Value,
     ) -> Usable {
         self.of(driver, |known| {
-            let made = match part {
-                Part::Inputs => &mut known.inputs,
-                Part::Outputs => &mut known.outputs,
+            let made = match kind {
+                DriverSchemaKind::Inputs => &mut known.inputs,
+                DriverSchemaKind::Outputs => &mut known.outputs,
             };
             if let Some(made) = made.get(type_name) {
                 return made.clone();
