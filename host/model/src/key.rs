@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_come_apart_again() {
+    fn the_parts_of_a_key_are_read_back() {
         let key = Key::parse("acme/queue.fast#modules.web.externals.q").expect("a key");
         assert_eq!(
             (key.type_name(), key.class(), key.id(), key.workload()),

@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_in_every_look() {
+    fn secrets_are_masked_in_every_view() {
         let text = render(&some().plan(), PlanView { columns: None, everything: true });
         assert!(!text.contains("hunter"));
         assert!(!text.contains("\u{1b}[31m\n"), "the driver's escape is spelt out");

@@ -339,7 +339,7 @@ mod tests {
     use crate::report::graph::fixture;
 
     #[test]
-    fn a_graph_as_svg() {
+    fn a_graph_renders_as_svg() {
         let svg = render(&fixture::shop());
         assert_eq!(svg, render(&fixture::shop()));
         insta::assert_snapshot!(svg);

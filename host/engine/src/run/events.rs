@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_single_turn_events_are_sequential() {
+    fn with_a_single_permit_events_are_sequential() {
         let (events, mut receiver) = events(&[&[], &[], &[]]);
         for operation in [2, 0, 1] {
             events.has_only_permit(operation);

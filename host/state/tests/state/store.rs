@@ -24,12 +24,12 @@ fn temporary() -> tempfile::TempDir {
 }
 
 #[test]
-fn memory_keeps() {
+fn memory_keeps_what_is_committed() {
     keeps(&MemoryStore::new());
 }
 
 #[test]
-fn a_folder_keeps() {
+fn a_folder_keeps_what_is_committed() {
     let folder = temporary();
     keeps(&*open(&folder.path().join("state")).expect("opens"));
     let store = open(&folder.path().join("state")).expect("opens again");

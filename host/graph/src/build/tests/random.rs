@@ -161,7 +161,7 @@ proptest! {
 }
 
 #[test]
-fn ten_layers_of_a_thousand() {
+fn ten_layers_of_a_thousand_resources_have_every_edge() {
     let mut deployment = Deployment::default();
     for layer in 0..10 {
         for number in 0..1000 {
