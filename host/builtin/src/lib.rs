@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_components_and_no_name_is_taken_twice() {
+    fn all_drivers_are_components_and_no_name_is_taken_twice() {
         let mut names = std::collections::HashSet::new();
         for driver in drivers() {
             assert_eq!(driver.wasm.get(..8), Some(&b"\0asm\x0d\0\x01\0"[..]), "{}", driver.name);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use purlin_host::Releases;
+use purlin_host::LockReleases;
 
 use crate::args::Global;
 use crate::timings::Timings;
@@ -20,15 +20,15 @@ pub(crate) struct App {
     /// The current folder.
     pub(crate) folder: PathBuf,
     /// The locks that the command has dropped.
-    pub(crate) releases: Mutex<Vec<Releases>>,
+    pub(crate) releases: Mutex<Vec<LockReleases>>,
 }
 
 impl App {
     /// Waits later until these locks are released.
-    pub(crate) fn will_release(&self, locks: Releases) {
+    pub(crate) fn will_release(&self, locks: LockReleases) {
         let mut releases = self.releases.lock().unwrap_or_else(PoisonError::into_inner);
         // A watch opens the state for each pass.
-        releases.retain(Releases::may_be_pending);
+        releases.retain(LockReleases::may_be_pending);
         releases.push(locks);
     }
 

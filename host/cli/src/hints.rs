@@ -109,7 +109,7 @@ fn on_engine(error: &engine::Error) -> &'static [&'static str] {
             &["`purlin state forget` removes that record without deleting the resource"]
         }
         engine::Error::NotPending(_) => &["`purlin status` shows which resources were interrupted"],
-        engine::Error::Held { .. } => &[
+        engine::Error::IdTaken { .. } => &[
             "write the id of the object that the interrupted call created, or `--not-made` if it created none",
         ],
         engine::Error::InUse { .. } => &["forget what depends on it first, or add `--force`"],

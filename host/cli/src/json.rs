@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_moves_a_cursor_and_all_means_the_same() {
+    fn control_characters_are_escaped_and_mean_the_same() {
         let value = json!({"a": "ä\u{9b}2J\u{7f}\u{202e}\u{1b}x\n😀", "\u{200f}\u{e0041}": 1});
         let text = String::from_utf8(line(&value).expect("writes")).expect("UTF-8");
         assert_eq!(text, "{\"a\":\"ä\\u009b2J\\u007f\\u202e\\u001bx\\n😀\",\"\\u200f\\udb40\\udc41\":1}\n");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_looks_are_the_usual_ones() {
+    fn other_json_looks_as_serde_json_writes_it() {
         let value = json!({"a": [1, 2.5, true, null, [], {}], "b": {"c": "d\"e", "f": [{"g": ""}]}});
         assert_eq!(indented(&value), serde_json::to_string_pretty(&value).expect("JSON"));
         let text = String::from_utf8(line(&value).expect("writes")).expect("UTF-8");

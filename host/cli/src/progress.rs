@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use purlin_documents::SourceMap;
-use purlin_engine::{Action, Change, Event, Phase, Summary};
+use purlin_engine::{Action, Event, Phase, Summary, ValueChange};
 use purlin_model::{Diagnostic, Finding, Key};
 
 use crate::render::value;
@@ -149,7 +149,7 @@ impl<'a> Progress<'a> {
 }
 
 /// The result of reading a resource, with the paths that differ.
-pub(crate) fn observed(key: &Key, finding: Finding, changes: &[Change]) -> String {
+pub(crate) fn observed(key: &Key, finding: Finding, changes: &[ValueChange]) -> String {
     let paths: Vec<String> = changes.iter().map(|change| value::path(&change.path)).collect();
     let paths = if paths.is_empty() { String::new() } else { format!(" ({})", paths.join(", ")) };
     format!("{}: {finding}{paths}", text::line(key.as_str()))

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use purlin_model::Label;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceState, Subject};
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, Look};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, ReadRequest};
 use serde_json::{Value as Json, json};
 
 use crate::examine::Patience;
 use crate::findings::Findings;
-use crate::held;
+use crate::host_schemas;
 use crate::report::{Finding, Left};
-use crate::shown::{self, Shown};
+use crate::report_json::{self, ReportJson};
 use crate::test_case::TestCase;
 use crate::watch::{CallObservations, Cut, Watch};
 
@@ -183,9 +183,9 @@ impl Bench {
         inputs: &Inputs,
         previous: Option<&Inputs>,
     ) -> Done<Checked> {
-        let mut request = json!({"function": "check", "inputs": inputs.shown()});
+        let mut request = json!({"function": "check", "inputs": inputs.report_json()});
         if let Some(previous) = previous {
-            request["previous"] = previous.shown();
+            request["previous"] = previous.report_json();
         }
         self.quiet(test_case, how, request, async |driver, context| {
             driver.check(context, inputs, previous).await
@@ -199,7 +199,7 @@ impl Bench {
         how: CallOptions,
         inputs: &Inputs,
     ) -> Done<Label> {
-        let request = json!({"function": "name", "inputs": inputs.shown()});
+        let request = json!({"function": "name", "inputs": inputs.report_json()});
         self.quiet(test_case, how, request, async |driver, context| driver.name_of(context, inputs).await)
             .await
     }
@@ -207,7 +207,7 @@ impl Bench {
     pub(crate) async fn impact(&mut self, test_case: &TestCase, change: Change<'_>) -> Done<Impact> {
         let request = json!({
             "function": "update-impact", "id": change.state.id.to_string(),
-            "before": change.before.shown(), "after": change.after.shown(),
+            "before": change.before.report_json(), "after": change.after.report_json(),
         });
         let mut done = self
             .quiet(test_case, CallOptions::default(), request, async |driver, context| {
@@ -215,7 +215,7 @@ impl Bench {
             })
             .await;
         if let Ok(impact) = &mut done.answer {
-            held::judge(&test_case.schema, &change, impact);
+            host_schemas::add_effects(&test_case.schema, &change, impact);
         }
         done
     }
@@ -227,7 +227,7 @@ impl Bench {
         inputs: &Inputs,
         name: &str,
     ) -> Done<ResourceState> {
-        let mut request = json!({"function": "create", "name": name, "inputs": inputs.shown()});
+        let mut request = json!({"function": "create", "name": name, "inputs": inputs.report_json()});
         let replaces = how.replaces.clone();
         if let Some(replaces) = &replaces {
             request["replaces"] = replaces.to_string().into();
@@ -268,16 +268,16 @@ impl Bench {
         state: Option<&ResourceState>,
     ) -> Done<Option<Observed>> {
         let request = json!({
-            "function": "read", "id": id, "name": name, "inputs": inputs.shown(),
-            "state": state.map(Shown::shown),
+            "function": "read", "id": id, "name": name, "inputs": inputs.report_json(),
+            "state": state.map(ReportJson::report_json),
         });
         let mut done = self
             .patient(test_case, CallOptions::default(), request, async |driver, context| {
-                driver.read(context, Look { id, name, inputs, state, known: &[] }).await
+                driver.read(context, ReadRequest { id, name, inputs, state, known: &[] }).await
             })
             .await;
         if let (Ok(Some(observed)), Some(state)) = (&mut done.answer, state) {
-            held::keep(&test_case.schema, &state.outputs, &mut observed.state.outputs);
+            host_schemas::keep(&test_case.schema, &state.outputs, &mut observed.state.outputs);
         }
         done
     }
@@ -290,13 +290,13 @@ impl Bench {
     ) -> Done<ResourceState> {
         let request = json!({
             "function": "update", "id": change.state.id.to_string(),
-            "before": change.before.shown(), "after": change.after.shown(),
+            "before": change.before.report_json(), "after": change.after.report_json(),
         });
         let mut done = self
             .patient(test_case, how, request, async |driver, context| driver.update(context, change).await)
             .await;
         if let Ok(state) = &mut done.answer {
-            held::keep(&test_case.schema, &change.state.outputs, &mut state.outputs);
+            host_schemas::keep(&test_case.schema, &change.state.outputs, &mut state.outputs);
         }
         if let Ok(state) = &done.answer
             && let Some(made) = self.alive.iter_mut().find(|made| made.state.id.expose() == state.id.expose())
@@ -322,7 +322,8 @@ impl Bench {
         state: &ResourceState,
         inputs: &Inputs,
     ) -> Done<()> {
-        let request = json!({"function": "delete", "id": state.id.to_string(), "inputs": inputs.shown()});
+        let request =
+            json!({"function": "delete", "id": state.id.to_string(), "inputs": inputs.report_json()});
         let done = self
             .patient(test_case, how, request, async |driver, context| {
                 driver.delete(context, state, inputs).await
@@ -369,7 +370,7 @@ impl Bench {
     }
 
     /// A call that must not have effects.
-    async fn quiet<R: Shown>(
+    async fn quiet<R: ReportJson>(
         &mut self,
         test_case: &TestCase,
         how: CallOptions,
@@ -389,7 +390,7 @@ impl Bench {
     }
 
     /// A call that may be retried on request.
-    async fn patient<R: Shown>(
+    async fn patient<R: ReportJson>(
         &mut self,
         test_case: &TestCase,
         how: CallOptions,
@@ -410,7 +411,7 @@ impl Bench {
         }
     }
 
-    async fn call<R: Shown>(
+    async fn call<R: ReportJson>(
         &mut self,
         test_case: &TestCase,
         how: CallOptions,
@@ -438,8 +439,8 @@ impl Bench {
             tokio::time::sleep(SETTLE).await;
         }
         let shown = match &answer {
-            Ok(answer) => answer.shown(),
-            Err(error) => shown::error(error),
+            Ok(answer) => answer.report_json(),
+            Err(error) => report_json::error(error),
         };
         self.last = Some((request, shown));
         let seen = watch.take();

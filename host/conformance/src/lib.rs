@@ -9,12 +9,12 @@ mod bench;
 mod checks;
 mod examine;
 mod findings;
-mod held;
+mod host_schemas;
 mod merge;
 mod report;
+mod report_json;
 mod rules;
 mod schema;
-mod shown;
 mod test_case;
 mod watch;
 

@@ -9,7 +9,7 @@ use purlin_model::{
 };
 
 use crate::report::CasesFrom;
-use crate::{Error, LIST_OF_RULES, NoCases, held, merge, rule, schema};
+use crate::{Error, LIST_OF_RULES, NoCases, host_schemas, merge, rule, schema};
 
 /// Shorter secrets are in many texts by chance.
 const SHORTEST_CANARY: usize = 6;
@@ -109,7 +109,7 @@ fn test_case(manifest: &Manifest, case: &DriverCase) -> Result<TestCase, Error> 
         deployment: "driver-check-1".into(),
     };
     let filled = |mut inputs: Inputs| {
-        held::fill(schema, &mut inputs);
+        host_schemas::fill(schema, &mut inputs);
         inputs
     };
     let inputs = filled(merge::inputs(&case.inputs));

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use purlin_expression::{Dialect, parse_descriptor, parse_input_path};
 use purlin_model::{
-    Alias, AliasName, Descriptor, InputPath, Lifecycle, LifecycleOptions, Location, NotAUrn, Part,
+    Alias, AliasName, Descriptor, DescriptorPart, InputPath, Lifecycle, LifecycleOptions, Location, NotAUrn,
     ResourceLifecycle, Template, Urn,
 };
 use serde_json::{Value, json};
@@ -329,7 +329,7 @@ fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span, owner: Owner) ->
     }
     let Some(key) = descriptor.absolute() else {
         let (part, form) = match &descriptor.id {
-            Part::Named(_) => ("class", "leave `.@` out, or name the class"),
+            DescriptorPart::Named(_) => ("class", "leave `.@` out, or name the class"),
             _ => ("id", "write it out, such as `postgres#shared.db`"),
         };
         let message = Descriptor::lacks(text, part);

@@ -3,8 +3,8 @@
 
 pub(crate) mod answers;
 pub(crate) mod ask;
+pub(crate) mod data_loss;
 pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod fate;
-pub(crate) mod holding;
 pub(crate) mod ignore;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use purlin_model::driver::{Manifest, Subject};
 use purlin_model::{Diagnostic, DriverRequirement, Grants};
 
-pub use purlin_sandbox::Look;
+pub use purlin_sandbox::ReadRequest;
 use purlin_sandbox::{CallContext, CallError, CancelToken, CheckpointSink, Facts, Permission};
 use purlin_state::Record;
 
@@ -172,7 +172,7 @@ impl Driver for purlin_sandbox::Driver {
             Request::Create { inputs, name, replaces } => {
                 Response::State(self.create(context, inputs, name, replaces).await?)
             }
-            Request::Read(look) => Response::Observed(self.read(context, look).await?),
+            Request::Read(request) => Response::Observed(self.read(context, request).await?),
             Request::UpdateImpact(change) => Response::Impact(self.update_impact(context, change).await?),
             Request::Update(change) => Response::State(self.update(context, change).await?),
             Request::Delete { state, inputs } => {

@@ -49,7 +49,7 @@ pub enum Error {
     NotPending(purlin_model::Urn),
     /// The id that the user gives for the resource belongs to another record.
     #[error("{}", id_taken(urn, id, by))]
-    Held {
+    IdTaken {
         /// The resource.
         urn: purlin_model::Urn,
         /// The id.
@@ -93,7 +93,7 @@ impl Error {
             | Self::Unknown(_)
             | Self::Taken(_)
             | Self::NotPending(_)
-            | Self::Held { .. }
+            | Self::IdTaken { .. }
             | Self::InUse { .. }
             | Self::DataLoss(_) => true,
             Self::State(error) => error.is_input(),
@@ -108,7 +108,7 @@ impl Error {
             Self::Unknown(urn) => unknown(name(urn)),
             Self::Taken(urn) => taken(name(urn)),
             Self::NotPending(urn) => nothing_to_settle(name(urn)),
-            Self::Held { urn, id, by } => {
+            Self::IdTaken { urn, id, by } => {
                 let copy = if by.superseded.is_some() { "an old copy of " } else { "" };
                 id_taken_by(name(urn), id, format!("{copy}`{}`", name(&by.urn)))
             }
@@ -147,8 +147,8 @@ fn in_use(name: impl Display, dependents: &[impl Display]) -> String {
     format!("`{name}` cannot be forgotten: {} {depend} on it", names.join(", "))
 }
 
-/// The message of [`Cause::Held`], with any name for the other resource.
-pub(crate) fn held(driver: &str, id: &purlin_model::Label, other: impl Display) -> String {
+/// The message of [`Cause::IdTaken`], with any name for the other resource.
+pub(crate) fn returned_taken_id(driver: &str, id: &purlin_model::Label, other: impl Display) -> String {
     format!("the driver `{driver}` returned the id `{id}`, which `{other}` has already")
 }
 
@@ -195,8 +195,8 @@ pub enum Cause {
         faults: Vec<String>,
     },
     /// The driver returned the id of another resource, so the result was not recorded.
-    #[error("{}", held(driver, id, other))]
-    Held {
+    #[error("{}", returned_taken_id(driver, id, other))]
+    IdTaken {
         /// The driver's name.
         driver: String,
         /// The id.
@@ -252,7 +252,7 @@ impl Cause {
             Self::MoreThanPlanned { .. } => "more-than-planned",
             Self::Inconsistent { .. } => "inconsistent",
             Self::Outputs { .. } => "outputs",
-            Self::Held { .. } => "id-taken",
+            Self::IdTaken { .. } => "id-taken",
             Self::Workload { .. } => "workload-patch",
             Self::NotFound { .. } => "not-found",
             Self::NotVisible { .. } => "not-visible",

@@ -25,7 +25,7 @@ pub enum Phase {
         /// The finding.
         finding: Finding,
         /// The differences from the record.
-        changes: Vec<crate::plan::Change>,
+        changes: Vec<crate::plan::ValueChange>,
     },
     /// The step is done and recorded.
     Succeeded {

@@ -3,11 +3,11 @@
 
 use purlin_model::driver::Failure;
 use purlin_model::grants::Lack;
-use purlin_model::trouble::{Problem, Trouble};
+use purlin_model::server_problem::{ProblemKind, ServerProblem};
 use purlin_model::{Diagnostic, Spot, duration};
 use purlin_sandbox::CallError;
 
-use crate::error::{Cause, held};
+use crate::error::{Cause, returned_taken_id};
 use crate::failed::{CallFailed, Defined};
 use crate::missing_grants;
 use crate::values::workload::{PatchFault, PatchProblem, WorkloadError};
@@ -18,7 +18,7 @@ impl Cause {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Call(failed) => match connection(failed) {
-                Some(trouble) => trouble.problem.code(),
+                Some(problem) => problem.kind.code(),
                 None if failed.lacking.is_some() && is_denied(&failed.error) => "not-granted",
                 None => self.code(),
             },
@@ -56,9 +56,9 @@ impl Cause {
                 fault.notes.extend(reasons.iter().map(ToString::to_string));
                 vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
             }
-            Self::Held { driver, id, other } => {
+            Self::IdTaken { driver, id, other } => {
                 let other = other.shown();
-                vec![Diagnostic::error(self.code(), held(driver, id, &other)).help(format!(
+                vec![Diagnostic::error(self.code(), returned_taken_id(driver, id, &other)).help(format!(
                     "let only one of both declare it; if `{other}` was renamed, record that with `purlin state rename`"
                 ))]
             }
@@ -73,7 +73,7 @@ fn is_denied(error: &CallError) -> bool {
 
 /// The connection problem that explains the failure. It cannot explain what a driver reports about
 /// its inputs or its grants.
-fn connection(failed: &CallFailed) -> Option<&Trouble> {
+fn connection(failed: &CallFailed) -> Option<&ServerProblem> {
     let explains = matches!(
         &failed.error,
         CallError::Failure(
@@ -85,7 +85,7 @@ fn connection(failed: &CallFailed) -> Option<&Trouble> {
         ) | CallError::TimeLimit { .. }
             | CallError::Trap { .. }
     );
-    failed.trouble.as_ref().filter(|trouble| explains && trouble.problem.is_connection())
+    failed.server_problem.as_ref().filter(|problem| explains && problem.kind.is_connection())
 }
 
 fn placed(fault: Diagnostic, definition: Option<&Defined>) -> Diagnostic {
@@ -151,7 +151,7 @@ fn call(failed: &CallFailed, kind: &'static str) -> Vec<Diagnostic> {
         }
     }
     let fault = match connection(failed) {
-        Some(trouble) => unreached(trouble, failed, kind),
+        Some(problem) => unreached(problem, failed, kind),
         None => reported(failed, kind),
     };
     let fault = match (&failed.error, failed.most_wait) {
@@ -174,22 +174,22 @@ fn call(failed: &CallFailed, kind: &'static str) -> Vec<Diagnostic> {
 }
 
 /// The fault for a server that could not be reached.
-fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diagnostic {
-    let server = &trouble.server;
-    let message = match &trouble.problem {
-        Problem::Refused => format!("cannot connect to {server} (connection refused)"),
-        Problem::UnknownHost => format!("cannot find the host of {server} (unknown name)"),
-        Problem::Unreachable => format!("cannot connect to {server} (no route to it)"),
-        Problem::ConnectTimeout => format!("cannot connect to {server} (timed out)"),
-        Problem::ReplyTimeout => format!("no reply from {server} (timed out)"),
-        Problem::Tls(reason) => format!("no TLS connection to {server}: {reason}"),
-        Problem::Closed => format!("{server} closed the connection before it replied"),
-        Problem::Garbled => format!("the reply of {server} is not HTTP"),
-        Problem::Other(reason) => format!("cannot connect to {server}: {reason}"),
-        Problem::Status(status) => format!("{server} replied with status {status}"),
+fn unreached(problem: &ServerProblem, failed: &CallFailed, kind: &'static str) -> Diagnostic {
+    let server = &problem.server;
+    let message = match &problem.kind {
+        ProblemKind::Refused => format!("cannot connect to {server} (connection refused)"),
+        ProblemKind::UnknownHost => format!("cannot find the host of {server} (unknown name)"),
+        ProblemKind::Unreachable => format!("cannot connect to {server} (no route to it)"),
+        ProblemKind::ConnectTimeout => format!("cannot connect to {server} (timed out)"),
+        ProblemKind::ReplyTimeout => format!("no reply from {server} (timed out)"),
+        ProblemKind::Tls(reason) => format!("no TLS connection to {server}: {reason}"),
+        ProblemKind::Closed => format!("{server} closed the connection before it replied"),
+        ProblemKind::Garbled => format!("the reply of {server} is not HTTP"),
+        ProblemKind::Other(reason) => format!("cannot connect to {server}: {reason}"),
+        ProblemKind::Status(status) => format!("{server} replied with status {status}"),
     };
     let mut fault = Diagnostic::error(kind, format!("{message}{}", tried(failed)));
-    if let Some(request) = &trouble.request {
+    if let Some(request) = &problem.request {
         fault = fault.fact(format!("{} {}", request.method, request.url));
     }
     // While it waits for a server, the driver reports the same problem in other words.
@@ -204,18 +204,18 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
         Some(input) => format!("{question}, and is `{input}` right?"),
         None => format!("{question}?"),
     };
-    fault.help(match &trouble.problem {
-        Problem::Refused => right("is the server running"),
-        Problem::UnknownHost => match input {
+    fault.help(match &problem.kind {
+        ProblemKind::Refused => right("is the server running"),
+        ProblemKind::UnknownHost => match input {
             Some(input) => format!("check the spelling of the host in `{input}`"),
             None => "check the spelling of the host".to_owned(),
         },
-        Problem::Tls(_) => format!(
+        ProblemKind::Tls(_) => format!(
             "if a private authority signed the server's certificate, add that authority to `drivers.{}.grants.ca` of purlin.yaml",
             failed.driver
         ),
-        Problem::ReplyTimeout => right("is the server overloaded"),
-        Problem::Closed | Problem::Garbled => right("does the server speak this protocol on this port"),
+        ProblemKind::ReplyTimeout => right("is the server overloaded"),
+        ProblemKind::Closed | ProblemKind::Garbled => right("does the server speak this protocol on this port"),
         _ => right("can this machine reach the server"),
     })
 }
@@ -230,11 +230,11 @@ fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
     if matches!(&failed.error, CallError::Failure(Failure::Undecided(_))) {
         fault = fault.fact(UNDECIDED);
     }
-    let status = failed.trouble.as_ref().and_then(|trouble| match trouble.problem {
-        Problem::Status(status) => Some((trouble, status)),
+    let status = failed.server_problem.as_ref().and_then(|problem| match problem.kind {
+        ProblemKind::Status(status) => Some((problem, status)),
         _ => None,
     });
-    let Some((trouble, status)) = status else { return fault };
+    let Some((problem, status)) = status else { return fault };
     let help = match status {
         401 | 403 => "check the credentials that the definition gives the driver".to_owned(),
         404 | 405 => match failed.input.as_deref().map(last) {
@@ -242,7 +242,7 @@ fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
             None => "does the path exist on this server?".to_owned(),
         },
         429 => "the server limits requests: run the same command again later".to_owned(),
-        500.. => format!("the failure is on the server's side: read the log of {}", trouble.server),
+        500.. => format!("the failure is on the server's side: read the log of {}", problem.server),
         _ => return fault,
     };
     fault.help(help)

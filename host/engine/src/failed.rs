@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use purlin_model::driver::{Failure, Inputs};
 use purlin_model::grants::{Endpoint, HttpGrant, Need};
-use purlin_model::trouble::Trouble;
+use purlin_model::server_problem::ServerProblem;
 use purlin_model::{Diagnostic, DocumentPart, Grants, Location, Recipe, Spot, Value};
 use purlin_sandbox::{CallError, Facts};
 
 use crate::driver::Driver;
-use crate::values::rules::Rules;
+use crate::values::rules::SchemaRules;
 
 /// A failed driver call.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub struct CallFailed {
     /// The longest wait between calls, if the driver asked for a longer one.
     pub most_wait: Option<Duration>,
     /// The last problem with a server that the host observed.
-    pub trouble: Option<Trouble>,
+    pub server_problem: Option<ServerProblem>,
     /// The input that names this server: a JSON Pointer into
     /// `{values, secrets, params, connection}`.
     pub input: Option<String>,
@@ -76,7 +76,7 @@ impl From<CallError> for CallFailed {
             attempts: 1,
             took: Duration::ZERO,
             most_wait: None,
-            trouble: None,
+            server_problem: None,
             input: None,
             lacking: None,
             invalid: Vec::new(),
@@ -105,7 +105,7 @@ impl CallFailed {
     }
 
     /// Looks up where the definition writes the inputs.
-    pub(crate) fn located(mut self, rules: &Rules) -> Self {
+    pub(crate) fn located(mut self, rules: &SchemaRules) -> Self {
         let Some(defined) = &self.definition else { return self };
         // The definition contains every input except those from the developer's params.
         let own = self.pointers().filter(|pointer| !pointer.starts_with("/params"));
@@ -125,7 +125,7 @@ impl CallFailed {
         definition: Option<Defined>,
     ) -> Self {
         self.driver = driver.known_as().into();
-        self.trouble = facts.last_trouble();
+        self.server_problem = facts.last_server_problem();
         let mut needs = facts.all_refused();
         if let CallError::Failure(Failure::Denied { capability, target, .. }) = &self.error
             && let Some(need) = need(capability, target)
@@ -134,9 +134,9 @@ impl CallFailed {
             needs.push(need);
         }
         let denied = matches!(self.error, CallError::Failure(Failure::Denied { .. }));
-        let reached = match (needs.first().filter(|_| denied), &self.trouble) {
+        let reached = match (needs.first().filter(|_| denied), &self.server_problem) {
             (Some(need), _) => Some(target(&need.pattern)),
-            (None, Some(trouble)) => Some(&*trouble.server),
+            (None, Some(problem)) => Some(&*problem.server),
             (None, None) => None,
         };
         self.input = reached.zip(inputs).and_then(|(reached, inputs)| naming(reached, inputs));

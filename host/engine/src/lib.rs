@@ -21,17 +21,18 @@ mod records;
 mod run;
 mod values;
 
-pub use changes::holding::LostData;
-pub use driver::{About, Call, Driver, Drivers, Look, Needed, Progress, Request, Response};
+pub use changes::data_loss::LostData;
+pub use driver::{About, Call, Driver, Drivers, Needed, Progress, ReadRequest, Request, Response};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};
 pub use names::{Misnamed, Role, find, find_declared};
-pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
+pub use plan::{Action, Loss, Plan, Step, Suggestion, Tally, ValueChange, Warning};
 pub use planner::{
-    Base, Becomes, ByManifest, DestroyOptions, Deviation, Differs, Drawn, Line, Mark, PlanOptions,
-    RecordedSecrets, Saved, Scope, Scratch, Users, destroy, deviations, deviations_of_rest, drawn, fits,
-    in_use, is_left_by_run, plan, read, recover, refresh, select, validate, with_aliases,
+    Base, CheckedInputs, DestroyOptions, Deviation, Differs, ManifestDrivers, OperationOutline, PlanOptions,
+    PlannedInput, RecordDigest, RecordedSecrets, Saved, Scope, Scratch, Users, checked_inputs, destroy,
+    deviations, deviations_of_rest, fits, in_use, is_left_by_run, plan, read, recover, refresh, select,
+    validate, with_aliases,
 };
 pub use purlin_sandbox::CancelToken;
 pub use records::edits::{forget, protect, repair_contradictions, settle, share, taint};
@@ -43,6 +44,6 @@ pub use run::{ApplyOptions, Run, apply, last_attempts};
 pub use values::compare::{Difference, compare};
 pub use values::current::CurrentInputs;
 pub use values::outputs::KnownOutputs;
-pub use values::rules::{Places, Rules, check_inputs, seal_outputs};
+pub use values::rules::{Places, SchemaRules, check_inputs, seal_outputs};
 pub use values::secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
 pub use values::workload::{PatchFault, PatchProblem, WorkloadDocument, WorkloadError, workload_document};

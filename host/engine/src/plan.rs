@@ -12,7 +12,7 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Context, Departure, Diagnostic, Key, Reason, ReferenceField, Urn, Value};
 use purlin_state::{Record, RecordId};
 
-use crate::changes::holding::LostData;
+use crate::changes::data_loss::LostData;
 use crate::driver::Driver;
 use crate::error::Cause;
 use crate::json::is_zero;
@@ -57,7 +57,7 @@ impl Action {
 
 /// One input or output that changes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct ValueChange {
     /// A JSON Pointer into `{values, secrets, params, connection, account}`, or into `{values,
     /// outputs}` for a resource that was read.
     pub path: String,
@@ -69,7 +69,7 @@ pub struct Change {
     pub replaces: bool,
 }
 
-impl Change {
+impl ValueChange {
     /// Whether the new value exists only after provisioning.
     pub fn is_unknown(&self) -> bool {
         self.after.as_ref().is_some_and(Value::has_unknown)
@@ -113,7 +113,7 @@ pub struct Step {
     /// The reasons, the main one first.
     pub reasons: Vec<Reason>,
     /// The changes.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ValueChange>,
     /// The fields that Purlin takes out of its manifest, and what it fills instead.
     pub references: Arc<[ReferenceField]>,
     /// The previous name of the record, if the resource is renamed.
@@ -396,7 +396,7 @@ pub struct Plan {
     /// once all inputs are known.
     pub(crate) drafts: HashMap<NodeId, Prepared>,
     /// The schemas of resource types and drivers.
-    pub(crate) rules: Arc<crate::values::rules::Rules>,
+    pub(crate) rules: Arc<crate::values::rules::SchemaRules>,
     /// The secrets that were read from stores, and the means to read more.
     pub(crate) vault: Arc<Vault>,
     /// The fingerprint of the state before the prelude.

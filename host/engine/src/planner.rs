@@ -1,7 +1,7 @@
 //! Compares a graph with the recorded state and decides the action for each resource, with reasons.
 //! Without effects.
 //!
-//! The planner works in three stages. `look` and `decide` choose the fate of each resource, level
+//! The planner works in three stages. `resolve` and `decide` choose the fate of each resource, level
 //! by level, with the values known from the previous levels. `operations` turns fates into
 //! operations and orders them. No other code decides anything.
 
@@ -16,11 +16,11 @@ mod drivers;
 mod follows;
 mod foresight;
 mod grants;
-mod look;
 mod losses;
 mod operations;
 mod part;
 mod protection;
+mod resolve;
 mod saved;
 mod scope;
 mod twins;
@@ -50,16 +50,16 @@ use crate::records::cycles::TransitionCycles;
 use crate::records::recorded::{Recorded, exists};
 use crate::values::current::CurrentInputs;
 use crate::values::evaluate::{self, NodeValueTable, NodeValues};
-use crate::values::rules::{self, Rules};
+use crate::values::rules::{self, SchemaRules};
 use crate::values::secrets::{self, NoStores, SecretStores, Vault};
 use crate::values::workload;
 
 pub use base::{Base, Scratch};
-pub use begun::{Becomes, Mark, deviations_of_rest, is_left_by_run};
+pub use begun::{PlannedInput, RecordDigest, deviations_of_rest, is_left_by_run};
 use decisions::{Certainty, Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
-pub use foresight::{ByManifest, RecordedSecrets};
-pub use saved::{Deviation, Differs, Line, Saved, deviations, drawn};
+pub use foresight::{ManifestDrivers, RecordedSecrets};
+pub use saved::{Deviation, Differs, OperationOutline, Saved, checked_inputs, deviations};
 pub use scope::{Scope, fits, select, with_aliases};
 use undecided::Undecided;
 pub use upkeep::{read, recover, refresh};
@@ -89,20 +89,20 @@ pub struct PlanOptions {
     pub import: Vec<(String, Arc<str>)>,
     /// Resources to leave alone in this run, each with the reason. Resources that need one of them
     /// wait as long as it does not exist.
-    pub held: Arc<HashMap<Urn, Reason>>,
+    pub left_alone: Arc<HashMap<Urn, Reason>>,
     /// Adopts the objects to adopt, and changes nothing else.
     pub import_only: bool,
     /// The results of the drivers' `check` when the plan was first made, so that the values drawn
     /// then are used again.
-    pub drawn: Drawn,
+    pub checked_inputs: CheckedInputs,
     /// The schemas of resource types and drivers.
-    pub rules: Arc<Rules>,
+    pub rules: Arc<SchemaRules>,
     /// The stores of secrets that definitions only name. Not read if the plan is offline.
     pub stores: Arc<dyn SecretStores>,
 }
 
 /// The inputs that `check` returned, by URN, each with the digest of its arguments.
-pub type Drawn = Arc<HashMap<Urn, ([u8; 32], Inputs)>>;
+pub type CheckedInputs = Arc<HashMap<Urn, ([u8; 32], Inputs)>>;
 
 impl Default for PlanOptions {
     fn default() -> Self {
@@ -115,9 +115,9 @@ impl Default for PlanOptions {
             scope: Scope::default(),
             replace: Vec::new(),
             import: Vec::new(),
-            held: Arc::default(),
+            left_alone: Arc::default(),
             import_only: false,
-            drawn: Drawn::default(),
+            checked_inputs: CheckedInputs::default(),
             rules: Arc::default(),
             stores: Arc::new(NoStores),
         }
@@ -192,7 +192,7 @@ pub async fn plan(
     let undecided = Undecided::find(&recorded, now.filter(|_| !options.offline), drivers).await;
     let of_cycles = Arc::clone(&graph);
     let transition_cycles = TransitionCycles::new(&of_cycles, context, &recorded);
-    let mut waiting = waits::find(&graph, context, &recorded, &options.held, &transition_cycles);
+    let mut waiting = waits::find(&graph, context, &recorded, &options.left_alone, &transition_cycles);
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
             node_values: NodeValueTable::new(graph.len()),
@@ -510,7 +510,7 @@ impl Planner<'_> {
         self.read_secrets(level).await;
         let mut questions = Vec::new();
         for node in level {
-            if let Some(question) = self.look(*node) {
+            if let Some(question) = self.resolve(*node) {
                 questions.push(question);
             }
         }
@@ -588,7 +588,7 @@ impl Planner<'_> {
                     .help("the operations are the output `update` of the definition of `workload`"),
             );
         }
-        self.node_values.settle(node.id, known);
+        self.node_values.fill(node.id, known);
     }
 
     fn push(&mut self, decided: Decided) {
@@ -600,7 +600,7 @@ impl Planner<'_> {
     }
 
     /// Records a decision without an adoption or a forced order.
-    fn settle(&mut self, node: NodeId, step: Step, kind: OperationKind) {
+    fn record_decision(&mut self, node: NodeId, step: Step, kind: OperationKind) {
         let certainty = Certainty::Decided;
         self.push(Decided { node, step, kind, adopt: None, forced_order: false, certainty });
     }

@@ -1,6 +1,8 @@
 //! Names of resources as text: descriptors and selectors (SPEC §2, Names; §4).
 
-use purlin_model::{Class, Descriptor, Direction, Hop, NameError, Part, ResourceId, Selector, TypeName};
+use purlin_model::{
+    Class, Descriptor, DescriptorPart, Direction, Hop, NameError, ResourceId, Selector, TypeName,
+};
 
 /// A text that is not a descriptor or not a selector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,16 +102,18 @@ fn descriptor_at(text: &str, base: usize) -> Result<Descriptor, DescriptorError>
     Ok(Descriptor {
         type_name: TypeName::new(type_name).map_err(|error| fault(0, type_name, "type", error))?,
         class: match class {
-            None => Part::Omitted,
-            Some((_, "@")) => Part::Here,
+            None => DescriptorPart::Omitted,
+            Some((_, "@")) => DescriptorPart::Here,
             Some((at, class)) => {
-                Part::Named(Class::new(class).map_err(|error| fault(at, class, "class", error))?)
+                DescriptorPart::Named(Class::new(class).map_err(|error| fault(at, class, "class", error))?)
             }
         },
         id: match id {
-            None => Part::Omitted,
-            Some((_, "@")) => Part::Here,
-            Some((at, id)) => Part::Named(ResourceId::new(id).map_err(|error| fault(at, id, "id", error))?),
+            None => DescriptorPart::Omitted,
+            Some((_, "@")) => DescriptorPart::Here,
+            Some((at, id)) => {
+                DescriptorPart::Named(ResourceId::new(id).map_err(|error| fault(at, id, "id", error))?)
+            }
         },
     })
 }
@@ -122,8 +126,12 @@ mod tests {
 
     fn part<T: Clone + std::fmt::Debug + 'static>(
         names: impl Strategy<Value = T> + 'static,
-    ) -> impl Strategy<Value = Part<T>> {
-        prop_oneof![Just(Part::Omitted), Just(Part::Here), names.prop_map(Part::Named)]
+    ) -> impl Strategy<Value = DescriptorPart<T>> {
+        prop_oneof![
+            Just(DescriptorPart::Omitted),
+            Just(DescriptorPart::Here),
+            names.prop_map(DescriptorPart::Named)
+        ]
     }
 
     fn descriptors() -> impl Strategy<Value = Descriptor> {
@@ -164,9 +172,9 @@ mod tests {
     #[test]
     fn dots_and_signs_belong_to_the_id() {
         let descriptor = parse_descriptor("dns.public#shared.api-dns@2").expect("a descriptor");
-        assert_eq!(descriptor.id, Part::Named(ResourceId::new("shared.api-dns@2").expect("an id")));
+        assert_eq!(descriptor.id, DescriptorPart::Named(ResourceId::new("shared.api-dns@2").expect("an id")));
         let descriptor = parse_descriptor("acme/queue#a.b").expect("a descriptor");
-        assert_eq!((&*descriptor.type_name, &descriptor.class), ("acme/queue", &Part::Omitted));
+        assert_eq!((&*descriptor.type_name, &descriptor.class), ("acme/queue", &DescriptorPart::Omitted));
     }
 
     #[test]

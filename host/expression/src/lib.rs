@@ -17,8 +17,8 @@ mod path;
 mod pipe;
 mod placeholder;
 mod read;
+mod recorded_template;
 mod text;
-mod written;
 
 pub use bounded::MAX_TEXT;
 pub use descriptor::{DescriptorError, parse_descriptor, parse_selector};
@@ -29,5 +29,5 @@ pub use lost::lost_placeholders;
 pub use nearest::{did_you_mean, is_slip, nearest, one_edit, or_near};
 pub use placeholder::READ_ONE_OUTPUT;
 pub use read::{PathError, read_path};
+pub use recorded_template::{read_template, write_template};
 pub use text::parse_text;
-pub use written::{read_template, write_template};

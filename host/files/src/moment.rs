@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_pass() {
+    fn times_between_moments_follow_the_clock() {
         let begun = Moment::now();
         let until = begun + Duration::from_millis(20);
         assert!(until > begun && until.left() <= Duration::from_millis(20));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use purlin_expression::{Dialect, parse_text};
-use purlin_graph::{Catalogue, Input, OutputNames, build};
+use purlin_graph::{DefinitionIndex, Input, OutputNames, build};
 use purlin_model::{
     Class, Context, Criterion, Definition, Deployment, Diagnostic, DriverRequirement, EnvironmentId,
     Lifecycle, Location, Recipe, ResourceRequest, Template, TypeName,
@@ -38,8 +38,8 @@ fn main() -> Result<()> {
     let written = memory("VmRSS:");
 
     let start = Instant::now();
-    let catalogue = Arc::new(Catalogue::new(definitions).map_err(faults)?);
-    let graph = build(&Input { context, catalogue, deployment, outputs: &Echo, recorded: &|_| false })
+    let definition_index = Arc::new(DefinitionIndex::new(definitions).map_err(faults)?);
+    let graph = build(&Input { context, definition_index, deployment, outputs: &Echo, recorded: &|_| false })
         .map_err(faults)?;
     let seconds = start.elapsed().as_secs_f64();
 

@@ -3,11 +3,11 @@
 
 mod analyse;
 mod dependents;
+mod equal_params;
 mod fields;
 mod gather;
 mod lifecycle;
 mod order;
-mod same;
 mod selectors;
 mod undeclared;
 mod unmatched;
@@ -19,7 +19,7 @@ use purlin_model::{Diagnostic, Key, Location, Placeholder, Recipe, Reference, Ty
 
 use crate::Input;
 use crate::adjacency::{Adjacency, RawEdge};
-use crate::catalogue::{DefinitionMatch, Matcher};
+use crate::definition_index::{DefinitionMatch, Matcher};
 use crate::docs::{Docs, Match, NodeData, Nodes, Scope, Source};
 use crate::graph::Graph;
 use crate::lifecycle::LifecycleSettings;
@@ -85,7 +85,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     let order = order::order(&mut nodes, &adjacency);
     let mut graph = Graph {
         context: input.context.clone(),
-        catalogue: input.catalogue.clone(),
+        definition_index: input.definition_index.clone(),
         deployment: input.deployment.clone(),
         nodes,
         sources,
@@ -119,7 +119,7 @@ pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
     builder.expand();
     let one = |node| {
         let NodeData { found: Match::Definition(row), .. } = builder.nodes.get(node)?.1 else { return None };
-        let recipe = &builder.docs.catalogue.definition(row.definition)?.recipe;
+        let recipe = &builder.docs.definition_index.definition(row.definition)?.recipe;
         if recipe.requires.is_empty() {
             return None;
         }
@@ -236,13 +236,16 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(input: &'a Input<'_>) -> Self {
-        let docs =
-            Docs { context: &input.context, catalogue: &input.catalogue, deployment: &input.deployment };
+        let docs = Docs {
+            context: &input.context,
+            definition_index: &input.definition_index,
+            deployment: &input.deployment,
+        };
         Self {
             docs,
             outputs: input.outputs,
             recorded: input.recorded,
-            matcher: Matcher::new(docs.catalogue, docs.context),
+            matcher: Matcher::new(docs.definition_index, docs.context),
             nodes: Nodes::default(),
             sources: Vec::new(),
             lifecycles: LifecycleSettings::new(),

@@ -11,7 +11,7 @@ use crate::graph::Graph;
 impl Graph {
     /// The recipe of a definition, whether it is used in this graph or not.
     pub fn recipe(&self, definition: &str) -> Option<&Recipe> {
-        let definitions = self.docs().catalogue.definitions();
+        let definitions = self.docs().definition_index.definitions();
         definitions.iter().map(|one| &*one.recipe).find(|recipe| recipe.name.as_deref() == Some(definition))
     }
 

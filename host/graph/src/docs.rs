@@ -7,18 +7,18 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use purlin_expression::did_you_mean;
 use purlin_model::{
-    Context, Deployment, Descriptor, Diagnostic, InstallationRequest, Key, Location, Manifest, Part, Path,
-    Placeholder, Provision, Recipe, RequiredBy, ResourceRequest, Template, Workload,
+    Context, Deployment, Descriptor, DescriptorPart, Diagnostic, InstallationRequest, Key, Location,
+    Manifest, Path, Placeholder, Provision, Recipe, RequiredBy, ResourceRequest, Template, Workload,
 };
 
-use crate::catalogue::{Catalogue, Row};
+use crate::definition_index::{CriterionRow, DefinitionIndex};
 use crate::node::NodeId;
 
 /// The documents. Everything borrowed from them outlives changes to the nodes.
 #[derive(Clone, Copy)]
 pub(crate) struct Docs<'a> {
     pub(crate) context: &'a Context,
-    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) definition_index: &'a DefinitionIndex,
     pub(crate) deployment: &'a Deployment,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Match {
     /// The built-in echo.
     Echo,
     /// That of a definition, by this criterion.
-    Definition(Row),
+    Definition(CriterionRow),
     /// That of the bundle of an installation.
     Bundle(u32),
 }
@@ -184,9 +184,9 @@ impl<'a> Docs<'a> {
     pub(crate) fn recipe_arc(self, nodes: &Nodes, node: NodeId) -> Option<&'a Arc<Recipe>> {
         match nodes.get(node)?.1.found {
             Match::Missing => None,
-            Match::Echo => Some(self.catalogue.echo()),
+            Match::Echo => Some(self.definition_index.echo()),
             Match::Definition(row) => {
-                let found = &self.catalogue.definition(row.definition)?.recipe;
+                let found = &self.definition_index.definition(row.definition)?.recipe;
                 if found.requires.is_empty() {
                     return Some(found);
                 }
@@ -287,7 +287,7 @@ impl<'a> Docs<'a> {
         text.push_str(descriptor.class_in(here.map(Key::class)).ok_or(NoKey::Class)?);
         text.push('#');
         match (&descriptor.id, here) {
-            (Part::Named(id), _) => text.push_str(id),
+            (DescriptorPart::Named(id), _) => text.push_str(id),
             (_, Some(here)) => text.push_str(here.id()),
             (_, None) => return Err(NoKey::Id),
         }

@@ -15,9 +15,9 @@ use purlin_model::{
 use crate::build::may_be_absent;
 use crate::docs::{self, Params, Scope};
 use crate::graph::Graph;
+use crate::nested_text::{self, MAX_DEPTH, Place, Root, Text};
 use crate::node::NodeId;
 use crate::targets::{Read, Target};
-use crate::text::{self, MAX_DEPTH, Place, Root, Text};
 
 /// How much the placeholders of one resource may read and make together, 128 MiB. Texts that use
 /// texts grow exponentially; no real document comes near.
@@ -473,7 +473,7 @@ impl Reader<'_> {
     ) -> Option<Result<Value, Unread>> {
         let graph = self.run.graph;
         let root = Root::Promoted(node);
-        if matches!(text::find(graph.docs(), &graph.nodes, root, path), Err((_, 0))) {
+        if matches!(nested_text::find(graph.docs(), &graph.nodes, root, path), Err((_, 0))) {
             return None;
         }
         let made = self.text(root, path, placeholder);
@@ -503,7 +503,7 @@ impl Reader<'_> {
         }
         if let Params::Given(..) = graph.docs().params(&graph.nodes, node)
             && let root = Root::Params(node)
-            && text::find(graph.docs(), &graph.nodes, root, path).is_ok()
+            && nested_text::find(graph.docs(), &graph.nodes, root, path).is_ok()
         {
             return self.text(root, path, placeholder);
         }
@@ -578,7 +578,7 @@ impl Reader<'_> {
             Root::Promoted(_) => UNKNOWN_OUTPUT,
         };
         let graph = self.run.graph;
-        match text::find(graph.docs(), &graph.nodes, root, path) {
+        match nested_text::find(graph.docs(), &graph.nodes, root, path) {
             Ok(None) => Ok(Value::map()),
             Ok(Some(found)) => {
                 let rest = Path(path.0.iter().skip(found.length).cloned().collect());

@@ -13,7 +13,7 @@ use purlin_model::{
 
 use crate::adjacency::Adjacency;
 use crate::build::FOUNDATION;
-use crate::catalogue::Catalogue;
+use crate::definition_index::DefinitionIndex;
 use crate::docs::{Docs, Match, Nodes, Source};
 use crate::lifecycle::LifecycleSettings;
 use crate::node::{EdgeKinds, NodeId};
@@ -26,7 +26,7 @@ pub const MOST_REDUCED: usize = 10_000;
 #[derive(Debug)]
 pub struct Graph {
     pub(crate) context: Arc<Context>,
-    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) definition_index: Arc<DefinitionIndex>,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) nodes: Nodes,
     /// Sorted.
@@ -94,7 +94,11 @@ impl Graph {
     }
 
     pub(crate) fn docs(&self) -> Docs<'_> {
-        Docs { context: &self.context, catalogue: &self.catalogue, deployment: &self.deployment }
+        Docs {
+            context: &self.context,
+            definition_index: &self.definition_index,
+            deployment: &self.deployment,
+        }
     }
 
     /// Where it is deployed.
@@ -138,7 +142,7 @@ impl Graph {
     pub fn node(&self, id: NodeId) -> Option<Node<'_>> {
         let (key, data) = self.nodes.get(id)?;
         let row = match data.found {
-            Match::Definition(row) => self.catalogue.row(row),
+            Match::Definition(row) => self.definition_index.row(row),
             Match::Echo | Match::Missing | Match::Bundle(_) => None,
         };
         Some(Node {

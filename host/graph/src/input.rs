@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_model::{Context, Deployment, Key, Recipe};
 
-use crate::Catalogue;
+use crate::DefinitionIndex;
 
 /// Everything that determines a graph.
 #[derive(Clone)]
@@ -12,7 +12,7 @@ pub struct Input<'a> {
     /// Where it is deployed.
     pub context: Arc<Context>,
     /// The definitions.
-    pub catalogue: Arc<Catalogue>,
+    pub definition_index: Arc<DefinitionIndex>,
     /// The developers' declarations.
     pub deployment: Arc<Deployment>,
     /// The known outputs before anything runs.

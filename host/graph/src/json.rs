@@ -26,7 +26,7 @@ mod tests {
     use purlin_model::{Class, Criterion, Key, Location};
     use serde::Serialize;
 
-    use crate::{Candidate, EdgeKind, EdgeReason, Loser, Origin, Reason};
+    use crate::{Candidate, EdgeKind, EdgeReason, Origin, Reason, UnusedDefinition};
 
     fn json(value: &impl Serialize) -> String {
         serde_json::to_string(value).expect("JSON")
@@ -57,7 +57,7 @@ mod tests {
                 r#""{env_type: production, class: large}","specificity":1,"at":"redis.yaml:13:15"}"#
             )
         );
-        let loser = Loser {
+        let loser = UnusedDefinition {
             definition: "redis-small".into(),
             type_pattern: "redis".into(),
             criterion: None,

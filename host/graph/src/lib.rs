@@ -7,30 +7,30 @@
 
 mod adjacency;
 mod build;
-mod catalogue;
+mod definition_index;
 mod departed;
 mod docs;
 mod evaluate;
 mod graph;
 mod input;
+mod input_locations;
 mod json;
 mod lifecycle;
+mod nested_text;
 mod node;
 mod part;
 mod reasons;
 mod targets;
 #[cfg(test)]
 mod testing;
-mod text;
-mod written;
 
 pub use build::{build, requirers};
-pub use catalogue::{Candidate, Catalogue, Explanation, Loser, Reason, may_match};
+pub use definition_index::{Candidate, DefinitionIndex, Explanation, Reason, UnusedDefinition, may_match};
 pub use evaluate::{EmptyReference, Inputs, Provisioned};
 pub use graph::{Edge, Graph, MOST_REDUCED, Node};
 pub use input::{Input, OutputNames, UnknownOutputs};
+pub use input_locations::SecretParams;
 pub use node::{EdgeKind, EdgeKinds, NodeId};
 pub use purlin_expression::nearest;
 pub use reasons::{EdgeReason, Origin};
 pub use targets::Missing;
-pub use written::SecretParams;

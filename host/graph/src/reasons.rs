@@ -11,9 +11,9 @@ use crate::docs::{Params, Scope, Source};
 use crate::graph::Graph;
 use crate::json::{as_text, as_text_or_null};
 use crate::lifecycle;
+use crate::nested_text;
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::Target;
-use crate::text;
 
 /// Why a resource is in the graph.
 ///
@@ -297,7 +297,7 @@ impl Graph {
             roots.extend(recipe.templates().map(|template| (template, Scope::Recipe(from))));
         }
         let mut read = Vec::new();
-        text::visit(docs, &self.nodes, roots, &mut |placeholder, scope| {
+        nested_text::visit(docs, &self.nodes, roots, &mut |placeholder, scope| {
             let named = match self.target(placeholder, scope) {
                 Some(Target::Node(node)) => node == to,
                 Some(target) => from != to && self.targets.nodes(target).contains(&to),

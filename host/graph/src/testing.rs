@@ -12,7 +12,7 @@ use purlin_model::{
 };
 use serde_json::{Value as Json, json};
 
-use crate::{Catalogue, EdgeKind, Graph, Input, NodeId, OutputNames, Provisioned, build};
+use crate::{DefinitionIndex, EdgeKind, Graph, Input, NodeId, OutputNames, Provisioned, build};
 
 /// A template; every text in it has the place `file:1:COLUMN`.
 pub(crate) fn template(file: &str, json: &Json, dialect: Dialect) -> Template {
@@ -192,7 +192,7 @@ pub(crate) fn try_build_with(
 ) -> Result<Graph, Vec<Diagnostic>> {
     build(&Input {
         context: Arc::new(context()),
-        catalogue: Arc::new(Catalogue::new(definitions)?),
+        definition_index: Arc::new(DefinitionIndex::new(definitions)?),
         deployment: Arc::new(deployment),
         outputs,
         recorded: &|_| false,

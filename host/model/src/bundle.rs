@@ -9,8 +9,8 @@ use purlin_range::Range;
 use semver::Version;
 
 use crate::{
-    BundleField, Class, DriverRequirement, Key, Lifecycle, Location, Path, Recipe, ResourceId, Share,
-    Template, TypeName, Value,
+    BundleField, Class, DriverRequirement, InstallationShare, Key, Lifecycle, Location, Path, Recipe,
+    ResourceId, Template, TypeName, Value,
 };
 
 /// A versioned, named recipe with its own parameters, credentials, outputs and requirements.
@@ -226,7 +226,7 @@ pub struct InstallationRequest {
     /// The names of parameters that are secret. Credentials always are.
     pub secret: BTreeSet<Arc<str>>,
     /// The part that others may see.
-    pub share: Arc<Share>,
+    pub share: Arc<InstallationShare>,
     /// Its parents, and the places of their requirements. The first is the one whose placeholders
     /// its params contain. Empty for a root.
     pub required_by: Vec<(RequiredBy, Location)>,

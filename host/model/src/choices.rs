@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::{BadReference, BundleReference, Existing, Urn, Use, User};
+use crate::{BadReference, BundleReference, Existing, InstallationUse, Urn, User};
 
 /// The two kinds of settings of an installation.
 ///
@@ -137,7 +137,7 @@ pub struct RequirementContext {
     pub installed: Option<Vec<Installed>>,
     /// The recorded installations of this environment, by name, each with its use of the one of
     /// another environment that it represents; none if the records were not read.
-    pub recorded: Option<BTreeMap<Arc<str>, Option<Use>>>,
+    pub recorded: Option<BTreeMap<Arc<str>, Option<InstallationUse>>>,
     /// The installations of other environments that are visible to this one.
     pub existing: Vec<Existing>,
     /// Users in other environments of this environment's installations, by the name of the

@@ -6,7 +6,7 @@ use crate::{Class, Key, ResourceId, TypeName};
 
 /// The class or the id of a descriptor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Part<T> {
+pub enum DescriptorPart<T> {
     /// Omitted: "here" in a reference and at the start of a selector, "any" in a hop.
     #[default]
     Omitted,
@@ -22,9 +22,9 @@ pub struct Descriptor {
     /// The type; it is never omitted.
     pub type_name: TypeName,
     /// The class.
-    pub class: Part<Class>,
+    pub class: DescriptorPart<Class>,
     /// The id.
-    pub id: Part<ResourceId>,
+    pub id: DescriptorPart<ResourceId>,
 }
 
 impl Descriptor {
@@ -33,16 +33,16 @@ impl Descriptor {
     /// omitted class is `default`, and `@` means none.
     pub fn class_in<'a>(&'a self, here: Option<&'a str>) -> Option<&'a str> {
         match (&self.class, here) {
-            (Part::Named(class), _) => Some(class),
+            (DescriptorPart::Named(class), _) => Some(class),
             _ if &*self.type_name == TypeName::WORKLOAD => Some(Class::DEFAULT),
-            (Part::Omitted, None) => Some(Class::DEFAULT),
-            (Part::Omitted | Part::Here, here) => here,
+            (DescriptorPart::Omitted, None) => Some(Class::DEFAULT),
+            (DescriptorPart::Omitted | DescriptorPart::Here, here) => here,
         }
     }
 
     /// The key, if the descriptor names its class and id. An omitted class is `default`.
     pub fn absolute(&self) -> Option<Key> {
-        let Part::Named(id) = &self.id else { return None };
+        let DescriptorPart::Named(id) = &self.id else { return None };
         Key::of_parts(&self.type_name, self.class_in(None)?, id).ok()
     }
 
@@ -53,11 +53,11 @@ impl Descriptor {
     }
 }
 
-fn part<T: fmt::Display>(f: &mut fmt::Formatter<'_>, mark: char, part: &Part<T>) -> fmt::Result {
+fn part<T: fmt::Display>(f: &mut fmt::Formatter<'_>, mark: char, part: &DescriptorPart<T>) -> fmt::Result {
     match part {
-        Part::Omitted => Ok(()),
-        Part::Here => write!(f, "{mark}@"),
-        Part::Named(name) => write!(f, "{mark}{name}"),
+        DescriptorPart::Omitted => Ok(()),
+        DescriptorPart::Here => write!(f, "{mark}@"),
+        DescriptorPart::Named(name) => write!(f, "{mark}{name}"),
     }
 }
 

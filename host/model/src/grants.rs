@@ -15,7 +15,7 @@ pub use endpoint::{Endpoint, PortPattern};
 pub use host::{HostPattern, network};
 pub use http::{HttpGrant, MethodPattern, PathPattern, Scheme, is_plain_path};
 pub use ipnet::IpNet;
-pub use need::{Lack, Need, Reached, reached};
+pub use need::{InputNeed, Lack, Need, needs_of_inputs};
 
 use crate::Location;
 

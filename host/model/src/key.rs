@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Class, Descriptor, NameError, Part, ResourceId, TypeName};
+use crate::{Class, Descriptor, DescriptorPart, NameError, ResourceId, TypeName};
 
 /// `TYPE.CLASS#ID`, such as `postgres.default#modules.web.externals.db` (SPEC §1).
 ///
@@ -38,8 +38,8 @@ impl Key {
     pub fn relative(descriptor: &Descriptor, here: &Self) -> Self {
         let class = descriptor.class_in(Some(here.class())).unwrap_or(here.class());
         let id = match &descriptor.id {
-            Part::Named(id) => id,
-            Part::Omitted | Part::Here => here.id(),
+            DescriptorPart::Named(id) => id,
+            DescriptorPart::Omitted | DescriptorPart::Here => here.id(),
         };
         Self::join(&descriptor.type_name, class, id)
     }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_come_apart_again() {
+    fn the_parts_of_a_key_are_read_back() {
         let key = Key::parse("acme/queue.fast#modules.web.externals.q").expect("a key");
         assert_eq!(
             (key.type_name(), key.class(), key.id(), key.workload()),

@@ -10,7 +10,7 @@ use crate::{BundleReference, Declared, Path, Settings, Urn, Value};
 
 /// The part of an installation that others may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct InstallationShare {
     /// Its namespace, empty for the global one.
     pub namespace: Arc<str>,
     /// The group that shares it; none if it may not be shared.
@@ -36,7 +36,7 @@ pub struct Share {
     /// The installation of another environment that it represents. Then it is not an installation
     /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uses: Option<Use>,
+    pub uses: Option<InstallationUse>,
 }
 
 /// An output, a parameter or a credential, as others see it.
@@ -67,7 +67,7 @@ impl Offered {
 
 /// The needs of a user in an installation of another environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Use {
+pub struct InstallationUse {
     /// The URN of the installation.
     pub installation: Urn,
     /// Whether a person named it: then neither its bundle nor its version is compared with the
@@ -95,12 +95,12 @@ pub struct Use {
     pub given: Arc<str>,
 }
 
-impl Use {
+impl InstallationUse {
     /// The param that names the installation, in the resource that represents it.
     pub const PARAM: &str = "uses";
 }
 
-impl Share {
+impl InstallationShare {
     /// The record of an installation of a bundle with these offers.
     pub fn new(
         namespace: Arc<str>,
@@ -168,7 +168,7 @@ pub struct Existing {
     /// The bundle that it is made from.
     pub reference: BundleReference,
     /// The part that others may see.
-    pub share: Arc<Share>,
+    pub share: Arc<InstallationShare>,
     /// The names of the recorded outputs.
     pub outputs: Arc<BTreeSet<Arc<str>>>,
     /// Its recorded parameters and credentials.
@@ -186,5 +186,5 @@ pub struct User {
     /// The URN of the resource that represents the installation there.
     pub urn: Urn,
     /// Its needs.
-    pub needs: Use,
+    pub needs: InstallationUse,
 }

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_one_wipes_a_text() {
+    fn the_last_owner_wipes_a_text() {
         let mut value = Value::from(serde_json::json!({"a": ["abc"], "b": "d"}));
         let shared = value.get("b").expect("there");
         wipe(&mut value);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{
     Answer, Choices, Claim, Context, ContextDefaults, ContextPlaces, EnvironmentId, Existing, GivenValue,
-    Installed, Location, RequirementChoice, RequirementContext, Setting, Share, Urn, ValueOrigin,
+    InstallationShare, Installed, Location, RequirementChoice, RequirementContext, Setting, Urn, ValueOrigin,
 };
 use purlin_requirements::Installation;
 use serde::{Deserialize, Serialize};
@@ -29,15 +29,15 @@ pub(crate) struct Archive {
     values: Vec<KeptValue>,
     /// Answers about requirements that were given in addition to the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    answers: Vec<AnswerThen>,
+    answers: Vec<ArchivedAnswer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     with: Vec<(String, String)>,
     /// The results of requirements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    installed: Vec<InstalledThen>,
+    installed: Vec<ArchivedInstallation>,
     /// The installations of other environments that are used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    existing: Vec<ExistingThen>,
+    existing: Vec<ArchivedUse>,
     sources: Vec<Text>,
     /// The groups of manifests that the workspace added to those with references by convention.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -118,7 +118,7 @@ impl Archive {
     /// The answers about requirements and their results, for a later run. Leaves out a bundle whose
     /// reference is no longer valid.
     pub(crate) fn requirement_context(&self) -> RequirementContext {
-        let answer = |one: &AnswerThen| {
+        let answer = |one: &ArchivedAnswer| {
             let part = if one.credential { Setting::Credential } else { Setting::Parameter };
             Answer { part, name: Arc::from(&*one.name), value: one.value.clone(), is_text: false }
         };
@@ -133,12 +133,12 @@ impl Archive {
             Some(Installed {
                 name: Arc::from(&*one.name),
                 root: Arc::from(&*one.root),
-                claims: one.claims.iter().map(ClaimThen::read).collect(),
+                claims: one.claims.iter().map(ArchivedClaim::read).collect(),
                 reference: one.bundle.parse().ok()?,
                 uses: one.uses.clone(),
             })
         });
-        let existing = self.existing.iter().filter_map(ExistingThen::read).collect();
+        let existing = self.existing.iter().filter_map(ArchivedUse::read).collect();
         RequirementContext {
             before,
             installed: Some(installed.collect()),
@@ -243,14 +243,14 @@ struct RecordedContext {
 
 /// A parameter or a credential that the user gave, by its full name.
 #[derive(Serialize, Deserialize)]
-struct AnswerThen {
+struct ArchivedAnswer {
     name: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     credential: bool,
     value: serde_json::Value,
 }
 
-impl AnswerThen {
+impl ArchivedAnswer {
     fn new(answer: &Answer) -> Self {
         Self {
             name: answer.name.to_string(),
@@ -262,10 +262,10 @@ impl AnswerThen {
 
 /// The result of a requirement.
 #[derive(Serialize, Deserialize)]
-struct InstalledThen {
+struct ArchivedInstallation {
     name: String,
     root: String,
-    claims: Vec<ClaimThen>,
+    claims: Vec<ArchivedClaim>,
     bundle: String,
     /// The installation of another environment that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -274,13 +274,13 @@ struct InstalledThen {
 
 /// A requirement that an installation satisfied.
 #[derive(Serialize, Deserialize)]
-struct ClaimThen {
+struct ArchivedClaim {
     requirement: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<Arc<str>>,
 }
 
-impl ClaimThen {
+impl ArchivedClaim {
     fn new(claim: Claim) -> Self {
         Self { requirement: claim.made_for, identity: claim.identity }
     }
@@ -292,23 +292,23 @@ impl ClaimThen {
 
 /// An installation of another environment that was used.
 #[derive(Serialize, Deserialize)]
-struct ExistingThen {
+struct ArchivedUse {
     urn: Urn,
     name: Arc<str>,
     place: Arc<str>,
     bundle: String,
-    share: Share,
+    share: InstallationShare,
     outputs: BTreeSet<Arc<str>>,
 }
 
-impl ExistingThen {
+impl ArchivedUse {
     fn new(one: &Existing) -> Self {
         Self {
             urn: one.urn.clone(),
             name: Arc::clone(&one.name),
             place: Arc::clone(&one.place),
             bundle: one.reference.to_string(),
-            share: Share::clone(&one.share),
+            share: InstallationShare::clone(&one.share),
             outputs: (*one.outputs).clone(),
         }
     }
@@ -329,13 +329,13 @@ impl ExistingThen {
     }
 }
 
-impl InstalledThen {
+impl ArchivedInstallation {
     fn new(one: Installed) -> Self {
         let Installed { name, root, claims, reference, uses } = one;
         Self {
             name: name.to_string(),
             root: root.to_string(),
-            claims: claims.into_iter().map(ClaimThen::new).collect(),
+            claims: claims.into_iter().map(ArchivedClaim::new).collect(),
             bundle: reference.to_string(),
             uses,
         }
@@ -467,7 +467,7 @@ impl Documents {
         let named = |(name, choice): (&Arc<str>, &Option<RequirementChoice>)| {
             Some((name.to_string(), choice.as_ref()?.to_string()))
         };
-        let used = |one: &Installation| one.uses.as_ref().map(|uses| ExistingThen::new(&uses.0));
+        let used = |one: &Installation| one.uses.as_ref().map(|uses| ArchivedUse::new(&uses.0));
         Archive {
             format: FORMAT,
             context: RecordedContext {
@@ -478,10 +478,10 @@ impl Documents {
                 namespace: namespace.to_string(),
             },
             values: self.loaded.given.iter().map(KeptValue::new).collect(),
-            answers: self.resolution.choices.answers.iter().map(AnswerThen::new).collect(),
+            answers: self.resolution.choices.answers.iter().map(ArchivedAnswer::new).collect(),
             with: self.resolution.choices.with.iter().filter_map(named).collect(),
             existing: self.resolution.installations.iter().filter_map(used).collect(),
-            installed: self.resolution.installed().into_iter().map(InstalledThen::new).collect(),
+            installed: self.resolution.installed().into_iter().map(ArchivedInstallation::new).collect(),
             sources: self
                 .loaded
                 .sources()

@@ -27,8 +27,8 @@ impl Purlin {
     ) -> Result<Session<'_>, Error> {
         let session = self.take(environment, wait, cancel).await?;
         let snapshot = session.snapshot().await?;
-        if let Some(holder) = &snapshot.held {
-            return Err(Error::held(environment, holder));
+        if let Some(holder) = &snapshot.closed_by {
+            return Err(Error::closed(environment, holder));
         }
         *session.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
         Ok(session)

@@ -13,7 +13,7 @@ use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
 use tokio::sync::OnceCell;
 
 #[cfg(feature = "postgres")]
-use crate::database::Releases;
+use crate::database::LockReleases;
 use crate::drivers::{self, Given, ProtectedFile, Registry};
 use crate::secrets::Stores;
 use crate::stored::Opened;
@@ -26,7 +26,7 @@ pub const STATE_FOLDER: &str = ".purlin";
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Receives a sentence.
-type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+type NoteSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Collects the configuration of a [`Purlin`]. Nothing is opened before it is needed.
 #[derive(Default)]
@@ -48,7 +48,7 @@ pub struct Builder {
     parallelism: Option<usize>,
     clock: Option<Clock>,
     probe: Option<Probe>,
-    tell: Option<Tell>,
+    tell: Option<NoteSink>,
 }
 
 impl Builder {
@@ -231,7 +231,7 @@ impl Builder {
             stores: self.stores,
             opened: OnceCell::new(),
             #[cfg(feature = "postgres")]
-            releases: Releases::default(),
+            releases: LockReleases::default(),
             registry: OnceLock::new(),
         }
     }
@@ -255,12 +255,12 @@ pub struct Purlin {
     clock: Clock,
     pub(crate) is_system_clock: bool,
     pub(crate) probe: Option<Probe>,
-    pub(crate) tell: Option<Tell>,
+    pub(crate) tell: Option<NoteSink>,
     pub(crate) given: Option<Arc<dyn Store>>,
     stores: Option<Arc<dyn SecretStores>>,
     pub(crate) opened: OnceCell<Opened>,
     #[cfg(feature = "postgres")]
-    pub(crate) releases: Releases,
+    pub(crate) releases: LockReleases,
     registry: OnceLock<Arc<Registry>>,
 }
 
@@ -312,7 +312,7 @@ impl Purlin {
     /// The locks that this value dropped, released in the background. Wait for them before the
     /// program exits, even if a function returned early and this value was never closed.
     #[cfg(feature = "postgres")]
-    pub fn releases(&self) -> Releases {
+    pub fn releases(&self) -> LockReleases {
         self.releases.clone()
     }
 

@@ -233,7 +233,7 @@ fn forgotten(documents: &Documents, last: &LastDeployed) -> Result<Vec<Diagnosti
     if before.is_empty() {
         return Ok(Vec::new());
     }
-    let read = values::names(documents.deployment(), documents.catalogue());
+    let read = values::names(documents.deployment(), documents.definition_index());
     let given = |name: &str| documents.loaded.given.iter().any(|value| &*value.name == name);
     let is_read = |name: &str| read.as_ref().is_none_or(|read| read.contains(name));
     let missing = before.into_iter().filter(|(name, _)| !given(name) && is_read(name));

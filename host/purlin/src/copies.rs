@@ -65,7 +65,7 @@ impl Purlin {
             if is_equal && !was_moved(&original) {
                 if was_moved(&there) {
                     // The environment moves back.
-                    there_lock.writer().commit(vec![Change::Hold(None)]).await?;
+                    there_lock.writer().commit(vec![Change::SetClosed(None)]).await?;
                 }
                 there_lock.release().await?;
                 return Ok::<_, StateError>((already, true));
@@ -73,7 +73,7 @@ impl Purlin {
             there_lock.release().await?;
             if was_moved(&original) {
                 // The original is out of date, whichever state it was moved to.
-                let is_moved_there = original.held.as_ref().is_some_and(|held| held.command == moved);
+                let is_moved_there = original.closed_by.as_ref().is_some_and(|by| by.command == moved);
                 return match is_moved_there && is_there && !options.replace {
                     true => Ok((already, false)),
                     false => Err(StateError::Moved { environment: environment.clone() }),
@@ -107,7 +107,7 @@ impl Purlin {
             && !options.keep_open
         {
             let holder = Holder { command: moved, ..self.holder() };
-            lock.writer().commit(vec![Change::Hold(Some(holder))]).await?;
+            lock.writer().commit(vec![Change::SetClosed(Some(holder))]).await?;
         }
         let released = lock.release().await;
         let (copied, _) = result?;
@@ -118,7 +118,7 @@ impl Purlin {
 
 /// Whether an environment was closed because it was copied to another state.
 fn was_moved(snapshot: &Snapshot) -> bool {
-    snapshot.held.as_ref().is_some_and(|held| held.command.starts_with(MOVED))
+    snapshot.closed_by.as_ref().is_some_and(|by| by.command.starts_with(MOVED))
 }
 
 /// Whether two stores have the same records for an environment, except for the note that it is
@@ -130,7 +130,7 @@ async fn is_same(
     environment: &Environment,
     (first, second): (&Snapshot, &Snapshot),
 ) -> Result<bool, StateError> {
-    let open = |snapshot: &Snapshot| Snapshot { held: None, staleness: None, ..snapshot.clone() };
+    let open = |snapshot: &Snapshot| Snapshot { closed_by: None, staleness: None, ..snapshot.clone() };
     let history = one.history(environment).await?;
     if open(first) != open(second) || history != other.history(environment).await? {
         return Ok(false);

@@ -19,9 +19,9 @@ const SCHEMA: &str = "purlin";
 /// The locks that a [`Purlin`] dropped and that are being released in its database. Keeps neither the
 /// [`Purlin`] nor its state open.
 #[derive(Clone, Debug, Default)]
-pub struct Releases(Arc<OnceLock<purlin_state::Releases>>);
+pub struct LockReleases(Arc<OnceLock<purlin_state::Releases>>);
 
-impl Releases {
+impl LockReleases {
     /// Whether locks are being released, or may be later because the [`Purlin`] still exists.
     pub fn may_be_pending(&self) -> bool {
         Arc::strong_count(&self.0) > 1 || self.0.get().is_some_and(purlin_state::Releases::are_pending)

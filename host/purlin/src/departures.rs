@@ -117,9 +117,9 @@ impl Past<'_> {
     }
 
     fn caused_by(&self, by: DeclaredBy, location: &Location) -> Departure {
-        let known = self.comparison.fate_of(&location.file);
+        let known = self.comparison.file_state_of(&location.file);
         let (file, now) = match known {
-            Some((file, fate)) => (file, fate.file_now()),
+            Some((file, state)) => (file, state.file_now()),
             None => (location.file.clone(), FileNow::Changed),
         };
         Departure { deployment: self.number, by, file, now }

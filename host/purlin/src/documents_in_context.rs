@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use purlin_documents::Loaded;
-use purlin_engine::Rules;
-use purlin_graph::Catalogue;
+use purlin_engine::SchemaRules;
+use purlin_graph::DefinitionIndex;
 use purlin_model::{
     Context, ContextDefaults, Deployment, Diagnostic, Key, Location, Urn, Workload, Workspace,
 };
@@ -14,9 +14,9 @@ use purlin_requirements::Resolution;
 use purlin_state::Environment;
 
 use crate::built::BuiltGraph;
-use crate::files::{Files, stands_for};
+use crate::files::{Files, argument_names_file};
 use crate::resolve_context::resolve_context;
-use crate::written::Written;
+use crate::source_locations::SourceLocations;
 use crate::{ContextChanges, Error, Purlin, values};
 
 /// Documents that were read and validated, with a context.
@@ -41,10 +41,10 @@ pub struct Documents {
     pub(crate) rollback_after: Option<u64>,
     pub(crate) files: Files,
     pub(crate) deployment: Arc<Deployment>,
-    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) definition_index: Arc<DefinitionIndex>,
     pub(crate) resolution: Resolution,
     /// The rules in their resource types.
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) rules: Arc<SchemaRules>,
     pub(crate) built: BuiltGraph,
 }
 
@@ -78,18 +78,18 @@ impl Documents {
             workspace.and_then(|workspace| workspace.environments.get(&resolved.context.env.id));
         let mut given = environment.map(|environment| environment.values.clone()).unwrap_or_default();
         given.append(&mut loaded.given);
-        values::lay(&mut loaded.deployment, &mut given, &mut faults);
+        values::override_values(&mut loaded.deployment, &mut given, &mut faults);
         loaded.given = given;
-        let catalogue = match Catalogue::new(std::mem::take(&mut loaded.definitions)) {
-            Ok(catalogue) => Some(Arc::new(catalogue)),
+        let definition_index = match DefinitionIndex::new(std::mem::take(&mut loaded.definitions)) {
+            Ok(definition_index) => Some(Arc::new(definition_index)),
             Err(errors) => {
                 faults.extend(errors);
                 None
             }
         };
         let context = Arc::new(resolved.context);
-        let resolution = match &catalogue {
-            Some(catalogue) => crate::installations::install(&mut loaded, &context, catalogue)
+        let resolution = match &definition_index {
+            Some(definition_index) => crate::installations::install(&mut loaded, &context, definition_index)
                 .unwrap_or_else(|errors| {
                     faults.extend(errors);
                     Resolution::default()
@@ -97,15 +97,15 @@ impl Documents {
             None => Resolution::default(),
         };
         let mut remarks = resolution.diagnostics.clone();
-        if let Some(catalogue) = &catalogue {
+        if let Some(definition_index) = &definition_index {
             let Loaded { deployment, given, value_places, .. } = &loaded;
-            let unread = values::unread(deployment, catalogue, given, value_places);
+            let unread = values::unread(deployment, definition_index, given, value_places);
             let (wrong, odd): (Vec<_>, Vec<_>) = unread.into_iter().partition(Diagnostic::is_error);
             faults.extend(wrong);
             remarks.extend(odd);
         }
-        match catalogue {
-            Some(catalogue) if faults.is_empty() => Ok(Self {
+        match definition_index {
+            Some(definition_index) if faults.is_empty() => Ok(Self {
                 rules: Arc::new(rules(&loaded)),
                 built: BuiltGraph::default(),
                 resolution,
@@ -121,7 +121,7 @@ impl Documents {
                 rollback_of: None,
                 rollback_after: None,
                 files,
-                catalogue,
+                definition_index,
             }),
             _ => Err(Error::Documents(faults)),
         }
@@ -140,7 +140,7 @@ impl Documents {
     pub fn graph(&self) -> Result<purlin_graph::Graph, Error> {
         let input = purlin_graph::Input {
             context: Arc::clone(&self.context),
-            catalogue: Arc::clone(&self.catalogue),
+            definition_index: Arc::clone(&self.definition_index),
             deployment: Arc::clone(&self.deployment),
             outputs: &purlin_graph::UnknownOutputs,
             recorded: &|_| false,
@@ -179,7 +179,7 @@ impl Documents {
 
     /// The fault of documents that declare nothing, and contain no definitions; `None` if they do.
     pub fn nothing_declared(&self) -> Option<Diagnostic> {
-        let is_nothing = self.declare_nothing() && self.catalogue.definitions().is_empty();
+        let is_nothing = self.declare_nothing() && self.definition_index.definitions().is_empty();
         is_nothing.then(|| {
             Diagnostic::error("no-documents", "the documents declare no resources").help(
                 "`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents",
@@ -189,7 +189,7 @@ impl Documents {
 
     /// Whether a file may be missing.
     pub(crate) fn accepts(&self, name: &str, path: Option<&Path>) -> bool {
-        self.accept_missing.iter().any(|word| stands_for(word, name, path))
+        self.accept_missing.iter().any(|word| argument_names_file(word, name, path))
     }
 
     /// Whether the definition of an implicit resource may be missing.
@@ -205,14 +205,14 @@ impl Documents {
     }
 
     /// The definitions.
-    pub fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
+    pub fn definition_index(&self) -> &DefinitionIndex {
+        &self.definition_index
     }
 }
 
-fn rules(loaded: &Loaded) -> Rules {
-    let written = Written::new(loaded.sources.clone());
-    Rules::new(&loaded.resource_types, Some(Arc::new(written)))
+fn rules(loaded: &Loaded) -> SchemaRules {
+    let written = SourceLocations::new(loaded.sources.clone());
+    SchemaRules::new(&loaded.resource_types, Some(Arc::new(written)))
 }
 
 impl Purlin {

@@ -60,7 +60,7 @@ pub enum Error {
     },
     /// The environment is closed to deployments.
     #[error("the environment {environment} is closed by {holder}; `purlin state unlock` opens it")]
-    Held {
+    Closed {
         /// The environment.
         environment: purlin_state::Environment,
         /// The user who closed it, and the reason.
@@ -130,7 +130,7 @@ impl Error {
         use purlin_state::Error::{Busy, Locked, Reserved};
         Some(match self {
             Self::State(Locked { .. } | Reserved { .. } | Busy { .. }) | Self::Unfinished { .. } => "locked",
-            Self::Held { .. } | Self::Moving { .. } => "closed",
+            Self::Closed { .. } | Self::Moving { .. } => "closed",
             Self::Stale | Self::Deviates(_) => "stale-plan",
             Self::DeploymentExists { .. } => "deployment-exists",
             Self::Engine(purlin_engine::Error::DataLoss(_)) => "data-loss",
@@ -139,11 +139,11 @@ impl Error {
     }
 
     /// The error for an environment that is closed.
-    pub(crate) fn held(environment: &purlin_state::Environment, holder: &purlin_state::Holder) -> Self {
+    pub(crate) fn closed(environment: &purlin_state::Environment, holder: &purlin_state::Holder) -> Self {
         let environment = environment.clone();
         match crate::interrupted_move(holder) {
             Some(command) => Self::Moving { environment, command: command.to_owned() },
-            None => Self::Held { environment, holder: Box::new(holder.clone()) },
+            None => Self::Closed { environment, holder: Box::new(holder.clone()) },
         }
     }
 

@@ -110,7 +110,7 @@ impl Files {
 
 /// Whether a word of the command line refers to a file: the file itself, or a folder that contains
 /// it.
-pub(crate) fn stands_for(word: &str, name: &str, path: Option<&Path>) -> bool {
+pub(crate) fn argument_names_file(word: &str, name: &str, path: Option<&Path>) -> bool {
     word == name || path.is_some_and(|path| word != "-" && path.starts_with(absolute(Path::new(word))))
 }
 
@@ -205,12 +205,12 @@ mod tests {
     #[test]
     fn a_word_matches_a_file_or_the_files_in_a_folder() {
         let here = absolute(Path::new("apps/web.yaml"));
-        assert!(stands_for("apps/web.yaml", "x", Some(&here)));
-        assert!(stands_for("./apps/../apps/web.yaml", "x", Some(&here)));
-        assert!(stands_for("apps", "x", Some(&here)));
-        assert!(stands_for("apps/", "x", Some(&here)));
-        assert!(!stands_for("app", "x", Some(&here)));
-        assert!(stands_for("-", "-", None));
-        assert!(!stands_for("apps", "-", None));
+        assert!(argument_names_file("apps/web.yaml", "x", Some(&here)));
+        assert!(argument_names_file("./apps/../apps/web.yaml", "x", Some(&here)));
+        assert!(argument_names_file("apps", "x", Some(&here)));
+        assert!(argument_names_file("apps/", "x", Some(&here)));
+        assert!(!argument_names_file("app", "x", Some(&here)));
+        assert!(argument_names_file("-", "-", None));
+        assert!(!argument_names_file("apps", "-", None));
     }
 }

@@ -300,7 +300,7 @@ fn is_busy(error: &Error) -> bool {
     use purlin_state::Error as State;
     matches!(
         error,
-        Error::Held { .. }
+        Error::Closed { .. }
             | Error::Moving { .. }
             | Error::Unfinished { .. }
             | Error::State(State::Locked { .. } | State::Busy { .. } | State::Reserved { .. })

@@ -19,7 +19,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use purlin_engine::{Base, Plan};
 use purlin_graph::Graph;
-use purlin_model::{BundleReference, Diagnostic, InstallationRequest, Key, Location, Share, Urn, User};
+use purlin_model::{
+    BundleReference, Diagnostic, InstallationRequest, InstallationShare, Key, Location, Urn, User,
+};
 use purlin_state::{Environment, Record};
 
 use crate::missing_documents::similar;
@@ -43,7 +45,7 @@ impl Purlin {
         self.check_context_at(documents, changes, base).await?;
         if is_new {
             self.check_rollback(documents).await?;
-            self.hold_against_last(documents, base).await?;
+            self.reject_missing_documents(documents, base).await?;
         }
         Ok(())
     }
@@ -105,7 +107,7 @@ struct Change<'a> {
     name: Key,
     before: Option<BundleReference>,
     now: BundleReference,
-    share: &'a Share,
+    share: &'a InstallationShare,
     location: &'a Location,
 }
 

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_documents::{AttachedFile, Held, Loaded, SourceText, declares_resources, held, load_sources};
-use purlin_engine::{Action, Base, ByManifest, Change, LostData, Plan, PlanOptions, RecordedSecrets, Step};
+use purlin_engine::{
+    Action, Base, LostData, ManifestDrivers, Plan, PlanOptions, RecordedSecrets, Step, ValueChange,
+};
 use purlin_graph::{Graph, may_match};
 use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
 use purlin_state::{Environment, EnvironmentSummary, Outcome, Snapshot};
@@ -52,7 +54,7 @@ pub(crate) struct Difference {
 
 /// The effect of a proposal on one environment.
 #[derive(Clone, Debug)]
-pub enum Impact {
+pub enum EnvironmentImpact {
     /// None: it uses none of the documents, or nothing in it changes.
     None,
     /// Its resources change.
@@ -73,7 +75,7 @@ pub struct Affected {
     /// The reasons, the main one first.
     pub reasons: Vec<Reason>,
     /// The changes to its inputs.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ValueChange>,
     /// The data that would be lost, if any.
     pub loses: Option<LostData>,
 }
@@ -310,22 +312,22 @@ impl Purlin {
         known: &EnvironmentSummary,
         proposal: &Proposal,
         ask: bool,
-    ) -> Result<Impact, Error> {
+    ) -> Result<EnvironmentImpact, Error> {
         let Some(last) = self.last_deployed_of(known).await? else {
-            return Ok(if known.records == 0 { Impact::None } else { Impact::Unknown });
+            return Ok(if known.records == 0 { EnvironmentImpact::None } else { EnvironmentImpact::Unknown });
         };
         let mut archive = last.archive()?;
         let difference = match proposal.revise(&mut archive) {
             Ok(Some(difference)) => difference,
-            Ok(None) => return Ok(Impact::None),
+            Ok(None) => return Ok(EnvironmentImpact::None),
             Err(error) => return rejected(error),
         };
         let snapshot = self.snapshot(&known.environment).await?;
         let is_complete = last.deployment.outcome == Outcome::Succeeded
             && snapshot.pending.is_empty()
-            && snapshot.unmet.is_empty();
+            && snapshot.obstacles.is_empty();
         if is_complete && !difference.concerns(&last.context()?, &snapshot) {
-            return Ok(Impact::None);
+            return Ok(EnvironmentImpact::None);
         }
         let id = Arc::clone(&last.deployment.id);
         let base = self.with_users(Base::new(snapshot)?, &known.environment).await?;
@@ -342,7 +344,7 @@ impl Purlin {
             Err(error) => return rejected(error),
         };
         if after.is_empty() {
-            return Ok(Impact::None);
+            return Ok(EnvironmentImpact::None);
         }
         // Changes that would happen anyway are not effects of the proposal.
         let before = foresight.plan(&before, &known.environment).await.ok();
@@ -350,7 +352,7 @@ impl Purlin {
         let refused = after.refused().into_iter().filter(|(key, _)| !refused_anyway.contains(key));
         let refused: Vec<Diagnostic> = refused.flat_map(|(_, cause)| cause.diagnostics()).collect();
         if !refused.is_empty() {
-            return Ok(Impact::Rejected(refused));
+            return Ok(EnvironmentImpact::Rejected(refused));
         }
         let anyway: HashMap<&Key, &Step> =
             before.iter().flat_map(|plan| &plan.steps).map(|step| (&step.key, step)).collect();
@@ -360,7 +362,7 @@ impl Purlin {
             .filter(|step| step.action != Action::None && !is_same(step, anyway.get(&step.key).copied()))
             .map(Affected::of)
             .collect();
-        Ok(if affected.is_empty() { Impact::None } else { Impact::Changes(affected) })
+        Ok(if affected.is_empty() { EnvironmentImpact::None } else { EnvironmentImpact::Changes(affected) })
     }
 }
 
@@ -382,10 +384,10 @@ fn is_same(step: &Step, other: Option<&Step>) -> bool {
     })
 }
 
-fn rejected(error: Error) -> Result<Impact, Error> {
+fn rejected(error: Error) -> Result<EnvironmentImpact, Error> {
     match error {
         Error::Documents(faults) | Error::Engine(purlin_engine::Error::NotGranted { faults, .. }) => {
-            Ok(Impact::Rejected(faults.into_iter().filter(Diagnostic::is_error).collect()))
+            Ok(EnvironmentImpact::Rejected(faults.into_iter().filter(Diagnostic::is_error).collect()))
         }
         other => Err(other),
     }
@@ -444,7 +446,7 @@ impl Foresight<'_> {
         Ok(match ask {
             true => purlin_engine::plan(graph, context, base, registry, options).await?,
             false => {
-                let drivers = ByManifest::new(registry, deployed, &base);
+                let drivers = ManifestDrivers::new(registry, deployed, &base);
                 purlin_engine::plan(graph, context, base, &drivers, options).await?
             }
         })

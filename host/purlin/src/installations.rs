@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use purlin_documents::Loaded;
 use purlin_engine::{Action, Plan};
-use purlin_graph::Catalogue;
+use purlin_graph::DefinitionIndex;
 use purlin_model::{
     Bundle, Context, ContextDefaults, Deployment, Diagnostic, Key, Recipe, RequirementContext, Workspace,
 };
@@ -28,9 +28,9 @@ use crate::{Documents, Error};
 pub(crate) fn install(
     loaded: &mut Loaded,
     context: &Arc<Context>,
-    catalogue: &Arc<Catalogue>,
+    definition_index: &Arc<DefinitionIndex>,
 ) -> Result<Resolution, Vec<Diagnostic>> {
-    let is_requiring = catalogue.definitions().iter().any(|one| !one.recipe.requires.is_empty());
+    let is_requiring = definition_index.definitions().iter().any(|one| !one.recipe.requires.is_empty());
     if !is_requiring && loaded.deployment.requires.is_empty() && loaded.requirement_context.now.is_empty() {
         return Ok(Resolution::default());
     }
@@ -41,7 +41,7 @@ pub(crate) fn install(
         // ids.
         let before = requirers.len();
         if is_requiring {
-            requirers.extend(who_requires(loaded, context, catalogue));
+            requirers.extend(who_requires(loaded, context, definition_index));
         }
         let known: Vec<_> =
             requirers.iter().map(|(key, recipe)| (Key::clone(key), Arc::clone(recipe))).collect();
@@ -65,12 +65,12 @@ pub(crate) fn install(
 fn who_requires(
     loaded: &mut Loaded,
     context: &Arc<Context>,
-    catalogue: &Arc<Catalogue>,
+    definition_index: &Arc<DefinitionIndex>,
 ) -> Vec<(Key, Arc<Recipe>)> {
     let deployment = Arc::new(std::mem::take(&mut loaded.deployment));
     let found = purlin_graph::requirers(&purlin_graph::Input {
         context: Arc::clone(context),
-        catalogue: Arc::clone(catalogue),
+        definition_index: Arc::clone(definition_index),
         deployment: Arc::clone(&deployment),
         outputs: &purlin_graph::UnknownOutputs,
         recorded: &|_| false,
@@ -84,9 +84,9 @@ fn who_requires(
 pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Workspace>) -> Vec<Unmapped> {
     let workspace = workspace.or(loaded.workspace.as_ref());
     let resolved = resolve_context(loaded, flags, workspace, "", &mut Vec::new());
-    let Ok(catalogue) = Catalogue::new(loaded.definitions.clone()) else { return Vec::new() };
+    let Ok(definition_index) = DefinitionIndex::new(loaded.definitions.clone()) else { return Vec::new() };
     let mut loaded = loaded.clone();
-    let resolution = install(&mut loaded, &Arc::new(resolved.context), &Arc::new(catalogue));
+    let resolution = install(&mut loaded, &Arc::new(resolved.context), &Arc::new(definition_index));
     resolution.map(|resolution| resolution.unmapped).unwrap_or_default()
 }
 

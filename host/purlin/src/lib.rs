@@ -38,6 +38,7 @@ mod builder;
 mod built;
 mod changes;
 mod copies;
+mod crash_points;
 #[cfg(feature = "postgres")]
 mod database;
 mod departures;
@@ -50,7 +51,7 @@ mod guards;
 mod history;
 mod impact;
 mod installations;
-mod last;
+mod last_deployment;
 mod loops;
 mod losses;
 mod missing_documents;
@@ -58,7 +59,6 @@ mod moves;
 mod outputs;
 mod pipeline;
 mod planning;
-mod probed;
 mod promoted;
 mod reconcile;
 mod resolve_context;
@@ -66,19 +66,19 @@ mod saved;
 mod secrets;
 mod session;
 mod sharing;
+mod source_locations;
 mod stored;
 mod up;
 mod vacancies;
 mod values;
 mod waiting;
-mod written;
 
 pub use builder::STATE_FOLDER;
 pub use builder::{Builder, Purlin};
 pub use changes::ContextChanges;
 pub use copies::{Copied, CopyOptions};
 #[cfg(feature = "postgres")]
-pub use database::Releases;
+pub use database::LockReleases;
 pub use documents_in_context::Documents;
 pub use drivers::{
     Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, NAME_OF_ITS_OWN,
@@ -86,9 +86,9 @@ pub use drivers::{
 pub use error::Error;
 pub use fleet::{Fleet, Turn, TurnEnd};
 pub use history::Deploying;
-pub use impact::{Affected, Impact, Proposal};
+pub use impact::{Affected, EnvironmentImpact, Proposal};
 pub use installations::unmapped;
-pub use last::LastDeployed;
+pub use last_deployment::LastDeployed;
 pub use moves::{Move, Moved, interrupted_move};
 pub use outputs::{Outputs, OutputsReport, outputs};
 pub use pipeline::{Follower, Job, RunEnd, Stage};
@@ -118,8 +118,8 @@ pub use purlin_graph::{Edge, Explanation, Graph, Node, NodeId};
 /// Plans.
 #[doc(inline)]
 pub use purlin_engine::{
-    Action, Base, Change, DestroyOptions, Deviation, Loss, LostData, Plan, PlanOptions, Scope, Step,
-    Suggestion, Tally, Warning,
+    Action, Base, DestroyOptions, Deviation, Loss, LostData, Plan, PlanOptions, Scope, Step, Suggestion,
+    Tally, ValueChange, Warning,
 };
 
 /// Runs: their events, and why resources fail.
@@ -139,9 +139,9 @@ pub use purlin_sandbox::{CallError, Compiler, InProcess, SandboxError, Worker, s
 /// The state, and what is recorded in it.
 #[doc(inline)]
 pub use purlin_state::{
-    AskedKey, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error as StateError, Export, Held,
-    Holder, Intent, KeyProvider, MemoryStore, OpenOptions, Outcome, Probe, Record, RecordId, RepairReport,
-    Snapshot, Staleness, Status, Store,
+    AskedKey, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error as StateError, Export,
+    HeldLock, Holder, Intent, KeyProvider, MemoryStore, OpenOptions, Outcome, Probe, Record, RecordId,
+    RepairReport, Snapshot, Staleness, Status, Store,
 };
 
 /// The state in PostgreSQL.

@@ -30,18 +30,18 @@ pub(crate) struct MissingFile {
     /// Its absolute path, if it was a file.
     pub(crate) path: Option<PathBuf>,
     /// The documents that it contained.
-    pub(crate) held: Vec<Held>,
+    pub(crate) contained: Vec<Held>,
     /// Those that are in no file now.
     pub(crate) left: Vec<Held>,
     /// What happened to it.
-    pub(crate) fate: Fate,
+    pub(crate) state: FileState,
     /// Whether the user accepted this.
     pub(crate) accepted: bool,
 }
 
 /// What happened to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum FileState {
     /// It was read, and contains documents.
     Changed,
     /// It is gone from a folder that was searched.
@@ -54,7 +54,7 @@ pub(crate) enum Fate {
     Unread { exists: bool },
 }
 
-impl Fate {
+impl FileState {
     pub(crate) fn file_now(&self) -> FileNow {
         match self {
             Self::Changed => FileNow::Changed,
@@ -133,28 +133,34 @@ impl<'a> Comparison<'a> {
             left.retain(|document| !now.iter_mut().any(|(_, _, documents)| take(documents, document)));
         }
         let lost = missing.into_iter().filter(|(_, _, left)| !left.is_empty());
-        lost.filter_map(|(index, held, left)| {
+        lost.filter_map(|(index, contained, left)| {
             let (source, path) = changed.get(index)?;
-            Some(self.tell(source, path.as_deref(), held, left))
+            Some(self.tell(source, path.as_deref(), contained, left))
         })
         .collect()
     }
 
     /// What happened to a file of the earlier deployment, by its name at that time.
-    pub(crate) fn fate_of(&self, name: &str) -> Option<(Arc<str>, Fate)> {
+    pub(crate) fn file_state_of(&self, name: &str) -> Option<(Arc<str>, FileState)> {
         let (source, path) = self.then.iter().find(|(source, _)| *source.name == *name)?;
         let path = self.absolute(source, path.as_deref());
-        Some((self.call(source, path.as_deref()), self.fate(source, path.as_deref())))
+        Some((self.call(source, path.as_deref()), self.state_now(source, path.as_deref())))
     }
 
-    fn tell(&self, source: &SourceText, path: Option<&str>, held: Vec<Held>, left: Vec<Held>) -> MissingFile {
+    fn tell(
+        &self,
+        source: &SourceText,
+        path: Option<&str>,
+        contained: Vec<Held>,
+        left: Vec<Held>,
+    ) -> MissingFile {
         let path = self.absolute(source, path);
         MissingFile {
             then: source.name.clone(),
             name: self.call(source, path.as_deref()),
-            held,
+            contained,
             left,
-            fate: self.fate(source, path.as_deref()),
+            state: self.state_now(source, path.as_deref()),
             accepted: self.documents.accepts(&source.name, path.as_deref()),
             path,
         }
@@ -178,40 +184,44 @@ impl<'a> Comparison<'a> {
         then.filter(|then| !is_there(&now) && is_there(then)).or(Some(now))
     }
 
-    fn fate(&self, source: &SourceText, path: Option<&Path>) -> Fate {
+    fn state_now(&self, source: &SourceText, path: Option<&Path>) -> FileState {
         let files = &self.documents.files;
         if let Some(read) = self.read(source, path) {
-            return if held(&read.text).is_empty() { Fate::Empty(kind(&read.text)) } else { Fate::Changed };
+            return if held(&read.text).is_empty() {
+                FileState::Empty(kind(&read.text))
+            } else {
+                FileState::Changed
+            };
         }
         let Some(path) = path else {
             // The caller decides whether to give texts that are not files; an empty one was given.
             return match files.have_text() {
-                true if &*source.name == "-" => Fate::Empty("it is empty"),
-                true => Fate::Removed,
-                false => Fate::Unread { exists: false },
+                true if &*source.name == "-" => FileState::Empty("it is empty"),
+                true => FileState::Removed,
+                false => FileState::Unread { exists: false },
             };
         };
         if let Some(folder) = files.folder_over(path)
             && let Some(what) = broken_way(folder, path)
         {
-            return Fate::Empty(what);
+            return FileState::Empty(what);
         }
         let Ok(metadata) = path.symlink_metadata() else {
             let removed = files.cover(path) || self.was_referred_to(source);
-            return if removed { Fate::Removed } else { Fate::Unread { exists: false } };
+            return if removed { FileState::Removed } else { FileState::Unread { exists: false } };
         };
         match std::fs::metadata(path) {
-            Err(_) if metadata.is_symlink() => Fate::Empty("it is a link that leads nowhere"),
-            Ok(metadata) if metadata.is_dir() => Fate::Empty("it is a folder"),
+            Err(_) if metadata.is_symlink() => FileState::Empty("it is a link that leads nowhere"),
+            Ok(metadata) if metadata.is_dir() => FileState::Empty("it is a folder"),
             Ok(metadata) if !metadata.is_file() || metadata.len() > LARGEST => {
-                Fate::Empty("it is not a file with documents")
+                FileState::Empty("it is not a file with documents")
             }
             _ => match purlin_files::read_text(path, LARGEST) {
-                Ok(text) if held(&text).is_empty() => Fate::Empty(kind(&text)),
+                Ok(text) if held(&text).is_empty() => FileState::Empty(kind(&text)),
                 // That is a change to the Deployment itself.
-                Ok(_) if self.was_referred_to(source) => Fate::NoLongerNamed,
-                Ok(_) => Fate::Unread { exists: true },
-                Err(_) => Fate::Empty("it cannot be read"),
+                Ok(_) if self.was_referred_to(source) => FileState::NoLongerNamed,
+                Ok(_) => FileState::Unread { exists: true },
+                Err(_) => FileState::Empty("it cannot be read"),
             },
         }
     }

@@ -74,8 +74,8 @@ impl Move<'_> {
 }
 
 /// The command that finishes an interrupted move, if the environment is closed for that reason.
-pub fn interrupted_move(held: &Holder) -> Option<&str> {
-    held.command.starts_with(COMMAND).then_some(&*held.command)
+pub fn interrupted_move(closed_by: &Holder) -> Option<&str> {
+    closed_by.command.starts_with(COMMAND).then_some(&*closed_by.command)
 }
 
 impl Purlin {
@@ -84,7 +84,7 @@ impl Purlin {
     /// deployed until the same move is made again, which continues where it was interrupted.
     ///
     /// # Errors
-    /// [`Error::Documents`] with each reason why a resource cannot move; [`Error::Held`] if either
+    /// [`Error::Documents`] with each reason why a resource cannot move; [`Error::Closed`] if either
     /// environment is closed; [`Error::Moving`] if another move was interrupted; [`Error::State`] if
     /// either, or the environment of a user, is locked, or cannot be read or written. Nothing was
     /// changed in these cases.
@@ -122,8 +122,8 @@ impl Purlin {
         let (here, there) = (from.snapshot().await?, to.snapshot().await?);
         let has_left = is_closed(from.environment(), &here, &command)?;
         let has_arrived = is_closed(to.environment(), &there, &command)?;
-        let close = || Change::Hold(Some(Holder { command: command.clone(), ..self.holder() }));
-        let open = || Change::Hold(None);
+        let close = || Change::SetClosed(Some(Holder { command: command.clone(), ..self.holder() }));
+        let open = || Change::SetClosed(None);
         if has_arrived && !has_left {
             to.lock.writer().commit(vec![open()]).await?;
             return Ok(Moved { changed: true, ..Moved::default() });
@@ -202,7 +202,7 @@ impl Purlin {
     ///
     /// # Errors
     /// [`Error::Documents`] if a user is in the target, which cannot use its own installation;
-    /// [`Error::Held`] if an environment is closed; [`Error::State`] if it is locked.
+    /// [`Error::Closed`] if an environment is closed; [`Error::State`] if it is locked.
     async fn begin_users(&self, wanted: Move<'_>, names: &BTreeMap<Urn, Urn>) -> Result<Users<'_>, Error> {
         let moving = self.installations().await?.into_iter();
         let moving =
@@ -231,8 +231,8 @@ impl Purlin {
         for environment in environments {
             let session = self.begin_held(&environment).await?;
             let snapshot = session.snapshot().await?;
-            if let Some(held) = &snapshot.held {
-                return Err(Error::held(&environment, held));
+            if let Some(closed_by) = &snapshot.closed_by {
+                return Err(Error::closed(&environment, closed_by));
             }
             sessions.push((session, purlin_engine::repoint(snapshot, names)?));
         }
@@ -255,10 +255,10 @@ struct Users<'a> {
 /// # Errors
 /// If it is closed for another reason.
 fn is_closed(environment: &Environment, snapshot: &Snapshot, command: &str) -> Result<bool, Error> {
-    match &snapshot.held {
+    match &snapshot.closed_by {
         None => Ok(false),
-        Some(held) if held.command == command => Ok(true),
-        Some(held) => Err(Error::held(environment, held)),
+        Some(closed_by) if closed_by.command == command => Ok(true),
+        Some(closed_by) => Err(Error::closed(environment, closed_by)),
     }
 }
 

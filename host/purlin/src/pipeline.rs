@@ -447,7 +447,7 @@ impl Session<'_> {
             self.use_inputs_of(documents, &job.context).await;
         }
         let Some(plan) = self.plan_recovery(&job.context).await? else { return Ok(None) };
-        let summary = self.look(Stage::Recovery, plan, job, follower).await?;
+        let summary = self.run_stage(Stage::Recovery, plan, job, follower).await?;
         let ends = summary.halted.is_some() || summary.cancelled;
         Ok(ends.then_some(RunEnd::Stopped(Stage::Recovery, summary)))
     }
@@ -472,7 +472,7 @@ impl Session<'_> {
             _ => (None, true),
         };
         let Some(plan) = plan else { return Ok(ControlFlow::Continue(true)) };
-        let summary = self.look(Stage::Reading, plan, job, follower).await?;
+        let summary = self.run_stage(Stage::Reading, plan, job, follower).await?;
         let is_read = summary.failed.is_empty();
         let ends = needs_all && !is_read || summary.halted.is_some() || summary.cancelled;
         Ok(match ends {
@@ -500,7 +500,7 @@ impl Session<'_> {
     }
 
     /// A part of a run before its plan.
-    async fn look<F: Follower>(
+    async fn run_stage<F: Follower>(
         &self,
         stage: Stage,
         plan: Plan,
@@ -540,12 +540,12 @@ impl Session<'_> {
 
 /// A follower that agrees to everything, and listens to nothing.
 #[derive(Default)]
-pub(crate) struct Silent {
+pub(crate) struct SilentFollower {
     /// The resources that the deployment is about.
     pub(crate) steps: Vec<Key>,
 }
 
-impl Follower for Silent {
+impl Follower for SilentFollower {
     fn begins(&mut self, stage: Stage, plan: &Plan) {
         if stage == Stage::Deployment {
             self.steps = plan.steps.iter().map(|step| step.key.clone()).collect();

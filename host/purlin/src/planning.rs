@@ -52,7 +52,7 @@ impl Purlin {
         let known = registry.known_outputs(documents).await;
         let input = purlin_graph::Input {
             context: Arc::clone(&context),
-            catalogue: Arc::clone(&documents.catalogue),
+            definition_index: Arc::clone(&documents.definition_index),
             deployment: Arc::clone(&deployment),
             outputs: &known,
             recorded: &recorded,
@@ -113,15 +113,16 @@ impl Purlin {
             return Ok(undecided);
         }
         let mut faults =
-            purlin_engine::validate(graph, &documents.catalogue, context, &**registry, options).await?;
+            purlin_engine::validate(graph, &documents.definition_index, context, &**registry, options)
+                .await?;
         if !offline {
-            for stray in registry.strays().await {
+            for missing in registry.missing_driver_faults().await {
                 let known = faults.iter().any(|fault| {
-                    (fault.code, &fault.message) == (stray.code, &stray.message)
-                        && fault.location == stray.location
+                    (fault.code, &fault.message) == (missing.code, &missing.message)
+                        && fault.location == missing.location
                 });
                 if !known {
-                    faults.push(stray);
+                    faults.push(missing);
                 }
             }
         }
@@ -131,7 +132,7 @@ impl Purlin {
     /// Explains how a resource is provisioned: which definition matches best, and why the others do
     /// not.
     pub fn explain(&self, documents: &Documents, key: &Key) -> Explanation {
-        documents.catalogue.explain(&documents.context, key)
+        documents.definition_index.explain(&documents.context, key)
     }
 
     /// Makes a plan that brings the environment in line with the documents. Takes no lock: to
@@ -141,7 +142,7 @@ impl Purlin {
     /// [`Error::Documents`] with every fault; other errors if a driver or the state fails.
     pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
         let base = self.base(&documents.environment()).await?;
-        let (base, _) = self.look(documents, base, None).await?;
+        let (base, _) = self.read_without_recording(documents, base, None).await?;
         self.plan_from(documents, base, options).await
     }
 

@@ -281,11 +281,11 @@ impl Keeper {
 
     /// The resources that wait for a retry.
     fn backed_off(&self, now: u64) -> HashMap<Urn, Reason> {
-        let held = self.schedule.backed_off(now).map(|urn| {
+        let backed_off = self.schedule.backed_off(now).map(|urn| {
             let message = self.failures.get(urn).cloned().unwrap_or_else(|| "".into());
             (urn.clone(), Reason::BackedOff { message })
         });
-        held.collect()
+        backed_off.collect()
     }
 
     /// Others may have deployed other documents before this pass got the lock, while its own were
@@ -399,7 +399,7 @@ impl Follower for Round<'_> {
         }
         self.keeper.check_last(session, self.documents).await?;
         // A read that failed just now is not followed by an attempt to change the resource.
-        self.options.held = Arc::new(self.keeper.backed_off(now));
+        self.options.left_alone = Arc::new(self.keeper.backed_off(now));
         Ok(Some(self.options.clone()))
     }
 
@@ -415,7 +415,7 @@ impl Follower for Round<'_> {
             plan.allow_losses(&losses);
         }
         let losses: HashSet<Key> = plan.losses_not_allowed().into_iter().collect();
-        let held = Arc::make_mut(&mut self.options.held);
+        let left_alone = Arc::make_mut(&mut self.options.left_alone);
         let pass = &mut self.pass;
         let mut more = false;
         for step in plan.steps.iter().filter(|step| !step.left_out) {
@@ -425,12 +425,12 @@ impl Follower for Round<'_> {
                 Action::Create | Action::Update | Action::Replace
                     if changed && due::drift(self.policy, &step.urn) == Drift::Report =>
                 {
-                    more |= held.insert(step.urn.clone(), Reason::DriftReported).is_none();
+                    more |= left_alone.insert(step.urn.clone(), Reason::DriftReported).is_none();
                     pass.drifted.push(step.key.clone());
                 }
                 Action::Replace if loses || !self.policy.replace => {
                     let action = Action::Replace.as_str().into();
-                    more |= held.insert(step.urn.clone(), Reason::NeedsConsent { action }).is_none();
+                    more |= left_alone.insert(step.urn.clone(), Reason::NeedsConsent { action }).is_none();
                     pass.needs_consent.push((step.key.clone(), Action::Replace));
                 }
                 // An old copy is deleted with the replacement that was approved.
@@ -516,16 +516,16 @@ async fn note_removed(
 ) -> Result<(), Error> {
     let known: HashSet<&Key> = plan.graph().into_iter().flat_map(Graph::nodes).map(|node| node.key).collect();
     let snapshot = base.snapshot();
-    let unmet: HashMap<&Urn, &ObstacleRecord> =
-        snapshot.unmet.iter().map(|unmet| (&unmet.urn, unmet)).collect();
+    let obstacles: HashMap<&Urn, &ObstacleRecord> =
+        snapshot.obstacles.iter().map(|obstacle| (&obstacle.urn, obstacle)).collect();
     let action: Arc<str> = Action::Delete.as_str().into();
     let mut changes = Vec::new();
     for record in base.all_current().filter(|record| record.status != Status::Absent) {
         let Some(key) = record.urn.key().filter(|key| !known.contains(key)) else { continue };
         let obstacle = Obstacle::NeedsConsent { action: Arc::clone(&action) };
-        if unmet.get(&record.urn).is_none_or(|unmet| unmet.obstacle != obstacle) {
-            let unmet = ObstacleRecord { urn: record.urn.clone(), obstacle, since: now };
-            changes.push(Change::Obstruct { urn: record.urn.clone(), unmet: Some(Box::new(unmet)) });
+        if obstacles.get(&record.urn).is_none_or(|known| known.obstacle != obstacle) {
+            let obstacle = ObstacleRecord { urn: record.urn.clone(), obstacle, since: now };
+            changes.push(Change::Obstruct { urn: record.urn.clone(), obstacle: Some(Box::new(obstacle)) });
         }
         pass.needs_consent.push((key, Action::Delete));
     }

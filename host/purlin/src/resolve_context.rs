@@ -22,30 +22,38 @@ pub(crate) struct ResolvedContext {
 }
 
 /// One part of the context: its name, its option, and where it is stored.
-struct Part {
+struct ContextPart {
     name: &'static str,
     option: &'static str,
     field: fn(&ContextDefaults) -> &Option<Arc<str>>,
     place: fn(&ContextPlaces) -> &Option<Location>,
 }
 
-const ORG: Part = Part {
+const ORG: ContextPart = ContextPart {
     name: "organisation",
     option: "--org",
     field: |context| &context.org,
     place: |places| &places.org,
 };
-const APP: Part =
-    Part { name: "application", option: "--app", field: |context| &context.app, place: |places| &places.app };
-const ENV: Part =
-    Part { name: "environment", option: "--env", field: |context| &context.env, place: |places| &places.env };
-const KIND: Part = Part {
+const APP: ContextPart = ContextPart {
+    name: "application",
+    option: "--app",
+    field: |context| &context.app,
+    place: |places| &places.app,
+};
+const ENV: ContextPart = ContextPart {
+    name: "environment",
+    option: "--env",
+    field: |context| &context.env,
+    place: |places| &places.env,
+};
+const KIND: ContextPart = ContextPart {
     name: "environment type",
     option: "--env-type",
     field: |context| &context.env_type,
     place: |places| &places.env_type,
 };
-const NAMESPACE: Part = Part {
+const NAMESPACE: ContextPart = ContextPart {
     name: "namespace",
     option: "--namespace",
     field: |context| &context.namespace,
@@ -113,7 +121,12 @@ pub(crate) fn is_context_name(name: &str) -> bool {
 }
 
 impl Resolver<'_> {
-    fn pick(&mut self, part: &Part, declared: Declared<'_>, fallback: &str) -> (Arc<str>, Option<Location>) {
+    fn pick(
+        &mut self,
+        part: &ContextPart,
+        declared: Declared<'_>,
+        fallback: &str,
+    ) -> (Arc<str>, Option<Location>) {
         let written = (part.field)(&self.loaded.context).as_ref();
         let place = (part.place)(&self.loaded.places).as_ref();
         let flag = (part.field)(self.flags).as_ref();
@@ -147,12 +160,12 @@ impl Resolver<'_> {
 
     fn agree(
         &mut self,
-        part: &Part,
+        part: &ContextPart,
         (written, place): (Option<&Arc<str>>, Option<&Location>),
         flag: Option<&Arc<str>>,
         declared: Declared<'_>,
     ) {
-        let Part { name, option, .. } = part;
+        let ContextPart { name, option, .. } = part;
         let at = |fault: Diagnostic, place: Option<&Location>, word: &str| match place {
             Some(place) => fault.at(place).spanning(word.chars().count()),
             None => fault,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purlin_engine::{Base, Line, Mark, Plan, PlanOptions, Scope};
+use purlin_engine::{Base, OperationOutline, Plan, PlanOptions, RecordDigest, Scope};
 use purlin_state::{Deployment, Outcome, decode_changes, encode_changes};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -29,8 +29,8 @@ struct SavedFields {
     fingerprint: [u8; 32],
     prelude: Vec<u8>,
     drawn: Vec<u8>,
-    outline: Vec<Line>,
-    marks: Vec<Mark>,
+    outline: Vec<OperationOutline>,
+    marks: Vec<RecordDigest>,
     documents: Vec<u8>,
     deployment: String,
     full: bool,
@@ -60,9 +60,9 @@ impl Purlin {
         let kept = SavedFields {
             fingerprint: saved.fingerprint,
             prelude: encode_changes(&saved.prelude)?.to_vec(),
-            drawn: encode_changes(&saved.drawn)?.to_vec(),
+            drawn: encode_changes(&saved.checked_inputs)?.to_vec(),
             outline: saved.outline,
-            marks: saved.marks,
+            marks: saved.record_digests,
             documents: documents.archive(),
             deployment: plan.context.deployment.to_string(),
             full: options.full,
@@ -119,7 +119,7 @@ impl SavedPlan {
 
     fn options(&self) -> Result<PlanOptions, Error> {
         let kept = &self.kept;
-        let drawn = decode_changes(&kept.drawn)?;
+        let checked_inputs = decode_changes(&kept.drawn)?;
         Ok(PlanOptions {
             full: kept.full,
             keep_removed: kept.keep_removed,
@@ -130,7 +130,7 @@ impl SavedPlan {
                 dependents: kept.dependents,
             },
             replace: kept.replace.clone(),
-            drawn: purlin_engine::drawn(drawn),
+            checked_inputs: purlin_engine::checked_inputs(checked_inputs),
             ..PlanOptions::default()
         })
     }

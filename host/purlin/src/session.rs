@@ -321,8 +321,8 @@ impl Session<'_> {
     /// them.
     async fn edit(&self, changes: Vec<Change>) -> Result<usize, Error> {
         let snapshot = self.snapshot().await?;
-        match snapshot.held.as_ref().filter(|held| crate::interrupted_move(held).is_some()) {
-            Some(held) => Err(Error::held(self.environment(), held)),
+        match snapshot.closed_by.as_ref().filter(|closed_by| crate::interrupted_move(closed_by).is_some()) {
+            Some(closed_by) => Err(Error::closed(self.environment(), closed_by)),
             None => self.write(changes).await,
         }
     }
@@ -344,7 +344,7 @@ impl Purlin {
     ///
     /// # Errors
     /// If a driver is missing or fails to read.
-    pub async fn look(
+    pub async fn read_without_recording(
         &self,
         documents: &Documents,
         mut base: Base,

@@ -18,12 +18,12 @@ use std::time::Duration;
 
 use purlin_engine::{Action, Base, CancelToken, DestroyOptions, Event, Phase, Plan, Summary, Users, Warning};
 use purlin_model::{
-    BundleReference, Context, Deployment, Diagnostic, EnvironmentId, Existing, InstallationRequest, Key,
-    Recipe, Template, Urn, Use, User, Value,
+    BundleReference, Context, Deployment, Diagnostic, EnvironmentId, Existing, InstallationRequest,
+    InstallationUse, Key, Recipe, Template, Urn, User, Value,
 };
 use purlin_state::{Environment, Listed, Listing, Lock, Operation, Record, Snapshot, Status};
 
-use crate::pipeline::Silent;
+use crate::pipeline::SilentFollower;
 use crate::{Error, Job, Purlin, RunEnd, Session};
 
 /// A recorded installation, with its users.
@@ -280,7 +280,7 @@ impl Purlin {
                         one
                     }
                     Err(Error::State(purlin_state::Error::Locked { .. })) => Ok(None),
-                    Err(closed @ (Error::Held { .. } | Error::Moving { .. })) => {
+                    Err(closed @ (Error::Closed { .. } | Error::Moving { .. })) => {
                         let why = Diagnostic::warning("closed", closed.to_string());
                         Err(Error::Documents(vec![why.help("the next `purlin up` afterwards deletes it")]))
                     }
@@ -416,7 +416,7 @@ impl Session<'_> {
         let options = DestroyOptions { only_left: true, ..DestroyOptions::default() };
         let job = Job::destroy(&context, None, options).until(cancel.clone());
         // The user consented to this when handing it over.
-        let mut silent = Silent::default();
+        let mut silent = SilentFollower::default();
         Ok(match self.attempt(&job, None, &mut silent).await? {
             RunEnd::Applied { summary, .. } if !silent.steps.is_empty() => {
                 Some(Collected { environment, summary, keys: silent.steps, rejected: Vec::new() })
@@ -462,7 +462,7 @@ pub(crate) fn is_installation(record: &Record) -> bool {
 
 /// The installations of an environment that are recorded or pending, by name, each with its use of
 /// the installation that it represents.
-pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Use>> {
+pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<InstallationUse>> {
     let current = snapshot.records.iter().filter(|record| record.superseded.is_none());
     let open = snapshot.pending.iter().filter_map(|intent| match &intent.operation {
         Operation::Create(record) => Some(&**record),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 #[cfg(feature = "postgres")]
 use purlin_state::PostgresStore;
 use purlin_state::{
-    Change, EmbeddedStore, Environment, EnvironmentSummary, Export, Held, Holder, ImportOptions, KeyProvider,
-    OpenOptions, Record, RepairReport, Snapshot, Store,
+    Change, EmbeddedStore, Environment, EnvironmentSummary, Export, HeldLock, Holder, ImportOptions,
+    KeyProvider, OpenOptions, Record, RepairReport, Snapshot, Store,
 };
 use secrecy::SecretString;
 
@@ -43,10 +43,10 @@ impl Purlin {
     ///
     /// # Errors
     /// [`Error::State`] if a deployment is running, or the store cannot be written.
-    pub async fn hold(&self, environment: &Environment, why: Option<&str>) -> Result<(), Error> {
+    pub async fn set_closed(&self, environment: &Environment, why: Option<&str>) -> Result<(), Error> {
         let session = self.begin_held(environment).await?;
         let holder = why.map(|why| Holder { command: why.to_owned(), ..self.holder() });
-        session.lock.writer().commit(vec![Change::Hold(holder)]).await?;
+        session.lock.writer().commit(vec![Change::SetClosed(holder)]).await?;
         session.release().await
     }
 
@@ -73,7 +73,7 @@ impl Purlin {
     ///
     /// # Errors
     /// [`Error::State`] if it cannot be read.
-    pub async fn holder_of(&self, environment: &Environment) -> Result<Option<Held>, Error> {
+    pub async fn holder_of(&self, environment: &Environment) -> Result<Option<HeldLock>, Error> {
         if self.is_untouched() {
             return Ok(None);
         }

@@ -6,14 +6,18 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use purlin_expression::{is_slip, nearest, or_near};
-use purlin_graph::Catalogue;
+use purlin_graph::DefinitionIndex;
 use purlin_model::{
     Deployment, Diagnostic, GivenValue, Location, Recipe, Reference, Requirement, Sharing, Template, Value,
     ValueOrigin,
 };
 
 /// Overrides the values of Deployments with the given ones, in their order.
-pub(crate) fn lay(deployment: &mut Deployment, given: &mut [GivenValue], faults: &mut Vec<Diagnostic>) {
+pub(crate) fn override_values(
+    deployment: &mut Deployment,
+    given: &mut [GivenValue],
+    faults: &mut Vec<Diagnostic>,
+) {
     for value in given {
         if value.origin == ValueOrigin::Text {
             match like(deployment.values.get(&value.name), &value.written) {
@@ -57,14 +61,14 @@ fn like(
 /// Remarks about given values that no placeholder reads.
 pub(crate) fn unread(
     deployment: &Deployment,
-    catalogue: &Catalogue,
+    definition_index: &DefinitionIndex,
     given: &[GivenValue],
     places: &IndexMap<Arc<str>, Location>,
 ) -> Vec<Diagnostic> {
     if given.is_empty() && places.is_empty() {
         return Vec::new();
     }
-    let Some(read) = names(deployment, catalogue) else { return Vec::new() };
+    let Some(read) = names(deployment, definition_index) else { return Vec::new() };
     let mut remarks = written(deployment, &read, places);
     let mut seen = BTreeSet::new();
     for value in given {
@@ -146,7 +150,10 @@ fn is_request(value: &Template) -> bool {
 }
 
 /// The names of the values that placeholders read; `None` if a placeholder reads all of them.
-pub(crate) fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BTreeSet<Arc<str>>> {
+pub(crate) fn names(
+    deployment: &Deployment,
+    definition_index: &DefinitionIndex,
+) -> Option<BTreeSet<Arc<str>>> {
     let mut read = BTreeSet::new();
     let mut all = false;
     let mut look = |template: &Template| {
@@ -161,7 +168,7 @@ pub(crate) fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BT
             }
         });
     };
-    for definition in catalogue.definitions() {
+    for definition in definition_index.definitions() {
         recipe(&definition.recipe, &mut look);
     }
     deployment.values.values().for_each(&mut look);

@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn a_comma_is_and_bars_are_or(one in comparison(), other in comparison(), version in some_version()) {
+    fn a_comma_means_and_and_bars_mean_or(one in comparison(), other in comparison(), version in some_version()) {
         let (a, b) = (range(&one).matches(&version), range(&other).matches(&version));
         let or = range(&format!("{one} || {other}"));
         prop_assert_eq!(or.matches(&version), a || b);
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn not_and_equal_part_all_releases(text in comparison(), version in some_version()) {
+    fn equal_and_not_equal_divide_all_releases(text in comparison(), version in some_version()) {
         let bare = text.trim_start_matches(['=', '!', '<', '>', '~', '^']);
         prop_assume!(version.pre.is_empty() && !bare.contains('-'));
         prop_assert_ne!(range(&format!("={bare}")).matches(&version), range(&format!("!={bare}")).matches(&version));

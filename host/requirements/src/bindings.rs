@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purlin_expression::{READ_ONE_OUTPUT, did_you_mean};
 use purlin_model::{Bundle, Diagnostic, Placeholder, Reference, Requirement, Table, Template, ValueKind};
 
-use crate::fit::placeholders;
+use crate::interface::placeholders;
 use crate::known;
 
 /// For how many mistyped names the similar ones are looked for: each search reads all names.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use purlin_expression::write_template;
 use purlin_model::{
-    Access, Binding, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
-    InstallationField, InstallationRequest, Key, Lifecycle, Location, Map, NameError, Part, Path, Piece,
-    Placeholder, Provision, Recipe, Reference, RequiredBy, Requirement, ResourceId, Setting, Share, Table,
-    Template, TypeName, Use, Value, ValueKind, ValueSource,
+    Access, Binding, Class, Declared, Descriptor, DescriptorPart, Diagnostic, DriverRequirement, Entries,
+    Existing, InstallationField, InstallationRequest, InstallationShare, InstallationUse, Key, Lifecycle,
+    Location, Map, NameError, Path, Piece, Placeholder, Provision, Recipe, Reference, RequiredBy,
+    Requirement, ResourceId, Setting, Table, Template, TypeName, Value, ValueKind, ValueSource,
 };
 use serde_json::json;
 
@@ -177,12 +177,12 @@ impl Compiler<'_> {
         &self,
         id: ResourceId,
         required_by: Vec<(RequiredBy, Location)>,
-        (used, needs): &(Existing, Use),
+        (used, needs): &(Existing, InstallationUse),
     ) -> InstallationRequest {
         let location = self.one.location.clone();
         let driver = DriverRequirement { name: REGISTERS.into(), range: None, location: location.clone() };
         let uses = Value::from(used.urn.as_str());
-        let params: Map = [(Arc::from(Use::PARAM), uses)].into_iter().collect();
+        let params: Map = [(Arc::from(InstallationUse::PARAM), uses)].into_iter().collect();
         InstallationRequest {
             id,
             aliases: Vec::new(),
@@ -205,9 +205,14 @@ impl Compiler<'_> {
             needs_driver: false,
             outputs: used.outputs.iter().cloned().collect(),
             secret: BTreeSet::new(),
-            share: Arc::new(Share {
+            share: Arc::new(InstallationShare {
                 uses: Some(needs.clone()),
-                ..Share::new(Arc::clone(&self.resolution.context.namespace), None, None, Vec::new())
+                ..InstallationShare::new(
+                    Arc::clone(&self.resolution.context.namespace),
+                    None,
+                    None,
+                    Vec::new(),
+                )
             }),
             required_by,
             location,
@@ -231,9 +236,9 @@ impl Compiler<'_> {
             needs_driver: bundle.has_steps && bundle.driver.is_none(),
             outputs: table.of_kind(ValueKind::Output).map(|row| Arc::clone(&row.offered.name)).collect(),
             secret: table.secrets(ValueKind::PARAMETER).cloned().collect(),
-            share: Arc::new(Share {
+            share: Arc::new(InstallationShare {
                 promoted: kept(recipe.promoted.as_ref()),
-                ..Share::new(
+                ..InstallationShare::new(
                     Arc::clone(&self.resolution.context.namespace),
                     self.one.group.clone(),
                     bundle.provides.clone(),
@@ -426,8 +431,8 @@ fn reads_output(installation: &Installation, path: &Path) -> Reference {
     {
         *first = Arc::clone(own);
     }
-    let id = ResourceId::new(&installation.name).map_or(Part::Omitted, Part::Named);
-    let class = Part::Named(Class::default_class());
+    let id = ResourceId::new(&installation.name).map_or(DescriptorPart::Omitted, DescriptorPart::Named);
+    let class = DescriptorPart::Named(Class::default_class());
     let descriptor = Descriptor { type_name: TypeName::installation(), class, id };
     Reference::Resource(descriptor, Access::Outputs(path))
 }

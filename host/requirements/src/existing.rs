@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{
-    BundleReference, Existing, Interface, Requirement, Setting, SettingDigest, Table, Urn, Use, User, Value,
-    ValueKind,
+    BundleReference, Existing, InstallationUse, Interface, Requirement, Setting, SettingDigest, Table, Urn,
+    User, Value, ValueKind,
 };
 
-use crate::choose::Rejection;
-use crate::fit::{Wanted, installation_fits};
+use crate::candidates::Rejection;
+use crate::identity::{self, Meant};
+use crate::interface::{Wanted, installation_fits};
 use crate::resolution::LookedFor;
 use crate::resolve::Meanings;
-use crate::same::{self, Meant};
 
 /// The installations that are visible to a resolution.
 pub(crate) struct VisibleInstallations<'a> {
@@ -87,7 +87,7 @@ impl Given {
         let known = self.digests.iter().filter(|(_, digests)| !digests.is_empty());
         let known: Vec<_> =
             known.map(|(setting, digests)| (setting, (!is_secret(setting)).then_some(digests))).collect();
-        if known.is_empty() { Arc::default() } else { same::hex(&format!("{known:?}")).into() }
+        if known.is_empty() { Arc::default() } else { identity::hex(&format!("{known:?}")).into() }
     }
 }
 
@@ -99,8 +99,8 @@ pub(crate) struct UsedBefore<'a> {
     pub(crate) given: Option<&'a str>,
 }
 
-impl<'a> From<&'a Use> for UsedBefore<'a> {
-    fn from(used: &'a Use) -> Self {
+impl<'a> From<&'a InstallationUse> for UsedBefore<'a> {
+    fn from(used: &'a InstallationUse) -> Self {
         Self { urn: &used.installation, given: Some(&used.given) }
     }
 }
@@ -238,10 +238,10 @@ pub(crate) fn needs(
     sought: Sought<'_>,
     by_hand: bool,
     outputs: &BTreeMap<Arc<str>, Arc<str>>,
-) -> Use {
+) -> InstallationUse {
     let requirement = sought.wanted.requirement;
     let read: BTreeSet<Arc<str>> = outputs.values().cloned().collect();
-    Use {
+    InstallationUse {
         installation: one.urn.clone(),
         by_hand,
         bundle: requirement.reference.as_ref().map(|reference| Arc::clone(&reference.repository)),

@@ -7,21 +7,21 @@
 
 mod answers;
 mod bindings;
+mod candidates;
 mod catalog;
-mod choose;
 mod compile;
 mod existing;
-mod fit;
+mod identity;
+mod interface;
 mod known;
 mod names;
-mod pick;
 mod resolution;
 mod resolve;
 mod reuse;
-mod same;
+mod selection;
 
+pub use candidates::{Rejection, Why, choose};
 pub use catalog::{Catalog, CatalogError, Folders};
-pub use choose::{Rejection, Why, choose};
 pub use compile::{compile, requirers, unmapped_faults};
 pub use existing::suits;
 pub use known::Surroundings;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{
-    Binding, Bundle, BundleReference, Choices, Claim, Context, Diagnostic, Existing, Installed, Key,
-    Location, Recipe, Setting, Table, Use,
+    Binding, Bundle, BundleReference, Choices, Claim, Context, Diagnostic, Existing, InstallationUse,
+    Installed, Key, Location, Recipe, Setting, Table,
 };
 use serde::Serialize;
 
-use crate::choose::{Rejection, Why};
+use crate::candidates::{Rejection, Why};
 
 /// The bundle to install.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Installation {
     pub looked_for: Option<LookedFor>,
     /// The installation of another environment that it represents, and the parts of that that are
     /// needed.
-    pub uses: Option<Box<(Existing, Use)>>,
+    pub uses: Option<Box<(Existing, InstallationUse)>>,
     /// The group that shares it; none if it may not be shared.
     pub group: Option<Arc<str>>,
     /// The values of its parameters and credentials.

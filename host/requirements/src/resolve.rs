@@ -6,21 +6,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use purlin_model::{
-    Binding, Bundle, BundleReference, Claim, Declared, Diagnostic, Key, Location, Recipe, Requirement,
-    RequirementContext, Setting, Sharing, Table, Template, Use, User, Value, ValueKind,
+    Binding, Bundle, BundleReference, Claim, Declared, Diagnostic, InstallationUse, Key, Location, Recipe,
+    Requirement, RequirementContext, Setting, Sharing, Table, Template, User, Value, ValueKind,
 };
 
 use crate::answers::{Answers, Ids};
 use crate::bindings::MOST_HELPED;
 use crate::catalog::{Catalog, CatalogError};
 use crate::existing::{VisibleInstallations, looked_for};
-use crate::fit::{Used, used};
+use crate::identity::Meant;
+use crate::interface::{Used, used};
 use crate::known::Surroundings;
 use crate::names::{self, Asked, Assignments, Named, Names, Relations};
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
-use crate::same::Meant;
-use crate::{bindings, same};
+use crate::{bindings, identity};
 
 /// The maximum depth of requirements. A loop that repeats a reference is found earlier.
 pub(crate) const DEEPEST: usize = 64;
@@ -162,7 +162,7 @@ pub async fn resolve_requirements(
 pub(crate) struct Values<'a> {
     pub(crate) parent: Parent<'a>,
     pub(crate) requirement: &'a Requirement,
-    pub(crate) siblings: &'a same::Siblings,
+    pub(crate) siblings: &'a identity::Siblings,
 }
 
 /// Requirements: the name, and the index of the installation in [`Resolution::installations`].
@@ -177,7 +177,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) seen: VisibleInstallations<'a>,
     /// The records of this environment's installations.
-    pub(crate) recorded: Option<&'a BTreeMap<Arc<str>, Option<Use>>>,
+    pub(crate) recorded: Option<&'a BTreeMap<Arc<str>, Option<InstallationUse>>>,
     /// Users in other environments of this environment's installations.
     pub(crate) users: &'a BTreeMap<Arc<str>, Vec<User>>,
     /// Installations of this environment that were handed over to them.
@@ -252,7 +252,7 @@ impl Resolver<'_> {
             };
             let (table, used) = (Table::of(&bundle), used(&bundle));
             let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
-            let mut siblings = same::Siblings::new();
+            let mut siblings = identity::Siblings::new();
             let mut is_whole = bindings::check(&bundle, &table, &mut self.done.diagnostics);
             for index in order {
                 let Some(requirement) = bundle.requires.get(index) else { continue };
@@ -317,7 +317,7 @@ impl Resolver<'_> {
         &mut self,
         parent: Parent<'_>,
         requirement: &Requirement,
-        siblings: &same::Siblings,
+        siblings: &identity::Siblings,
         way: &mut Vec<(BundleReference, Arc<str>)>,
     ) -> Result<Option<usize>, CatalogError> {
         let made_for: Arc<str> = match parent.name {
@@ -332,7 +332,7 @@ impl Resolver<'_> {
         };
         let group = match &requirement.sharing {
             Sharing::None => None,
-            Sharing::Group(template) => match same::group(template, parent, self.around) {
+            Sharing::Group(template) => match identity::group(template, parent, self.around) {
                 Ok(group) => Some(group),
                 Err(fault) => {
                     self.done.diagnostics.push(*fault);
@@ -341,8 +341,8 @@ impl Resolver<'_> {
             },
         };
         let identity: Option<Arc<str>> = group.as_ref().map(|group| {
-            let meanings = same::meanings(requirement, parent, siblings, self.around);
-            same::identity(requirement, group, &meanings).into()
+            let meanings = identity::meanings(requirement, parent, siblings, self.around);
+            identity::identity(requirement, group, &meanings).into()
         });
         let claim = Claim { made_for, identity };
         let is_own = parent.name.is_empty();
@@ -363,8 +363,8 @@ impl Resolver<'_> {
         };
         let Some(chosen) = chosen else { return Ok(None) };
         let Bound { given, meaning, unanswered } = self.binding(values, &ids, &chosen);
-        let outcome = same::outcome(&chosen, group.as_deref(), &meaning, &claim);
-        let unanswered = same::outcome(&chosen, group.as_deref(), &unanswered, &claim);
+        let outcome = identity::outcome(&chosen, group.as_deref(), &meaning, &claim);
+        let unanswered = identity::outcome(&chosen, group.as_deref(), &unanswered, &claim);
         let repository = Arc::clone(&chosen.reference.repository);
         let key = (Arc::clone(&name), Arc::clone(&outcome));
         let same = || self.by_outcome.get(&outcome).filter(|_| root.is_none());

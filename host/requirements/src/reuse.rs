@@ -10,15 +10,15 @@ use purlin_model::{
 use semver::Version;
 
 use crate::answers::Ids;
+use crate::candidates::{Rejection, Why};
 use crate::catalog::CatalogError;
-use crate::choose::{Rejection, Why};
 use crate::existing::{
     Given, OwnSettings, Rejected, Sought, UsedBefore, id, needs, outputs_fit, suits, values_fit,
 };
-use crate::fit::{Wanted, own_settings, sets_by_id};
+use crate::identity;
+use crate::interface::{Wanted, own_settings, sets_by_id};
 use crate::resolution::Installation;
 use crate::resolve::{Resolver, Values, left_out};
-use crate::same;
 
 /// The help for the name of an installation that does not exist.
 pub const LIST_OF_INSTALLATIONS: &str = "`purlin installations list` lists the installations";
@@ -44,7 +44,7 @@ impl<'a> Resolver<'a> {
         let Values { parent, requirement, siblings } = values;
         let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
         let by_reference = self.by_reference(requirement).await?;
-        let meanings = same::meanings(requirement, parent, siblings, self.around);
+        let meanings = identity::meanings(requirement, parent, siblings, self.around);
         let asked = Table::of_interface(&requirement.interface, by_reference.as_deref());
         let mut given = Given::new(&meanings, &asked);
         self.answers.given(ids, &mut given);

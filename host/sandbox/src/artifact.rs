@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_loaded_intact_or_not_at_all() {
+    fn an_artifact_is_loaded_intact_or_not_at_all() {
         let manifest = Manifest {
             name: "acme/x".into(),
             version: semver::Version::new(1, 2, 3),

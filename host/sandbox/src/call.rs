@@ -24,7 +24,7 @@ use crate::capability::{Granted, Guest, Log, Operation, Stop};
 use crate::clock;
 use crate::component;
 use crate::context::{CallContext, CancelToken, Permission};
-use crate::convert::people;
+use crate::convert::printable;
 use crate::deadline::{Deadline, PASSED};
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
@@ -371,7 +371,7 @@ impl Runner {
             if message.contains("fuel allocated for hostcalls") {
                 return CallError::OutputLimit { driver: driver(), limit: self.limits.output };
             }
-            people(matcher, &message)
+            printable(matcher, &message)
         };
         CallError::Trap { driver: driver(), message: format!("{message}{suffix}") }
     }

@@ -4,7 +4,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::contract::{self, Bind, EDITIONS, compatible};
-use crate::convert::people;
+use crate::convert::printable;
 use crate::error::LoadError;
 use crate::secrets::SecretMatcher;
 
@@ -34,7 +34,7 @@ pub(crate) fn check_names<'a>(
 ) -> Result<Bind, LoadError> {
     let bind = contract::pick(&EDITIONS, exports)?;
     match imports.find(|name| !offered(name)) {
-        Some(name) => Err(LoadError::UnknownImport { import: people(&SecretMatcher::default(), name) }),
+        Some(name) => Err(LoadError::UnknownImport { import: printable(&SecretMatcher::default(), name) }),
         None => Ok(bind),
     }
 }

@@ -194,9 +194,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Text for people.
-    fn people(&self, text: &str) -> String {
+    fn printable(&self, text: &str) -> String {
         self.observe("message", text);
-        people(self.matcher, text)
+        printable(self.matcher, text)
     }
 
     pub(crate) fn state(&self, mut state: types::State) -> Result<ResourceState, CallError> {
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         let places = sensitive::take(&mut secrets).map_err(|what| self.junk(what))?;
         for (name, value) in secrets {
             if outputs.insert(name.clone(), value.into_secret()).is_some() {
-                return Err(self.junk(format!("`{}` is in both outputs and secrets", self.people(&name))));
+                return Err(self.junk(format!("`{}` is in both outputs and secrets", self.printable(&name))));
             }
         }
         let mut manifests: Vec<ManifestFile> = Vec::with_capacity(state.manifests.len());
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
             if file.name.is_empty() || !names.insert(file.name.as_str()) {
                 return Err(self.junk(format!(
                     "the manifest `{}` has no name, or that of another one",
-                    self.people(&file.name)
+                    self.printable(&file.name)
                 )));
             }
             self.observe("manifest", &file.name);
@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
         self.fits(impact.replaces.iter().chain(&impact.stable_outputs).map(String::len))?;
         Ok(Impact {
             // They are the reasons in a plan. The names of outputs are not shown.
-            replaces: impact.replaces.iter().map(|pointer| self.people(pointer)).collect(),
+            replaces: impact.replaces.iter().map(|pointer| self.printable(pointer)).collect(),
             delete_before_replace: impact.delete_before_replace,
             stable_outputs: impact.stable_outputs,
             immutable: Vec::new(),
@@ -304,7 +304,7 @@ impl<'a> Reader<'a> {
         let (count, mut length) = (faults.len(), 0);
         let mut shown: Vec<InvalidInput> = Vec::new();
         for fault in faults {
-            let (pointer, message) = (self.people(&fault.pointer), self.people(&fault.message));
+            let (pointer, message) = (self.printable(&fault.pointer), self.printable(&fault.message));
             length += pointer.len() + message.len() + FAULT_COST;
             if !shown.is_empty() && length > LONGEST_MESSAGE {
                 let message = format!("and {} more", count - shown.len());
@@ -320,25 +320,25 @@ impl<'a> Reader<'a> {
         CallError::Failure(match failure {
             wit::Failure::InvalidInputs(faults) => Failure::InvalidInputs(self.invalid(faults)),
             wit::Failure::Denied(denial) => Failure::Denied {
-                capability: self.people(&denial.capability),
-                target: self.people(&denial.target),
-                message: self.people(&denial.message),
+                capability: self.printable(&denial.capability),
+                target: self.printable(&denial.target),
+                message: self.printable(&denial.message),
             },
-            wit::Failure::NotFound(message) => Failure::NotFound(self.people(&message)),
-            wit::Failure::Conflict(message) => Failure::Conflict(self.people(&message)),
+            wit::Failure::NotFound(message) => Failure::NotFound(self.printable(&message)),
+            wit::Failure::Conflict(message) => Failure::Conflict(self.printable(&message)),
             wit::Failure::RetryAfter(retry) => Failure::RetryAfter {
                 after: Duration::from_millis(retry.after_ms).min(LONGEST_WAIT),
-                message: self.people(&retry.message),
+                message: self.printable(&retry.message),
             },
             wit::Failure::Partial(partial) => match self.state(partial.state) {
                 Ok(state) => {
-                    Failure::Partial { state: Box::new(state), message: self.people(&partial.message) }
+                    Failure::Partial { state: Box::new(state), message: self.printable(&partial.message) }
                 }
                 Err(error) => return error,
             },
-            wit::Failure::Failed(message) => Failure::Failed(self.people(&message)),
-            wit::Failure::Undecided(message) => Failure::Undecided(self.people(&message)),
-            wit::Failure::NeedsDeleteBefore(message) => Failure::NeedsDeleteBefore(self.people(&message)),
+            wit::Failure::Failed(message) => Failure::Failed(self.printable(&message)),
+            wit::Failure::Undecided(message) => Failure::Undecided(self.printable(&message)),
+            wit::Failure::NeedsDeleteBefore(message) => Failure::NeedsDeleteBefore(self.printable(&message)),
         })
     }
 }
@@ -371,7 +371,7 @@ impl Drop for wit::Checked {
 }
 
 /// Text from a driver, for people: without secrets, and without effects on a terminal.
-pub(crate) fn people(matcher: &SecretMatcher, text: &str) -> String {
+pub(crate) fn printable(matcher: &SecretMatcher, text: &str) -> String {
     let masked = matcher.mask(text);
     let end = masked.floor_char_boundary(LONGEST_MESSAGE);
     let cut = masked.get(..end).unwrap_or_default();

@@ -52,7 +52,7 @@ pub struct Change<'a> {
 
 /// The resource to read.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct ReadRequest<'a> {
     /// The driver's id; none for a search by name.
     pub id: Option<&'a str>,
     /// The result of [`Driver::name_of`].
@@ -212,9 +212,9 @@ impl Driver {
     pub async fn read(
         &self,
         context: &CallContext<'_>,
-        look: Look<'_>,
+        request: ReadRequest<'_>,
     ) -> Result<Option<Observed>, CallError> {
-        let Look { id, name, inputs, state, known } = look;
+        let ReadRequest { id, name, inputs, state, known } = request;
         if !self.0.manifest.implements.read {
             // "Nothing found" would be treated as "nothing there".
             let Some(state) = state.cloned() else {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use purlin_model::driver::Failure;
 
-use crate::convert::people;
+use crate::convert::printable;
 use crate::secrets::SecretMatcher;
 
 /// The sandbox cannot be set up.
@@ -88,12 +88,12 @@ pub enum LoadError {
 impl LoadError {
     /// A parser's message about a component. It repeats names that the component chose.
     pub(crate) fn invalid(error: &dyn std::fmt::Display) -> Self {
-        Self::Invalid { message: people(&SecretMatcher::default(), &format!("{error:#}")) }
+        Self::Invalid { message: printable(&SecretMatcher::default(), &format!("{error:#}")) }
     }
 
     /// The fault in a manifest, in words that may come from it.
     pub(crate) fn manifest(message: &str) -> Self {
-        Self::Manifest { message: people(&SecretMatcher::default(), message) }
+        Self::Manifest { message: printable(&SecretMatcher::default(), message) }
     }
 
     /// The fault as a clause about `what`, the component.

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::grants::Need;
-use purlin_model::trouble::Trouble;
+use purlin_model::server_problem::ServerProblem;
 
 /// Facts about a call, or about several calls of one operation. Clones share the facts.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ pub struct Facts(Arc<Mutex<Observations>>);
 
 #[derive(Debug, Default)]
 struct Observations {
-    trouble: Option<Trouble>,
+    server_problem: Option<ServerProblem>,
     refused: Vec<Need>,
 }
 
@@ -22,13 +22,13 @@ const MOST_REFUSED: usize = 100;
 
 impl Facts {
     /// Records that a server could not be reached, or replied with an error.
-    pub fn trouble(&self, trouble: Trouble) {
-        self.seen().trouble = Some(trouble);
+    pub fn server_problem(&self, problem: ServerProblem) {
+        self.seen().server_problem = Some(problem);
     }
 
     /// Records that communication with a server succeeded: the earlier problem is over.
     pub fn served(&self) {
-        self.seen().trouble = None;
+        self.seen().server_problem = None;
     }
 
     /// Records a missing grant.
@@ -40,8 +40,8 @@ impl Facts {
     }
 
     /// The last problem with a server, if the last attempt had one.
-    pub fn last_trouble(&self) -> Option<Trouble> {
-        self.seen().trouble.clone()
+    pub fn last_server_problem(&self) -> Option<ServerProblem> {
+        self.seen().server_problem.clone()
     }
 
     /// The missing grants, each once.
@@ -57,16 +57,16 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_model::trouble::Problem;
+    use purlin_model::server_problem::ProblemKind;
 
     #[test]
-    fn only_the_last_trouble_counts_and_refusals_are_kept_once() {
+    fn only_the_last_problem_counts_and_refusals_are_kept_once() {
         let facts = Facts::default();
-        let trouble = Trouble { server: "a:1".into(), request: None, problem: Problem::Refused };
-        facts.trouble(trouble.clone());
-        assert_eq!(facts.last_trouble(), Some(trouble));
+        let problem = ServerProblem { server: "a:1".into(), request: None, kind: ProblemKind::Refused };
+        facts.server_problem(problem.clone());
+        assert_eq!(facts.last_server_problem(), Some(problem));
         facts.served();
-        assert_eq!(facts.last_trouble(), None);
+        assert_eq!(facts.last_server_problem(), None);
         for _ in 0..3 {
             facts.clone().refused(Need::new("tcp", "a:1"));
         }

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_serde_json_reads() {
+    fn json_is_read_as_serde_json_reads_it() {
         let text = r#"{"a":[1,-2,3.5,true,null,"x\n"],"b":{"c":18446744073709551615},"b2":""}"#;
         let expected: serde_json::Value = serde_json::from_str(text).expect("valid");
         assert_eq!(parse(text).expect("valid"), Value::from(expected));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_before_the_stack_does() {
+    fn nesting_ends_before_the_stack_does() {
         for open in ["[", "{\"a\":"] {
             assert!(parse(&open.repeat(1_000_000)).is_err());
         }

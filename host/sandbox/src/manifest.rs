@@ -4,7 +4,7 @@ use purlin_model::driver::{Implements, Manifest, RequestedCapability, TypeSchema
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
-use crate::convert::people;
+use crate::convert::printable;
 use crate::secrets::SecretMatcher;
 
 /// Bytes of all texts of a manifest.
@@ -77,7 +77,7 @@ pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
 
 /// Text for people, who read it before they trust the driver.
 fn plain(text: &str) -> String {
-    people(&SecretMatcher::default(), text)
+    printable(&SecretMatcher::default(), text)
 }
 
 fn resource_type(name: String) -> Result<String, String> {

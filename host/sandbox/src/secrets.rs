@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_a_secret_in_every_dress() {
+    fn a_secret_is_found_in_every_encoding() {
         let matcher = matcher(json!({"password": "pa\"ss\nword-is-long", "pin": 12345, "short": "abc"}));
         for text in [
             "before pa\"ss\nword-is-long after",
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn more_secrets_than_can_be_dressed_are_known_as_they_are() {
+    fn more_secrets_than_can_be_encoded_are_found_as_they_are() {
         let many: Vec<String> = (0..40_000).map(|n| format!("a-secret-{n}")).collect();
         let matcher = matcher(json!(many));
         for n in [0, 39_999] {
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_do_nothing() {
+    fn control_characters_are_escaped() {
         assert_eq!(neutralise("a\x1b[2Jb\u{202e}\tc\n"), "a\\u{1b}[2Jb\\u{202e}\tc\n");
     }
 }

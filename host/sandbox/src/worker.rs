@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 pub use self::serve::serve_worker;
 use crate::compiler::{Compilation, Compiler, Names};
-use crate::convert::people;
+use crate::convert::printable;
 use crate::error::{LoadError, size};
 use crate::secrets::SecretMatcher;
 
@@ -130,7 +130,7 @@ impl Worker {
             Ok((DONE, answer)) => return Ok(answer),
             // The message may quote the component.
             Ok((_, answer)) => {
-                let message = people(&SecretMatcher::default(), &String::from_utf8_lossy(&answer));
+                let message = printable(&SecretMatcher::default(), &String::from_utf8_lossy(&answer));
                 return Err(LoadError::Invalid { message });
             }
             Err(error) => error,

@@ -96,7 +96,7 @@ mod tests {
     use super::broken;
 
     #[test]
-    fn formats_are_held() {
+    fn formats_are_checked() {
         for (format, right, wrong) in [
             ("ipv4", vec!["10.0.0.1"], vec!["10.0.0", "10.0.0.256"]),
             ("ipv6", vec!["::1"], vec!["10.0.0.1"]),

@@ -15,18 +15,18 @@ const SAME: [&str; 4] = ["pattern", "format", "contentEncoding", "contentMediaTy
 /// All types of JSON. An integer is a number, too.
 const TYPES: [&str; 6] = ["null", "boolean", "number", "string", "array", "object"];
 
-type Rules = Map<String, Json>;
+type SchemaObject = Map<String, Json>;
 
 /// Whether every value of the schema `narrow` is one of the schema `wide`. The other way round, a
 /// parameter accepts what somebody may give if `narrow` describes that.
 ///
 /// Never true in error for the keywords of JSON Schema that it knows; others in `wide` must be the
 /// same in `narrow`. May be false in error if the schemas are equal only in effect.
-pub fn is_subset(narrow: &Rules, wide: &Rules) -> bool {
+pub fn is_subset(narrow: &SchemaObject, wide: &SchemaObject) -> bool {
     is_subset_at(narrow, wide, 0)
 }
 
-fn is_subset_at(narrow: &Rules, wide: &Rules, depth: usize) -> bool {
+fn is_subset_at(narrow: &SchemaObject, wide: &SchemaObject, depth: usize) -> bool {
     if narrow == wide {
         return true;
     }
@@ -51,7 +51,14 @@ fn is_subset_at(narrow: &Rules, wide: &Rules, depth: usize) -> bool {
 }
 
 /// Whether a keyword of `wide` holds for all values of `narrow`.
-fn holds(word: &str, rule: &Json, narrow: &Rules, wide: &Rules, types: &[&str], depth: usize) -> bool {
+fn holds(
+    word: &str,
+    rule: &Json,
+    narrow: &SchemaObject,
+    wide: &SchemaObject,
+    types: &[&str],
+    depth: usize,
+) -> bool {
     let may_be = |kind: &str| types.contains(&kind);
     let is_number = may_be("number") || may_be("integer");
     match word {
@@ -74,7 +81,7 @@ fn holds(word: &str, rule: &Json, narrow: &Rules, wide: &Rules, types: &[&str], 
 }
 
 /// The only possible values, if the schema lists them.
-fn values(rules: &Rules) -> Option<Vec<&Json>> {
+fn values(rules: &SchemaObject) -> Option<Vec<&Json>> {
     match (rules.get("const"), rules.get("enum")) {
         (Some(one), _) => Some(vec![one]),
         (None, Some(Json::Array(all))) => Some(all.iter().collect()),
@@ -83,7 +90,7 @@ fn values(rules: &Rules) -> Option<Vec<&Json>> {
 }
 
 /// Whether each of the listed values fits. Those that `narrow` itself excludes do not occur.
-fn fit_all(values: &[&Json], narrow: &Rules, wide: &Rules) -> bool {
+fn fit_all(values: &[&Json], narrow: &SchemaObject, wide: &SchemaObject) -> bool {
     let forms = SAME.iter().filter(|word| **word != "pattern");
     let has_forms =
         forms.into_iter().any(|word| wide.get(*word).is_some_and(|rule| narrow.get(*word) != Some(rule)));
@@ -98,7 +105,7 @@ fn fit_all(values: &[&Json], narrow: &Rules, wide: &Rules) -> bool {
     })
 }
 
-fn types_of(rules: &Rules) -> Option<Vec<&str>> {
+fn types_of(rules: &SchemaObject) -> Option<Vec<&str>> {
     match rules.get("type")? {
         Json::String(one) => Some(vec![one]),
         Json::Array(all) => Some(all.iter().filter_map(Json::as_str).collect()),
@@ -106,12 +113,12 @@ fn types_of(rules: &Rules) -> Option<Vec<&str>> {
     }
 }
 
-fn types(rules: &Rules) -> Vec<&str> {
+fn types(rules: &SchemaObject) -> Vec<&str> {
     types_of(rules).unwrap_or_else(|| TYPES.to_vec())
 }
 
 /// The lowest number, and whether it is excluded; with `sign` -1 the highest one, negated.
-fn least(rules: &Rules, sign: f64) -> (f64, bool) {
+fn least(rules: &SchemaObject, sign: f64) -> (f64, bool) {
     let (bound, open) =
         if sign > 0.0 { ("minimum", "exclusiveMinimum") } else { ("maximum", "exclusiveMaximum") };
     let number = |word: &str| rules.get(word).and_then(Json::as_f64).map(|number| number * sign);
@@ -121,7 +128,7 @@ fn least(rules: &Rules, sign: f64) -> (f64, bool) {
     all.fold((f64::NEG_INFINITY, false), |a, b| if b > a { b } else { a })
 }
 
-fn is_multiple(narrow: &Rules, rule: &Json) -> bool {
+fn is_multiple(narrow: &SchemaObject, rule: &Json) -> bool {
     let step = narrow.get("multipleOf");
     let is_whole = types(narrow).iter().all(|kind| *kind != "number");
     if step == Some(rule) || (is_whole && rule.as_f64() == Some(1.0)) {
@@ -133,19 +140,19 @@ fn is_multiple(narrow: &Rules, rule: &Json) -> bool {
     }
 }
 
-fn at_least(narrow: &Rules, word: &str, rule: &Json) -> bool {
+fn at_least(narrow: &SchemaObject, word: &str, rule: &Json) -> bool {
     let own = narrow.get(word).and_then(Json::as_u64).unwrap_or_default();
     rule.as_u64().is_some_and(|rule| own >= rule)
 }
 
-fn at_most(narrow: &Rules, word: &str, rule: &Json) -> bool {
+fn at_most(narrow: &SchemaObject, word: &str, rule: &Json) -> bool {
     let own = narrow.get(word).and_then(Json::as_u64);
     own.zip(rule.as_u64()).is_some_and(|(own, rule)| own <= rule)
 }
 
 /// The same for the schemas of a part of the value. No schema allows everything.
 fn below(narrow: Option<&Json>, wide: &Json, depth: usize) -> bool {
-    let everything = Rules::new();
+    let everything = SchemaObject::new();
     match (narrow, wide) {
         (_, Json::Bool(true)) | (Some(Json::Bool(false)), _) => true,
         (None | Some(Json::Bool(true)), Json::Object(wide)) => is_subset_at(&everything, wide, depth + 1),
@@ -155,17 +162,17 @@ fn below(narrow: Option<&Json>, wide: &Json, depth: usize) -> bool {
 }
 
 /// The schema of a property that the schema may not name.
-fn property<'r>(rules: &'r Rules, name: &str) -> Option<&'r Json> {
+fn property<'r>(rules: &'r SchemaObject, name: &str) -> Option<&'r Json> {
     let named = rules.get("properties").and_then(|all| all.get(name));
     named.or_else(|| rules.get("additionalProperties"))
 }
 
-fn properties(narrow: &Rules, wide: &Json, depth: usize) -> bool {
+fn properties(narrow: &SchemaObject, wide: &Json, depth: usize) -> bool {
     let all = wide.as_object();
     all.is_some_and(|all| all.iter().all(|(name, rule)| below(property(narrow, name), rule, depth)))
 }
 
-fn additional(narrow: &Rules, wide: &Rules, rule: &Json, depth: usize) -> bool {
+fn additional(narrow: &SchemaObject, wide: &SchemaObject, rule: &Json, depth: usize) -> bool {
     let known = |name: &str| wide.get("properties").is_some_and(|all| all.get(name).is_some());
     let named = narrow.get("properties").and_then(Json::as_object).into_iter().flatten();
     named.filter(|(name, _)| !known(name)).all(|(_, own)| below(Some(own), rule, depth))
@@ -247,7 +254,7 @@ mod tests {
         ]
     }
 
-    fn schema() -> impl Strategy<Value = Rules> {
+    fn schema() -> impl Strategy<Value = SchemaObject> {
         let kind = || {
             proptest::sample::select(&["null", "boolean", "integer", "number", "string", "array", "object"])
         };
@@ -275,7 +282,7 @@ mod tests {
         #[test]
         fn a_subset_has_no_value_of_its_own(narrow in schema(), wide in schema(), value in value()) {
             prop_assert!(is_subset(&narrow, &narrow));
-            let fits = |rules: &Rules| {
+            let fits = |rules: &SchemaObject| {
                 let schema = Schema::new(&rules.clone().into()).expect("a schema");
                 schema.validate(&purlin_model::Value::from(value.clone())).expect("simple").is_empty()
             };

@@ -203,7 +203,7 @@ fn inputs_of_drivers_are_named_by_where_they_stand() {
 }
 
 #[test]
-fn outputs_are_promises() {
+fn faults_of_outputs_speak_of_promises() {
     let schema = json!({"type": "object", "required": ["host"], "properties": {"port": {"type": "integer"}}});
     let mut words = messages_of(Subject::Outputs("dns"), schema.clone(), json!({"port": "80"}).into());
     words.sort();

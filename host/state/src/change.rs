@@ -9,7 +9,7 @@ use purlin_model::{Label, Obstacle, ResourceStatus, Urn};
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
 /// The names of the entries that belong to no resource, in messages.
-pub(crate) const HOLD_NOTE: &str = "the note that closes the environment";
+pub(crate) const CLOSED_NOTE: &str = "the note that closes the environment";
 pub(crate) const STALENESS_NOTE: &str = "the note that records may be stale";
 
 /// One step of a commit. All steps concern the environment whose lock is held.
@@ -45,7 +45,7 @@ pub enum Change {
         /// Its URN.
         urn: Urn,
         /// The obstacle.
-        unmet: Option<Box<ObstacleRecord>>,
+        obstacle: Option<Box<ObstacleRecord>>,
     },
     /// The objects of a resource, recorded or not, that its system may still show although they are
     /// gone. Replaces those noted before.
@@ -56,7 +56,7 @@ pub enum Change {
         objects: Box<[Vanished]>,
     },
     /// Closes the environment to deployments until `None` opens it again.
-    Hold(Option<Holder>),
+    SetClosed(Option<Holder>),
     /// Everything was read, so the records are reliable again: see [`Staleness`].
     Trust,
 }
@@ -70,7 +70,7 @@ impl Change {
             Self::Intend(intent) => intent.id().to_string(),
             Self::Obstruct { urn, .. } | Self::Vanish { urn, .. } => urn.to_string(),
             Self::Deployed { deployment, .. } => deployment.id.to_string(),
-            Self::Hold(_) => HOLD_NOTE.to_owned(),
+            Self::SetClosed(_) => CLOSED_NOTE.to_owned(),
             Self::Trust => STALENESS_NOTE.to_owned(),
         }
     }
@@ -137,7 +137,7 @@ pub struct EnvironmentSummary {
     /// are not included.
     pub unready: BTreeMap<ResourceStatus, usize>,
     /// The user who closed it, if it is closed.
-    pub held: Option<Holder>,
+    pub closed_by: Option<Holder>,
     /// The holder of its lock, if that can be determined.
     pub holder: Option<Holder>,
 }
@@ -150,7 +150,7 @@ impl EnvironmentSummary {
         let deleted = |last: &Deployment| last.documents.is_none();
         self.records == 0
             && self.unready.is_empty()
-            && self.held.is_none()
+            && self.closed_by.is_none()
             && self.holder.is_none()
             && self.last.as_ref().is_some_and(deleted)
     }
@@ -165,11 +165,11 @@ pub struct Snapshot {
     pub pending: Vec<Intent>,
     /// Resources that do not match the documents, sorted by URN, each as the last run that covered
     /// it found it.
-    pub unmet: Vec<ObstacleRecord>,
+    pub obstacles: Vec<ObstacleRecord>,
     /// Objects that systems may still show although they are gone, by the URN of their resource.
     pub vanished: BTreeMap<Urn, Box<[Vanished]>>,
     /// The user who closed it, if it is closed.
-    pub held: Option<Holder>,
+    pub closed_by: Option<Holder>,
     /// Why the records may be older than the real state. Resources are then read before planning.
     pub staleness: Option<Staleness>,
     /// The revision of the content, to find out later whether it changed.
@@ -179,12 +179,12 @@ pub struct Snapshot {
 /// Compares the content, regardless of the stored bytes.
 impl PartialEq for Snapshot {
     fn eq(&self, other: &Self) -> bool {
-        let Self { records, pending, unmet, vanished, held, staleness, revision: _ } = self;
+        let Self { records, pending, obstacles, vanished, closed_by, staleness, revision: _ } = self;
         *records == other.records
             && *pending == other.pending
-            && *unmet == other.unmet
+            && *obstacles == other.obstacles
             && *vanished == other.vanished
-            && *held == other.held
+            && *closed_by == other.closed_by
             && *staleness == other.staleness
     }
 }

@@ -192,8 +192,12 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
             placed(key, keyspace::of(EntryKind::Intent, &intent.id()), name)
         }
         (Some(b'u'), Some(keys)) => {
-            let unmet = codec::decode_unmet(value, &name, keys)?;
-            placed(key, keyspace::of(EntryKind::ObstacleRecord, &crate::RecordId::current(unmet.urn)), name)
+            let obstacle = codec::decode_obstacle(value, &name, keys)?;
+            placed(
+                key,
+                keyspace::of(EntryKind::ObstacleRecord, &crate::RecordId::current(obstacle.urn)),
+                name,
+            )
         }
         (Some(b'v'), Some(keys)) => {
             let (urn, _) = codec::decode_vanished(value, &name, keys)?;
@@ -205,7 +209,7 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
         },
         (Some(b'k'), Some(keys)) => codec::decode_checkpoint(value, &name, keys).map(drop),
         (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
-        (Some(b'l'), Some(keys)) => codec::decode_hold(value, &name, keys).map(drop),
+        (Some(b'l'), Some(keys)) => codec::decode_closed(value, &name, keys).map(drop),
         (Some(b'q'), Some(keys)) => codec::decode_staleness(value, &name, keys).map(drop),
         (Some(b'm'), _) => SealedKey::decode(value).map(drop),
         (Some(b'r' | b'i' | b'k' | b'u' | b'v' | b'h' | b'd' | b'l' | b'q'), None) => Ok(()),
@@ -228,10 +232,10 @@ mod tests {
     #[test]
     fn an_entry_of_a_newer_version_is_neither_damaged_nor_removed() {
         let environment = |env: &str| Environment { org: "o".into(), app: "a".into(), env: env.into() };
-        let key = |env| keyspace::prefix(EntryKind::Hold, &keyspace::place(&environment(env)));
+        let key = |env| keyspace::prefix(EntryKind::Closed, &keyspace::place(&environment(env)));
         let holder = Holder { user: "a".into(), host: "b".into(), pid: 1, command: "c".into(), since: 1 };
         let keys = Keyring::in_memory();
-        let whole = codec::encode_hold(&holder, &keys).expect("writes");
+        let whole = codec::encode_closed(&holder, &keys).expect("writes");
         let mut table = Table::default();
         table.apply(key("dev"), whole.get(1..).map(<[u8]>::to_vec));
         let mut found = RepairReport::default();

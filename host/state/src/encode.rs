@@ -82,12 +82,11 @@ impl Writes {
                 self.remove(key(EntryKind::Intent, id)?);
                 self.remove(key(EntryKind::Checkpoint, id)?);
             }
-            Change::Obstruct { urn, unmet } => {
+            Change::Obstruct { urn, obstacle } => {
                 let id = RecordId::current(urn.clone());
-                match unmet {
-                    Some(unmet) => {
-                        self.put(key(EntryKind::ObstacleRecord, &id)?, codec::encode_unmet(unmet, keys)?)
-                    }
+                match obstacle {
+                    Some(obstacle) => self
+                        .put(key(EntryKind::ObstacleRecord, &id)?, codec::encode_obstacle(obstacle, keys)?),
                     None => self.remove(key(EntryKind::ObstacleRecord, &id)?),
                 }
             }
@@ -101,10 +100,10 @@ impl Writes {
             Change::Deployed { deployment, documents } => {
                 self.deployed(within, deployment, documents.as_deref(), keys)?;
             }
-            Change::Hold(holder) => {
-                let key = keyspace::prefix(EntryKind::Hold, &within.place);
+            Change::SetClosed(holder) => {
+                let key = keyspace::prefix(EntryKind::Closed, &within.place);
                 match holder {
-                    Some(holder) => self.put(key, codec::encode_hold(holder, keys)?),
+                    Some(holder) => self.put(key, codec::encode_closed(holder, keys)?),
                     None => self.remove(key),
                 }
             }

@@ -156,9 +156,9 @@ impl ImportOptions {
     /// Keeps a closed environment closed if the import comes from a file, since there was a reason
     /// to close it.
     pub(crate) fn keep_closed(self, environment: &Environment, now: &Table, table: &mut Table) {
-        let key = keyspace::prefix(EntryKind::Hold, &keyspace::place(environment));
-        if let Some(hold) = now.get(&key).filter(|_| self.is_old && table.get(&key).is_none()) {
-            table.apply(key, Some(hold.to_vec()));
+        let key = keyspace::prefix(EntryKind::Closed, &keyspace::place(environment));
+        if let Some(closed) = now.get(&key).filter(|_| self.is_old && table.get(&key).is_none()) {
+            table.apply(key, Some(closed.to_vec()));
         }
     }
 

@@ -16,7 +16,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::change::{HOLD_NOTE, STALENESS_NOTE};
+use crate::change::{CLOSED_NOTE, STALENESS_NOTE};
 use crate::{Environment, RecordId};
 
 /// The data key.
@@ -45,7 +45,7 @@ pub(crate) enum EntryKind {
     Vanished = b'v',
     Deployment = b'h',
     Documents = b'd',
-    Hold = b'l',
+    Closed = b'l',
     Staleness = b'q',
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
             None => format!("a deployment{of}"),
         },
         Some(b'd') => format!("the documents of a deployment{of}"),
-        Some(b'l') => format!("{HOLD_NOTE}{of}"),
+        Some(b'l') => format!("{CLOSED_NOTE}{of}"),
         Some(b'q') => format!("{STALENESS_NOTE}{of}"),
         _ => "the state's own notes".into(),
     }

@@ -65,5 +65,5 @@ pub use pool::Pool;
 pub use postgres::{Address, DatabaseReport, PostgresOptions, PostgresStore, Releases};
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
-pub use store::{Claim, Due, Durable, Held, Holder, Lock, Round, Store, Writer};
+pub use store::{Claim, Due, Durable, HeldLock, Holder, Lock, Round, Store, Writer};
 pub use vacancy::{Reserved, Vacancy};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Settings, Share, Urn, Use, Value};
+use purlin_model::{InstallationShare, InstallationUse, Settings, Urn, Value};
 
 use crate::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 
@@ -17,7 +17,7 @@ pub struct Listing {
     pub installations: Vec<Listed>,
     /// The URN of each resource here that uses an installation of another environment, with its
     /// requirements. Resources that a pending call may have created count too.
-    pub uses: Vec<(Urn, Use)>,
+    pub uses: Vec<(Urn, InstallationUse)>,
 }
 
 /// A recorded installation.
@@ -28,7 +28,7 @@ pub struct Listed {
     /// The bundle that it was made from, with its tag.
     pub definition: Option<Arc<str>>,
     /// The data that other environments may see.
-    pub share: Arc<Share>,
+    pub share: Arc<InstallationShare>,
     /// The names of the recorded outputs.
     pub outputs: Arc<BTreeSet<Arc<str>>>,
     /// Its recorded parameters and credentials.

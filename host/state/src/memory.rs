@@ -134,10 +134,10 @@ impl Store for MemoryStore {
         codec::decode_blob(sealed, &self.0.keys)
     }
 
-    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+    async fn holder(&self, environment: &Environment) -> Result<Option<crate::HeldLock>, Error> {
         let tables = self.0.tables();
         let held = tables.as_ref().ok_or(Error::Closed)?.held.get(&environment.urn_prefix());
-        Ok(held.map(|(holder, _)| crate::Held { holder: holder.clone(), lease: None }))
+        Ok(held.map(|(holder, _)| crate::HeldLock { holder: holder.clone(), lease: None }))
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Label, Share, Unfinished, Urn, Value};
+use purlin_model::{InstallationShare, Label, Unfinished, Urn, Value};
 
 /// The status of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub struct Record {
     /// holds no data.
     pub holds_data: Option<Arc<str>>,
     /// The data that other environments may see, if it is an installation (SPEC §6).
-    pub share: Option<Arc<Share>>,
+    pub share: Option<Arc<InstallationShare>>,
     /// Whether the documents no longer contain it but another environment used it then. It is
     /// deleted with its last user.
     pub abandoned: bool,

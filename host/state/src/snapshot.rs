@@ -54,18 +54,18 @@ fn with_records(
     records.sort_by(|a, b| a.urn.cmp(&b.urn).then(a.superseded.cmp(&b.superseded)));
     share_urns(&mut records);
     let pending = read_intents(table, &of(EntryKind::Intent), environment, keys)?;
-    let unmet = of(EntryKind::ObstacleRecord);
-    let unmet = table.range(&unmet).map(|(key, value)| {
+    let obstacles = of(EntryKind::ObstacleRecord);
+    let obstacles = table.range(&obstacles).map(|(key, value)| {
         let name = keyspace::describe(key, Some(environment));
-        let unmet = codec::decode_unmet(value, &name, keys)?;
-        let id = RecordId::current(unmet.urn.clone());
+        let obstacle = codec::decode_obstacle(value, &name, keys)?;
+        let id = RecordId::current(obstacle.urn.clone());
         match keyspace::of(EntryKind::ObstacleRecord, &id).as_deref() == Some(key) {
-            true => Ok(unmet),
-            false => Err(misplaced(name, unmet.urn.as_str())),
+            true => Ok(obstacle),
+            false => Err(misplaced(name, obstacle.urn.as_str())),
         }
     });
-    let mut unmet = unmet.collect::<Result<Vec<ObstacleRecord>, Error>>()?;
-    unmet.sort_by(|a, b| a.urn.cmp(&b.urn));
+    let mut obstacles = obstacles.collect::<Result<Vec<ObstacleRecord>, Error>>()?;
+    obstacles.sort_by(|a, b| a.urn.cmp(&b.urn));
     let vanished = of(EntryKind::Vanished);
     let vanished = table.range(&vanished).map(|(key, value)| {
         let name = keyspace::describe(key, Some(environment));
@@ -76,7 +76,7 @@ fn with_records(
         }
     });
     let vanished = vanished.collect::<Result<BTreeMap<_, _>, Error>>()?;
-    let held = held(table, environment, keys)?;
+    let closed_by = closed_by(table, environment, keys)?;
     let staleness = of(EntryKind::Staleness);
     let staleness = table.get(&staleness).map(|value| {
         codec::decode_staleness(value, &keyspace::describe(&staleness, Some(environment)), keys)
@@ -84,9 +84,9 @@ fn with_records(
     Ok(Snapshot {
         records,
         pending,
-        unmet,
+        obstacles,
         vanished,
-        held,
+        closed_by,
         staleness: staleness.transpose()?,
         revision: revision(table),
     })
@@ -112,12 +112,12 @@ fn revision(table: &Table) -> Revision {
 }
 
 /// The holder that closed an environment.
-fn held(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Option<Holder>, Error> {
-    let hold = keyspace::prefix(EntryKind::Hold, &keyspace::place(environment));
-    let held = table
-        .get(&hold)
-        .map(|value| codec::decode_hold(value, &keyspace::describe(&hold, Some(environment)), keys));
-    held.transpose()
+fn closed_by(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Option<Holder>, Error> {
+    let key = keyspace::prefix(EntryKind::Closed, &keyspace::place(environment));
+    let closed_by = table
+        .get(&key)
+        .map(|value| codec::decode_closed(value, &keyspace::describe(&key, Some(environment)), keys));
+    closed_by.transpose()
 }
 
 /// Whether a key may belong to an installation, whatever its module. Only the entry itself tells
@@ -155,7 +155,7 @@ pub(crate) fn known_with(
         })
         .sum();
     let last = last.map(|last| Deployment { steps: Vec::new(), ..last });
-    let held = held(table, environment, keys)?;
+    let closed_by = closed_by(table, environment, keys)?;
     let unready = unready(table, environment, keys)?;
     Ok(EnvironmentSummary {
         environment: environment.clone(),
@@ -163,7 +163,7 @@ pub(crate) fn known_with(
         installations,
         last,
         unready,
-        held,
+        closed_by,
         holder: None,
     })
 }
@@ -177,10 +177,10 @@ fn unready(
 ) -> Result<BTreeMap<ResourceStatus, usize>, Error> {
     let place = keyspace::place(environment);
     let mut statuses: BTreeMap<Urn, ResourceStatus> = BTreeMap::new();
-    let unmet = keyspace::prefix(EntryKind::ObstacleRecord, &place);
-    for (key, value) in table.range(&unmet) {
-        let unmet = codec::decode_unmet(value, &keyspace::describe(key, Some(environment)), keys)?;
-        statuses.insert(unmet.urn, unmet.obstacle.status());
+    let obstacles = keyspace::prefix(EntryKind::ObstacleRecord, &place);
+    for (key, value) in table.range(&obstacles) {
+        let obstacle = codec::decode_obstacle(value, &keyspace::describe(key, Some(environment)), keys)?;
+        statuses.insert(obstacle.urn, obstacle.obstacle.status());
     }
     for intent in read_intents(table, &keyspace::prefix(EntryKind::Intent, &place), environment, keys)? {
         let status = statuses.entry(intent.id().urn).or_insert(ResourceStatus::Interrupted);

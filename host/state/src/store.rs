@@ -166,7 +166,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// If the store cannot be read.
-    async fn holder(&self, _environment: &Environment) -> Result<Option<Held>, Error> {
+    async fn holder(&self, _environment: &Environment) -> Result<Option<HeldLock>, Error> {
         Ok(None)
     }
 
@@ -193,7 +193,7 @@ pub trait Store: Send + Sync {
 
 /// A lock that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldLock {
     /// The holder.
     pub holder: Holder,
     /// How long the lock remains valid without renewal; `None` if it ends with the holder's

@@ -24,7 +24,7 @@ use gotmpl::parse::{DefineNode, ListNode, Parser};
 use gotmpl::{TemplateError, Value, ValueFunc};
 use serde_json::Value as Json;
 
-use mask::Held;
+use mask::MaskedValue;
 use run::Run;
 
 pub use mask::SecretMask;
@@ -135,7 +135,7 @@ impl Engine {
     ) -> Result<Rendered, TemplateFault> {
         let defines = template.defines.iter().map(|define| (define.name.as_str(), &define.body));
         let mut run = Run::new(&self.functions, defines.collect());
-        let data = Held { value: from_json(data), mask: mask.clone() };
+        let data = MaskedValue { value: from_json(data), mask: mask.clone() };
         run.run(&template.main, data).map_err(|error| fault(&error, run.line))
     }
 }

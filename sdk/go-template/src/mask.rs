@@ -137,18 +137,18 @@ impl SecretMask {
 
 /// A value and its mask.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct MaskedValue {
     pub(crate) value: Value,
     pub(crate) mask: SecretMask,
 }
 
-impl Default for Held {
+impl Default for MaskedValue {
     fn default() -> Self {
         Self::open(Value::Nil)
     }
 }
 
-impl Held {
+impl MaskedValue {
     pub(crate) fn open(value: Value) -> Self {
         Self { value, mask: SecretMask::Open }
     }

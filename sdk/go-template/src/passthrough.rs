@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gotmpl::{Value, ValueFunc};
 
 use crate::MAX_ITEMS;
-use crate::mask::{Held, SecretMask};
+use crate::mask::{MaskedValue, SecretMask};
 
 /// How a function uses an argument.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ fn role(function: &str, index: usize, count: usize) -> Option<Role> {
 
 /// The secrets that entered a function as tokens.
 pub(crate) struct Tokens {
-    hidden: Vec<Held>,
+    hidden: Vec<MaskedValue>,
     /// How many more parts are read: values share their parts, and may be far larger than they
     /// seem.
     left: usize,
@@ -69,11 +69,11 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     /// The arguments with tokens for secrets; none if the function would read a secret.
-    pub(crate) fn hide(function: &str, args: &[Held]) -> Option<(Self, Vec<Value>)> {
+    pub(crate) fn hide(function: &str, args: &[MaskedValue]) -> Option<(Self, Vec<Value>)> {
         let mut tokens = Self { hidden: Vec::new(), left: MAX_ITEMS };
         let merges = function.contains("erge");
         let each = args.iter().enumerate().map(|(index, held)| {
-            let Held { value, mask } = held;
+            let MaskedValue { value, mask } = held;
             match role(function, index, args.len())? {
                 Role::Seen => mask.is_open().then(|| value.clone()),
                 Role::Moved => Some(tokens.token(value, mask)),
@@ -115,25 +115,25 @@ impl Tokens {
 
     fn hide_whole(&mut self, value: &Value, mask: &SecretMask) -> Value {
         let index = i64::try_from(self.hidden.len()).unwrap_or(i64::MAX);
-        self.hidden.push(Held { value: value.clone(), mask: mask.clone() });
+        self.hidden.push(MaskedValue { value: value.clone(), mask: mask.clone() });
         let token: ValueFunc = Arc::new(move |_| Ok(Value::Int(index)));
         Value::Function(token)
     }
 
     /// The result, with secrets in place of tokens.
-    pub(crate) fn restore(&self, value: &Value) -> Held {
+    pub(crate) fn restore(&self, value: &Value) -> MaskedValue {
         match value {
             Value::Function(token) => match token(&[]) {
                 Ok(Value::Int(index)) => {
                     let index = usize::try_from(index).ok();
                     index.and_then(|index| self.hidden.get(index)).cloned().unwrap_or_default()
                 }
-                _ => Held::default(),
+                _ => MaskedValue::default(),
             },
             Value::List(items) => {
                 let (values, masks): (Vec<_>, Vec<_>) = items.iter().map(|item| self.parts(item)).unzip();
                 let mask = if all_open(&masks) { SecretMask::Open } else { SecretMask::List(masks.into()) };
-                Held { value: Value::List(values.into()), mask }
+                MaskedValue { value: Value::List(values.into()), mask }
             }
             Value::Map(entries) => {
                 let mut masks = std::collections::BTreeMap::new();
@@ -148,14 +148,14 @@ impl Tokens {
                 } else {
                     SecretMask::Map(Arc::new(masks))
                 };
-                Held { value, mask }
+                MaskedValue { value, mask }
             }
-            plain => Held::open(plain.clone()),
+            plain => MaskedValue::open(plain.clone()),
         }
     }
 
     fn parts(&self, value: &Value) -> (Value, SecretMask) {
-        let Held { value, mask } = self.restore(value);
+        let MaskedValue { value, mask } = self.restore(value);
         (value, mask)
     }
 }

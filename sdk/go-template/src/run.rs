@@ -14,7 +14,7 @@ use gotmpl::parse::{
 use gotmpl::{TemplateError, Value, ValueFunc};
 
 use crate::builtins::{self, Builtins};
-use crate::mask::{Held, SecretMask};
+use crate::mask::{MaskedValue, SecretMask};
 use crate::passthrough::Tokens;
 use crate::rendered::Rendered;
 use crate::rewrite::{AT, KEPT, SHOWN, THERE};
@@ -58,7 +58,7 @@ pub(crate) struct Run<'a> {
     pub(crate) templates: BTreeMap<&'a str, &'a ListNode>,
     builtins: Builtins,
     /// Names in scope, the innermost last.
-    names: Vec<BTreeMap<SmolStr, Held>>,
+    names: Vec<BTreeMap<SmolStr, MaskedValue>>,
     out: Rendered,
     depth: usize,
     turns: u64,
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
     }
 
     /// Walks a template with its data.
-    pub(crate) fn run(&mut self, main: &ListNode, data: Held) -> Result<Rendered, TemplateError> {
+    pub(crate) fn run(&mut self, main: &ListNode, data: MaskedValue) -> Result<Rendered, TemplateError> {
         self.names = vec![BTreeMap::from([(ROOT, data.clone())])];
         match self.list(main, &data) {
             Ok(()) => Ok(std::mem::take(&mut self.out)),
@@ -97,11 +97,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn list(&mut self, list: &ListNode, dot: &Held) -> Ran<()> {
+    fn list(&mut self, list: &ListNode, dot: &MaskedValue) -> Ran<()> {
         list.nodes.iter().try_for_each(|node| self.node(node, dot))
     }
 
-    fn node(&mut self, node: &Node, dot: &Held) -> Ran<()> {
+    fn node(&mut self, node: &Node, dot: &MaskedValue) -> Ran<()> {
         match node {
             Node::Text(text) => self.write(&text.text, false),
             Node::Action(action) => self.action(action, dot),
@@ -138,7 +138,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn action(&mut self, action: &ActionNode, dot: &Held) -> Ran<()> {
+    fn action(&mut self, action: &ActionNode, dot: &MaskedValue) -> Ran<()> {
         let held = self.pipeline(dot, &action.pipe)?;
         if !action.pipe.decl.is_empty() || is_mark(action) {
             return Ok(());
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
     }
 
     /// `if` and `with`.
-    fn choice(&mut self, branch: &BranchNode, dot: &Held, with: bool) -> Ran<()> {
+    fn choice(&mut self, branch: &BranchNode, dot: &MaskedValue, with: bool) -> Ran<()> {
         self.names.push(BTreeMap::new());
         let walked = self.pipeline(dot, &branch.pipe).and_then(|held| {
             let secret = held.mask.decides(&held.value);
@@ -202,23 +202,23 @@ impl<'a> Run<'a> {
         walked
     }
 
-    fn range(&mut self, branch: &BranchNode, dot: &Held) -> Ran<()> {
+    fn range(&mut self, branch: &BranchNode, dot: &MaskedValue) -> Ran<()> {
         let over = self.commands(dot, &branch.pipe)?;
-        let Held { value, mask } = &over;
+        let MaskedValue { value, mask } = &over;
         let secret = mask.is_whole();
         // The name or number of an item reveals how many there are.
-        let index = |value: Value| if secret { Held::made(value) } else { Held::open(value) };
+        let index = |value: Value| if secret { MaskedValue::made(value) } else { MaskedValue::open(value) };
         match value {
             Value::List(items) if !items.is_empty() => self.shaded(secret, branch, |run| {
                 let items = items.iter().enumerate().map(|(at, item)| {
                     let number = Value::Int(i64::try_from(at).unwrap_or(i64::MAX));
-                    (index(number), Held { value: item.clone(), mask: mask.item(at) })
+                    (index(number), MaskedValue { value: item.clone(), mask: mask.item(at) })
                 });
                 run.turns(branch, items)
             }),
             Value::Map(entries) if !entries.is_empty() => self.shaded(secret, branch, |run| {
                 let entries = entries.iter().map(|(name, entry)| {
-                    let held = Held { value: entry.clone(), mask: mask.field(name) };
+                    let held = MaskedValue { value: entry.clone(), mask: mask.field(name) };
                     (index(Value::String(Arc::clone(name))), held)
                 });
                 run.turns(branch, entries)
@@ -242,11 +242,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn turns(&mut self, branch: &BranchNode, items: impl Iterator<Item = (Held, Held)>) -> Ran<()> {
+    fn turns(
+        &mut self,
+        branch: &BranchNode,
+        items: impl Iterator<Item = (MaskedValue, MaskedValue)>,
+    ) -> Ran<()> {
         for (index, item) in items {
             self.turns = self.turns.checked_sub(1).ok_or(TemplateError::RangeIterLimit)?;
             self.names.push(BTreeMap::new());
-            let mut give = |name: &SmolStr, held: Held| match branch.pipe.is_assign {
+            let mut give = |name: &SmolStr, held: MaskedValue| match branch.pipe.is_assign {
                 true => self.assign(name, held),
                 false => self.name(name, held),
             };
@@ -269,7 +273,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn template(&mut self, call: &TemplateNode, dot: &Held) -> Ran<()> {
+    fn template(&mut self, call: &TemplateNode, dot: &MaskedValue) -> Ran<()> {
         let dot = match &call.pipe {
             Some(pipe) => self.pipeline(dot, pipe)?,
             None => dot.clone(),
@@ -283,7 +287,7 @@ impl<'a> Run<'a> {
         walked
     }
 
-    fn name(&mut self, name: &SmolStr, mut held: Held) {
+    fn name(&mut self, name: &SmolStr, mut held: MaskedValue) {
         if self.shade > 0 {
             held.mask = SecretMask::Made;
         }
@@ -292,7 +296,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn assign(&mut self, name: &SmolStr, mut held: Held) {
+    fn assign(&mut self, name: &SmolStr, mut held: MaskedValue) {
         if self.shade > 0 {
             held.mask = SecretMask::Made;
         }
@@ -302,7 +306,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn pipeline(&mut self, dot: &Held, pipe: &PipeNode) -> Ran<Held> {
+    fn pipeline(&mut self, dot: &MaskedValue, pipe: &PipeNode) -> Ran<MaskedValue> {
         let held = self.commands(dot, pipe)?;
         match pipe.decl.as_slice() {
             [] => {}
@@ -316,7 +320,7 @@ impl<'a> Run<'a> {
         Ok(held)
     }
 
-    fn commands(&mut self, dot: &Held, pipe: &PipeNode) -> Ran<Held> {
+    fn commands(&mut self, dot: &MaskedValue, pipe: &PipeNode) -> Ran<MaskedValue> {
         let mut held = None;
         for command in &pipe.commands {
             held = Some(self.command(dot, command, held.take())?);
@@ -324,8 +328,13 @@ impl<'a> Run<'a> {
         Ok(held.unwrap_or_default())
     }
 
-    fn command(&mut self, dot: &Held, command: &CommandNode, piped: Option<Held>) -> Ran<Held> {
-        let Some((first, args)) = command.args.split_first() else { return Ok(Held::default()) };
+    fn command(
+        &mut self,
+        dot: &MaskedValue,
+        command: &CommandNode,
+        piped: Option<MaskedValue>,
+    ) -> Ran<MaskedValue> {
+        let Some((first, args)) = command.args.split_first() else { return Ok(MaskedValue::default()) };
         match first {
             Expr::Identifier(_, name) => return self.function(dot, name, args, piped),
             Expr::Chain(_, inner, fields) => {
@@ -343,7 +352,13 @@ impl<'a> Run<'a> {
         self.expression(dot, first)
     }
 
-    fn function(&mut self, dot: &Held, name: &SmolStr, args: &[Expr], piped: Option<Held>) -> Ran<Held> {
+    fn function(
+        &mut self,
+        dot: &MaskedValue,
+        name: &SmolStr,
+        args: &[Expr],
+        piped: Option<MaskedValue>,
+    ) -> Ran<MaskedValue> {
         if *name == "and" || *name == "or" {
             return self.logic(dot, name, args, piped);
         }
@@ -366,12 +381,18 @@ impl<'a> Run<'a> {
     }
 
     /// `and` and `or`, which evaluate only as many arguments as they need.
-    fn logic(&mut self, dot: &Held, name: &SmolStr, args: &[Expr], piped: Option<Held>) -> Ran<Held> {
+    fn logic(
+        &mut self,
+        dot: &MaskedValue,
+        name: &SmolStr,
+        args: &[Expr],
+        piped: Option<MaskedValue>,
+    ) -> Ran<MaskedValue> {
         if args.is_empty() && piped.is_none() {
             return Err(TemplateError::ArgCount { name: name.to_string(), expected: 1, got: 0 }.into());
         }
         let ends = *name == "or";
-        let (mut last, mut secret) = (Held::default(), false);
+        let (mut last, mut secret) = (MaskedValue::default(), false);
         let mut piped = piped.into_iter();
         for at in 0..=args.len() {
             let held = match (args.get(at), at == args.len()) {
@@ -394,13 +415,13 @@ impl<'a> Run<'a> {
         Ok(last)
     }
 
-    fn call(&mut self, name: &SmolStr, mut args: Vec<Held>) -> Ran<Held> {
+    fn call(&mut self, name: &SmolStr, mut args: Vec<MaskedValue>) -> Ran<MaskedValue> {
         match name.as_str() {
             AT => {
                 if let Some(Value::Int(at)) = args.first().map(|held| &held.value) {
                     self.line = usize::try_from(*at).unwrap_or(0);
                 }
-                return Ok(Held::open(Value::String("".into())));
+                return Ok(MaskedValue::open(Value::String("".into())));
             }
             SHOWN => {
                 let shown = args.pop().unwrap_or_default();
@@ -413,14 +434,14 @@ impl<'a> Run<'a> {
                 };
             }
             THERE => {
-                let [function, name, there] = args.as_slice() else { return Ok(Held::default()) };
+                let [function, name, there] = args.as_slice() else { return Ok(MaskedValue::default()) };
                 return match there.value {
                     Value::Nil => Err(exec(format!(
                         "`{}` is to change `{}`, which has no value: begin with `{{{{ {} := … | default dict }}}}`",
                         function.value, name.value, name.value
                     ))
                     .into()),
-                    _ => Ok(Held::default()),
+                    _ => Ok(MaskedValue::default()),
                 };
             }
             KEPT => {
@@ -432,7 +453,7 @@ impl<'a> Run<'a> {
         }
         if args.iter().all(|held| held.mask.is_open()) {
             let args: Vec<Value> = args.into_iter().map(|held| held.value).collect();
-            return Ok(Held::open(self.invoke(name, &args)?));
+            return Ok(MaskedValue::open(self.invoke(name, &args)?));
         }
         if let Some((tokens, hidden)) = Tokens::hide(name, &args) {
             let moved = self.invoke(name, &hidden);
@@ -440,7 +461,7 @@ impl<'a> Run<'a> {
         }
         let args: Vec<Value> = args.into_iter().map(|held| held.value).collect();
         let made = self.invoke(name, &args).map_err(|_| error_without_reason(name))?;
-        Ok(Held::made(made))
+        Ok(MaskedValue::made(made))
     }
 
     fn invoke(&mut self, name: &SmolStr, args: &[Value]) -> Result<Value, TemplateError> {
@@ -451,7 +472,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn expression(&mut self, dot: &Held, expression: &Expr) -> Ran<Held> {
+    fn expression(&mut self, dot: &MaskedValue, expression: &Expr) -> Ran<MaskedValue> {
         Ok(match expression {
             Expr::Dot(_) => dot.clone(),
             Expr::Field(_, fields) => return fields_of(dot.clone(), fields),
@@ -460,13 +481,13 @@ impl<'a> Run<'a> {
                 let held = held.ok_or_else(|| TemplateError::UndefinedVariable(name.to_string()))?;
                 return fields_of(held, fields);
             }
-            Expr::String(_, text) => Held::open(Value::String(Arc::clone(text))),
-            Expr::Number(_, Number::Int(int)) => Held::open(Value::Int(*int)),
-            Expr::Number(_, Number::Float(float)) => Held::open(Value::Float(*float)),
+            Expr::String(_, text) => MaskedValue::open(Value::String(Arc::clone(text))),
+            Expr::Number(_, Number::Int(int)) => MaskedValue::open(Value::Int(*int)),
+            Expr::Number(_, Number::Float(float)) => MaskedValue::open(Value::Float(*float)),
             // As in Go, where a number literal is an `int`.
             Expr::Number(_, Number::Uint(large)) => return Err(exec(format!("{large} overflows int")).into()),
-            Expr::Bool(_, truth) => Held::open(Value::Bool(*truth)),
-            Expr::Nil(_) => Held::default(),
+            Expr::Bool(_, truth) => MaskedValue::open(Value::Bool(*truth)),
+            Expr::Nil(_) => MaskedValue::default(),
             Expr::Pipe(_, pipe) => return self.pipeline(dot, pipe),
             Expr::Identifier(_, name) => return self.function(dot, name, &[], None),
             Expr::Chain(_, inner, fields) => {
@@ -477,13 +498,13 @@ impl<'a> Run<'a> {
     }
 }
 
-fn fields_of(held: Held, fields: &[SmolStr]) -> Ran<Held> {
-    fields.iter().try_fold(held, |Held { value, mask }, name| match &value {
+fn fields_of(held: MaskedValue, fields: &[SmolStr]) -> Ran<MaskedValue> {
+    fields.iter().try_fold(held, |MaskedValue { value, mask }, name| match &value {
         Value::Map(entries) => {
             let entry = entries.get(name.as_str()).cloned().unwrap_or(Value::Nil);
-            Ok(Held { value: entry, mask: mask.field(name) })
+            Ok(MaskedValue { value: entry, mask: mask.field(name) })
         }
-        Value::Nil => Ok(Held::default()),
+        Value::Nil => Ok(MaskedValue::default()),
         other => Err(exec(format!("can't evaluate field {name} in type {}", other.type_name())).into()),
     })
 }

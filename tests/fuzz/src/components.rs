@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use purlin_model::driver::{Inputs, ResourceState, Subject};
 use purlin_model::{Context, EnvironmentId, Key, Limits, Urn, Value};
-use purlin_sandbox::{CallContext, DriverSetup, Look, Sandbox, SandboxConfig, Source, Worker};
+use purlin_sandbox::{CallContext, DriverSetup, ReadRequest, Sandbox, SandboxConfig, Source, Worker};
 use tokio::runtime::Runtime;
 
 /// The folder of the build.
@@ -101,7 +101,10 @@ async fn live(sandbox: &Sandbox, component: Vec<u8>) {
     let _ = driver.check(&call, &inputs, None).await;
     let _ = driver.create(&call, &inputs, "name", None).await;
     let _ = driver
-        .read(&call, Look { id: Some("id"), name: "name", inputs: &inputs, state: Some(&state), known: &[] })
+        .read(
+            &call,
+            ReadRequest { id: Some("id"), name: "name", inputs: &inputs, state: Some(&state), known: &[] },
+        )
         .await;
     let _ = driver.delete(&call, &state, &inputs).await;
 }

@@ -97,7 +97,7 @@ fn rrset(name: &str, kind: &str, ttl: u32, content: &str, account: Option<&str>)
 }
 
 #[test]
-fn a_zone_and_its_records_live() {
+fn a_zone_and_its_records_are_created_changed_and_deleted() {
     let Some(dns) = PowerDns::start() else { return };
     let workspace = workspace(dns.port(), "dev", KEY);
     let text = json!({"name": "@", "type": "TXT", "ttl": 300, "content": ["v=spf1 \"x\" -all"]});

@@ -76,7 +76,7 @@ fn roles(moto: &Moto) -> Vec<String> {
 }
 
 #[test]
-fn a_policy_and_a_role_live_and_drift_is_repaired() {
+fn a_policy_and_a_role_are_created_changed_and_deleted_and_drift_is_repaired() {
     let Some(moto) = Moto::start() else { return };
     let workspace =
         moto.workspace(&["iam"], moto.port(), "dev", &documents("s3:GetObject, s3:ListBucket", "for web"));

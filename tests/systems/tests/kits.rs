@@ -42,12 +42,12 @@ fn begins(language: &Language) {
 }
 
 #[test]
-fn rust() {
+fn rust_project_works_as_written() {
     begins(&kit::RUST);
 }
 
 #[test]
-fn rust_without_wasi() {
+fn rust_builds_without_wasi() {
     let workspace = Workspace::new();
     workspace.purlin(&["driver", "new", "kit", "--lang", "rust"]);
     let target = ["driver", "build", "kit", "--target", "wasm32-unknown-unknown", "-o", "plain.wasm"];
@@ -57,28 +57,28 @@ fn rust_without_wasi() {
 }
 
 #[test]
-fn c() {
+fn c_project_works_as_written() {
     begins(&kit::C);
 }
 
 #[test]
-fn go() {
+fn go_project_works_as_written() {
     begins(&kit::GO);
 }
 
 #[test]
-fn js() {
+fn js_project_works_as_written() {
     begins(&kit::JS);
 }
 
 #[test]
-fn python() {
+fn python_project_works_as_written() {
     begins(&kit::PYTHON);
 }
 
 /// `driver build --dev` uses one component for many edits, and builds another one when it has to.
 #[test]
-fn python_edits() {
+fn python_edits_reuse_a_component_where_possible() {
     if !kit::PYTHON.is_installed() {
         return;
     }
@@ -202,21 +202,21 @@ fn returns_its_inputs(language: &Language, name: &str, source: &str) {
 }
 
 #[test]
-fn c_values() {
+fn c_values_come_back_unchanged() {
     returns_its_inputs(&kit::C, "note.c", include_str!("kits_echo/note.c"));
 }
 
 #[test]
-fn go_values() {
+fn go_values_come_back_unchanged() {
     returns_its_inputs(&kit::GO, "main.go", include_str!("kits_echo/main.go"));
 }
 
 #[test]
-fn js_values() {
+fn js_values_come_back_unchanged() {
     returns_its_inputs(&kit::JS, "note.js", include_str!("kits_echo/note.js"));
 }
 
 #[test]
-fn python_values() {
+fn python_values_come_back_unchanged() {
     returns_its_inputs(&kit::PYTHON, "note.py", include_str!("kits_echo/note.py"));
 }

@@ -397,26 +397,26 @@ fn begins(language: &Language) {
 }
 
 #[test]
-fn rust() {
+fn rust_keeps_an_object_of_an_api() {
     begins(&kit::RUST);
 }
 
 #[test]
-fn c() {
+fn c_keeps_an_object_of_an_api() {
     begins(&kit::C);
 }
 
 #[test]
-fn go() {
+fn go_keeps_an_object_of_an_api() {
     begins(&kit::GO);
 }
 
 #[test]
-fn js() {
+fn js_keeps_an_object_of_an_api() {
     begins(&kit::JS);
 }
 
 #[test]
-fn python() {
+fn python_keeps_an_object_of_an_api() {
     begins(&kit::PYTHON);
 }

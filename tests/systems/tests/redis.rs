@@ -76,7 +76,7 @@ fn user(name: &str, commands: &[&str]) -> Value {
 const SECRET: &str = "the app's secret: %&/?";
 
 #[test]
-fn a_user_lives() {
+fn a_user_is_created_changed_and_deleted() {
     let Some(redis) = Redis::start(true, None) else { return };
     let workspace = workspace("dev", &server(redis.port), PASSWORD);
     wanted(&workspace, &user("shop", &["+@read", "+@write", "+@connection", "-keys"]));
@@ -184,7 +184,7 @@ fn resources_of_others_are_left_alone() {
 }
 
 #[test]
-fn over_tls_and_with_the_right_password_only() {
+fn a_server_is_used_only_over_tls_and_with_the_right_password() {
     let (Some(authority), Some(other)) = (Authority::new(Key::P256), Authority::new(Key::Rsa)) else {
         return;
     };

@@ -69,7 +69,7 @@ fn settings(moto: &Moto) -> [Value; 5] {
 }
 
 #[test]
-fn a_bucket_lives_and_drift_is_repaired() {
+fn a_bucket_is_created_changed_and_deleted_and_drift_is_repaired() {
     let Some(moto) = Moto::start() else { return };
     let workspace = workspace(&moto, moto.port(), "dev", FULL);
     workspace.purlin(&["up", "--yes"]).prints("created s3.default#shared.pics");

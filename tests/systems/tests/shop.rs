@@ -12,7 +12,7 @@ fn has(inventory: &[String], line: &str) {
 }
 
 #[test]
-fn the_shop_lives_on_real_servers() {
+fn the_shop_is_deployed_and_destroyed_on_real_servers() {
     let Some(shop) = Shop::start() else { return };
     assert_eq!(shop.inventory(), Vec::<String>::new(), "the servers are empty");
     let workspace = Workspace::new();

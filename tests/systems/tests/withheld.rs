@@ -113,7 +113,7 @@ fn destroyed(workspace: &Workspace) {
 }
 
 #[test]
-fn through_files() {
+fn secrets_stay_hidden_through_files() {
     let inputs = json!({"values": {"path": "/out/${params.name}", "content": "${params.content}"}});
     let grants = json!({"dirs": [{"host": "./.out", "guest": "/out", "mode": "rw"}]});
     let texts = texts(&[]);
@@ -130,7 +130,7 @@ fn through_files() {
 }
 
 #[test]
-fn through_an_api() {
+fn secrets_stay_hidden_through_an_api() {
     let service = Service::start();
     let body: serde_json::Map<String, Value> =
         shapes().into_iter().map(|(name, _)| (format!("s_{name}"), json!(read(name)))).collect();
@@ -160,7 +160,7 @@ fn through_an_api() {
 }
 
 #[test]
-fn through_postgresql() {
+fn secrets_stay_hidden_through_postgresql() {
     let Some(postgres) = Postgres::start() else { return };
     let inputs = json!({
         "connection": {
@@ -185,7 +185,7 @@ fn through_postgresql() {
 }
 
 #[test]
-fn through_redis() {
+fn secrets_stay_hidden_through_redis() {
     let Some(server) = Redis::start(false, None) else { return };
     let inputs = json!({
         "connection": {
@@ -210,7 +210,7 @@ fn through_redis() {
 }
 
 #[test]
-fn through_dns() {
+fn secrets_stay_hidden_through_dns() {
     let Some(dns) = PowerDns::start() else { return };
     let zone = json!({"name": "shop.example.", "kind": "Native", "nameservers": ["ns1.example.net."]});
     assert_eq!(dns.api("POST", "/zones", &zone).0, 201);
@@ -254,7 +254,7 @@ fn aws(moto: &Moto, driver: &str, mut inputs: Value, shared: &[(&str, Value)]) -
 }
 
 #[test]
-fn through_s3() {
+fn secrets_stay_hidden_through_s3() {
     let Some(moto) = Moto::start() else { return };
     let safe = json!({"Bucket": "safe", "CreateBucketConfiguration": {"LocationConstraint": "eu-west-1"}});
     moto.ask("s3", "create_bucket", safe);
@@ -274,7 +274,7 @@ fn through_s3() {
 }
 
 #[test]
-fn through_iam() {
+fn secrets_stay_hidden_through_iam() {
     let Some(moto) = Moto::start() else { return };
     let document = json!({"Version": "2012-10-17", "Statement": {
         "Effect": "Allow", "Action": "s3:GetObject", "Resource": "*",
@@ -292,7 +292,7 @@ fn through_iam() {
 }
 
 #[test]
-fn through_kubernetes() {
+fn secrets_stay_hidden_through_kubernetes() {
     let Some(k8s) = Kubernetes::start() else { return };
     let texts = texts(&[]);
     let data: serde_json::Map<String, Value> =

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_environment() {
+    fn a_small_environment_has_exactly_its_documents() {
         let texts: Vec<String> = deployments(Shape::Chain, 2).collect();
         assert_eq!(
             texts,

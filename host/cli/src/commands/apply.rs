@@ -8,7 +8,7 @@ use purlin_files::reason;
 use purlin_host::{Job, begins_as_plan};
 use purlin_state as state;
 
-use super::deploy::{self, Conduct, Shown};
+use super::deploy::{self, Conduct, RunOutput};
 use super::up;
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
@@ -97,7 +97,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let Some(documents) = given.as_mut().map(|given| &mut given.documents).or(kept.as_mut()) else {
         return Err(Failure::input("the plan has no documents"));
     };
-    let shown = Shown::new(json, app);
+    let shown = RunOutput::new(json, app);
     let job = Job::apply(&saved, documents);
     let conduct = Conduct { consent: Some(&consent), question: "Apply this plan?", retry_until: None };
     let ended = deploy::run(&purlin, &job, conduct, &shown, app).await.map_err(fail)?;

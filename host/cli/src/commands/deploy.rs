@@ -26,12 +26,12 @@ use crate::text;
 use crate::ui::Level;
 
 /// How the output of a run is shown.
-pub(super) struct Shown<'a> {
+pub(super) struct RunOutput<'a> {
     json: bool,
     app: &'a App,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> RunOutput<'a> {
     pub(super) fn new(json: bool, app: &'a App) -> Self {
         Self { json, app }
     }
@@ -81,7 +81,7 @@ pub(super) async fn run(
     purlin: &Purlin,
     job: &Job<'_>,
     conduct: Conduct<'_>,
-    shown: &Shown<'_>,
+    shown: &RunOutput<'_>,
     app: &App,
 ) -> Result<Ended, purlin_host::Error> {
     let watch = Watch { cancel: job.cancel().clone(), ..Watch::new(job.documents(), shown, app) };
@@ -222,7 +222,11 @@ pub(super) fn warn_of_staleness(staleness: Staleness, environment: &Environment,
 
 /// Reports that nothing is recorded here, so there is nothing to do, and where resources are
 /// recorded.
-pub(super) async fn nothing_recorded(place: &Place, shown: &Shown<'_>, app: &App) -> Result<Status, Failure> {
+pub(super) async fn nothing_recorded(
+    place: &Place,
+    shown: &RunOutput<'_>,
+    app: &App,
+) -> Result<Status, Failure> {
     app.ui.say(&format!("Nothing is recorded in {}.", place.environment()));
     input::hint_at_others(place, app).await?;
     shown.nothing();
@@ -234,7 +238,7 @@ fn agrees(
     plan: &mut Plan,
     environment: &Environment,
     (consent, question): (&Consent, &str),
-    shown: &Shown<'_>,
+    shown: &RunOutput<'_>,
     app: &App,
 ) -> bool {
     let changes = plan.summary().changes();
@@ -260,7 +264,7 @@ fn agrees(
 /// it. Fails if some of them cannot be deleted.
 pub(super) async fn collect(
     purlin: &Purlin,
-    shown: &Shown<'_>,
+    shown: &RunOutput<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
     let cancel = CancelToken::default();
@@ -290,7 +294,7 @@ async fn cancellable<T>(cancel: &CancelToken, app: &App, work: impl Future<Outpu
 
 /// Reports resources deleted from other environments because they are no longer used, and those that
 /// a person protected. Returns whether all others are gone.
-fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool {
+fn say_collected(collected: &[Collected], shown: &RunOutput<'_>, app: &App) -> bool {
     for Collected { environment, summary, keys, rejected } in collected {
         for why in rejected {
             app.ui.warning(&format!(
@@ -317,14 +321,14 @@ fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool 
                 "{} of {environment}, which is no longer used, could not be deleted",
                 keys.join(", ")
             ));
-            end(summary, None, &Shown { json: false, ..*shown }, app);
+            end(summary, None, &RunOutput { json: false, ..*shown }, app);
         }
     }
     collected.iter().all(|one| one.summary.is_success())
 }
 
 /// Reports how a run ended: failures, the resources that they blocked, and the resources that wait.
-pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Shown<'_>, app: &App) {
+pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &RunOutput<'_>, app: &App) {
     if shown.json {
         return;
     }
@@ -355,7 +359,7 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Show
 /// Reports the runs of a command.
 struct Watch<'a> {
     documents: Option<&'a Documents>,
-    shown: &'a Shown<'a>,
+    shown: &'a RunOutput<'a>,
     app: &'a App,
     /// Stops the runs.
     cancel: CancelToken,
@@ -368,7 +372,7 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(documents: Option<&'a Documents>, shown: &'a Shown<'a>, app: &'a App) -> Self {
+    fn new(documents: Option<&'a Documents>, shown: &'a RunOutput<'a>, app: &'a App) -> Self {
         let cancel = CancelToken::default();
         Self { documents, shown, app, cancel, total: 0, drivers: HashMap::new(), renames: Vec::new() }
     }

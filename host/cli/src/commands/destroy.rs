@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use purlin_engine::DestroyOptions;
 use purlin_host::Job;
 
-use super::deploy::{self, Conduct, Ended, Shown};
+use super::deploy::{self, Conduct, Ended, RunOutput};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg, HandOverArgs, ScopeArgs};
 use crate::consent::{Consent, ConsentArgs};
@@ -60,7 +60,7 @@ impl Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    let shown = Shown::new(json, app);
+    let shown = RunOutput::new(json, app);
     let place = input::place_to_delete(&args.documents, app).await?;
     let environment = place.environment();
     let question = match args.scope.scope().is_everything() {

@@ -137,7 +137,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         false => HashSet::new(),
     };
     let only = args.part(&graph)?;
-    let part = report::graph::Part { only, all: args.all, implied };
+    let part = report::graph::GraphSelection { only, all: args.all, implied };
     let report = app.timings.time("describe graph", || report::graph::Graph::new(&graph, &part));
     if report.omitted > 0 {
         let (omitted, total) = (report.omitted, report.omitted + report.nodes.len());

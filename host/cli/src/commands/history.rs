@@ -8,7 +8,7 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::render;
 use crate::report::FORMAT;
-use crate::report::history::{Details, Entry, Firsts, History, Shown};
+use crate::report::history::{DeploymentReport, Details, Entry, Firsts, History};
 use crate::text;
 use crate::ui::Level;
 
@@ -65,7 +65,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Some(name) = &args.deployment {
         let deployment = Details::new(find(name, &history, &environment.to_string())?, &firsts);
         match args.format.format {
-            Format::Json => app.ui.json(&Shown { format: FORMAT, deployment }),
+            Format::Json => app.ui.json(&DeploymentReport { format: FORMAT, deployment }),
             Format::Text => app.ui.data(&render::history::details(&deployment)),
         }
         place.purlin.close().await.map_err(fail)?;

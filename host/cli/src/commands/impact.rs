@@ -186,7 +186,7 @@ pub(super) async fn check_read(purlin: &purlin_host::Purlin, proposal: &Proposal
         .hint("name the files or folders that `purlin up` reads; for a new file, name its folder"))
 }
 
-type Planned = (EnvironmentSummary, Result<purlin_host::Impact, purlin_host::Error>);
+type Planned = (EnvironmentSummary, Result<purlin_host::EnvironmentImpact, purlin_host::Error>);
 
 /// Plans all environments, two per processor at a time.
 fn plans(

@@ -3,7 +3,7 @@
 use purlin_engine::{PlanOptions, Scope};
 use purlin_host::{Job, UpOptions};
 
-use super::deploy::{self, Conduct, Ended, Shown};
+use super::deploy::{self, Conduct, Ended, RunOutput};
 use crate::app::App;
 use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
@@ -57,7 +57,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
-    let shown = Shown::new(json, app);
+    let shown = RunOutput::new(json, app);
     let options = PlanOptions {
         scope: Scope { targets: vec![args.key.clone()], ..Scope::default() },
         import: vec![(args.key.clone(), args.id.as_str().into())],

@@ -109,7 +109,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             deploy::warn_of_staleness(staleness, &documents.environment(), app);
         }
         let refresh = (args.plan.refresh || base.staleness().is_some()).then_some(&options.scope);
-        let looked = purlin.look(documents, base, refresh);
+        let looked = purlin.read_without_recording(documents, base, refresh);
         let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
         for event in found {
             let Event::Resource { key, phase, .. } = event else { continue };

@@ -14,7 +14,7 @@ use purlin_model::Diagnostic;
 
 use self::changes::Changes;
 use self::messages::Messages;
-use super::deploy::{self, Shown};
+use super::deploy::{self, RunOutput};
 use crate::app::App;
 use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
@@ -141,7 +141,7 @@ async fn agreed(given: &ValidDocuments, consent: &Consent, app: &App) -> Result<
     let keep_removed = !given.workspace.reconcile.delete;
     let options = PlanOptions { keep_removed, ..PlanOptions::default() };
     let plan = purlin.plan(&given.documents, options).await.map_err(|error| given.failure(error))?;
-    Shown::new(false, app).plan(&plan, true);
+    RunOutput::new(false, app).plan(&plan, true);
     drop(plan);
     purlin.close().await.map_err(|error| given.failure(error))?;
     Ok(consent.agrees("Apply these changes, and repair drift?", app))
@@ -190,7 +190,7 @@ impl Watch<'_> {
     /// Makes one pass, and reports it.
     async fn report_one(&mut self, given: &ValidDocuments) -> Result<Status, Failure> {
         let Passed { pass, purlin, .. } = self.pass(given).await.map_err(|failed| failed.failure)?;
-        let shown = Shown::new(self.messages.json, self.app);
+        let shown = RunOutput::new(self.messages.json, self.app);
         let collected =
             deploy::collect(&purlin, &shown, self.app).await.map_err(|error| given.failure(error))?;
         deploy::close(purlin, self.app).await?;
@@ -230,7 +230,7 @@ impl Watch<'_> {
                     // Resources that it used before may no longer have any user.
                     let done = &pass.summary.done;
                     if done.delete + done.replace + done.update > 0 {
-                        let shown = Shown::new(self.messages.json, self.app);
+                        let shown = RunOutput::new(self.messages.json, self.app);
                         deploy::collect(&purlin, &shown, self.app)
                             .await
                             .map_err(|error| given.failure(error))?;

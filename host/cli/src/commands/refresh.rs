@@ -2,7 +2,7 @@
 
 use purlin_host::Job;
 
-use super::deploy::{self, Conduct, Ended, Shown};
+use super::deploy::{self, Conduct, Ended, RunOutput};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
 use crate::failure::{Failure, Status};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let shown = Shown::new(args.format.format == Format::Json, app);
+    let shown = RunOutput::new(args.format.format == Format::Json, app);
     let place = input::place_to_change(&args.documents, app).await?;
     let job = Job::refresh(&place.context, place.documents.as_ref(), args.scope.scope());
     let conduct = Conduct { consent: None, question: "", retry_until: None };

@@ -3,7 +3,7 @@
 use purlin_host::{Job, Purlin, UpOptions};
 use purlin_state::{Deployment, Environment};
 
-use super::deploy::{self, Conduct, Shown};
+use super::deploy::{self, Conduct, RunOutput};
 use super::history::find;
 use crate::app::App;
 use crate::args::{ChangeArgs, Format, FormatArg, PlaceArgs, PlanArgs};
@@ -50,7 +50,7 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    let shown = Shown::new(json, app);
+    let shown = RunOutput::new(json, app);
     let place = input::place_to_delete(&args.place.documents(), app).await?;
     let environment = place.environment();
     let fail = Failure::without_sources;

@@ -61,7 +61,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let fail = Failure::without_sources;
     if !args.watch {
         let place = input::place(&args.place.documents(), app).await?;
-        let report = look(&place.purlin, &place.environment()).await.map_err(fail)?;
+        let report = report_of(&place.purlin, &place.environment()).await.map_err(fail)?;
         match args.format.format {
             Format::Json => app.ui.json(&report),
             Format::Text if report.resources.is_empty() => {
@@ -79,7 +79,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut screen = Screen::new();
     let mut last: Option<StatusReport> = None;
     loop {
-        let report = look(&place.purlin, &environment).await.map_err(fail)?;
+        let report = report_of(&place.purlin, &environment).await.map_err(fail)?;
         let changed = last.as_ref() != Some(&report);
         match args.format.format {
             Format::Json if changed => app.ui.json_line(&report),
@@ -91,7 +91,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-async fn look(purlin: &Purlin, environment: &Environment) -> Result<StatusReport, purlin_host::Error> {
+async fn report_of(purlin: &Purlin, environment: &Environment) -> Result<StatusReport, purlin_host::Error> {
     // In this order: a run that ends meanwhile leaves no call open that nobody is said to be making.
     let held = purlin.holder_of(environment).await?;
     let snapshot = purlin.snapshot(environment).await?;

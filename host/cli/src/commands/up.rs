@@ -2,7 +2,7 @@
 
 use purlin_host::{Job, UpOptions};
 
-use super::deploy::{self, Conduct, Shown};
+use super::deploy::{self, Conduct, RunOutput};
 use crate::app::App;
 use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg, PlanArgs};
 use crate::consent::{Consent, ConsentArgs};
@@ -83,7 +83,7 @@ async fn once(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failu
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
-    let shown = Shown::new(json, app);
+    let shown = RunOutput::new(json, app);
     let options = UpOptions { plan: args.plan.options(), refresh: args.plan.refresh, ..UpOptions::default() };
     let job = Job::up(&given.documents, options);
     let conduct = Conduct { consent: Some(consent), question: deploy::APPLY, retry_until: None };

@@ -70,7 +70,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             let purlin = input::orchestrator(&workspace, app)?;
             match app.timings.wait("build graph", purlin.graph(&documents)).await {
                 Ok(graph) => {
-                    found = Some((documents.catalogue().definitions().len(), graph.len()));
+                    found = Some((documents.definition_index().definitions().len(), graph.len()));
                     let fail = |error| Failure::host(error, &sources);
                     all.extend(purlin.check_secrets(&documents, &graph).map_err(fail)?);
                     let checked = purlin.validate(&documents, graph, args.offline);

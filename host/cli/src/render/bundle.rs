@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::report::bundle::{Explained, One};
+use crate::report::bundle::{Explained, InstallationReport};
 use crate::style::{DIM, STRONG, WARNING, paint};
 use crate::text;
 
@@ -32,7 +32,7 @@ pub(crate) fn explained(report: &Explained, columns: Option<usize>) -> String {
 
 /// An installation: its bundle and why, its sharing, its requirements, and the candidates that were
 /// not chosen.
-pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) {
+pub(super) fn installation(out: &mut String, one: &InstallationReport, columns: Option<usize>) {
     let _ = writeln!(out, "{}  {}", paint(STRONG, text::line(&one.name)), text::line(&one.bundle));
     let mut line = |words: &str| item(out, "  ", "    ", words, columns);
     if !one.is_root {

@@ -53,7 +53,7 @@ fn phrase(cases: &Cases) -> String {
 }
 
 fn line(out: &mut String, rule: &Outcome, width: usize, columns: usize) {
-    let (style, word) = look(rule.status);
+    let (style, word) = style_of(rule.status);
     let skipped = rule.skipped.first().filter(|_| rule.status == Status::Skipped);
     let description = skipped.map_or(rule.title, String::as_str);
     let room = columns.saturating_sub(width + 11).max(24);
@@ -67,7 +67,7 @@ fn line(out: &mut String, rule: &Outcome, width: usize, columns: usize) {
     }
 }
 
-fn look(status: Status) -> (Style, &'static str) {
+fn style_of(status: Status) -> (Style, &'static str) {
     match status {
         Status::Ok => (GOOD, "ok"),
         Status::Advice => (UPDATE, "advice"),
@@ -77,7 +77,7 @@ fn look(status: Status) -> (Style, &'static str) {
 }
 
 fn detail(out: &mut String, rule: &Outcome, found: &Finding, columns: usize) {
-    let (style, word) = look(rule.status);
+    let (style, word) = style_of(rule.status);
     let case = found.case.as_ref().map(|case| format!(", case {}", text::line(case))).unwrap_or_default();
     let _ = writeln!(out, "\n{} {}{case}", paint(style, word), paint(STRONG, rule.id));
     let mut part = |word: &str, style: Style, content: &str| {

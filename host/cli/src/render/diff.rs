@@ -1,6 +1,6 @@
 //! Renders the differences between two sets of documents as text.
 
-use purlin_engine::{Change, Difference};
+use purlin_engine::{Difference, ValueChange};
 
 use crate::report::diff::{Diff, Differing};
 use crate::style::{CREATE, DELETE, STRONG, UPDATE, paint};
@@ -62,7 +62,7 @@ fn differing(out: &mut String, one: &Differing<'_>, columns: Option<usize>) {
     }
 }
 
-fn sides(change: &Change, added: bool, room: usize) -> String {
+fn sides(change: &ValueChange, added: bool, room: usize) -> String {
     let before = change.before.as_ref().map(value::one_line);
     let after = change.after.as_ref().map(value::one_line);
     match (before, after) {
@@ -87,7 +87,8 @@ mod tests {
 
     fn check(render: &dyn Fn(&Diff<'_>)) {
         let side = |deployment| Side { deployment, id: None };
-        let change = |path: &str, before, after| Change { path: path.into(), before, after, replaces: false };
+        let change =
+            |path: &str, before, after| ValueChange { path: path.into(), before, after, replaces: false };
         let secret = |text: &str| Some(Value::from(text).into_secret());
         let all = [
             (

@@ -59,7 +59,7 @@ mod tests {
     use crate::report::graph::fixture;
 
     #[test]
-    fn a_graph_in_dot() {
+    fn a_graph_renders_as_dot() {
         insta::assert_snapshot!(render(&fixture::shop()));
     }
 

@@ -47,7 +47,7 @@ mod tests {
     use crate::report::graph::fixture;
 
     #[test]
-    fn a_graph_in_mermaid() {
+    fn a_graph_renders_as_mermaid() {
         insta::assert_snapshot!(render(&fixture::shop()));
     }
 

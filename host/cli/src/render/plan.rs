@@ -2,7 +2,7 @@
 //! inputs.
 
 use purlin_engine as engine;
-use purlin_engine::{Action, Change, Loss, LostData, Step, Suggestion, Tally, Warning};
+use purlin_engine::{Action, Loss, LostData, Step, Suggestion, Tally, ValueChange, Warning};
 use purlin_model::Reason;
 
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
@@ -363,7 +363,7 @@ fn changes(out: &mut String, step: &Step, limit: usize, look: PlanView) {
 }
 
 /// The consequence of a change.
-fn remark_of(change: &Change) -> &'static str {
+fn remark_of(change: &ValueChange) -> &'static str {
     match (change.replaces, change.is_unknown()) {
         (false, _) => "",
         (true, false) => "(forces replacement)",
@@ -372,7 +372,7 @@ fn remark_of(change: &Change) -> &'static str {
     }
 }
 
-fn sides(change: &Change, action: Action, room: usize) -> String {
+fn sides(change: &ValueChange, action: Action, room: usize) -> String {
     let before = change.before.as_ref().map(value::one_line);
     let after = change.after.as_ref().map(value::one_line);
     match (before, after) {
@@ -394,15 +394,15 @@ mod tests {
     use super::*;
     use purlin_model::{Key, Urn, Value};
 
-    fn change(path: &str, before: Option<Value>, after: Option<Value>) -> Change {
-        Change { path: path.into(), before, after, replaces: false }
+    fn change(path: &str, before: Option<Value>, after: Option<Value>) -> ValueChange {
+        ValueChange { path: path.into(), before, after, replaces: false }
     }
 
     fn key(text: &str) -> Key {
         Key::parse(text).expect("a key")
     }
 
-    fn step(action: Action, text: &str, reasons: &[Reason], changes: Vec<Change>) -> Step {
+    fn step(action: Action, text: &str, reasons: &[Reason], changes: Vec<ValueChange>) -> Step {
         let urn = Urn::parse("urn:purlin:dev/default::shop::shared::thing.default::it").expect("a URN");
         let mut step = Step::new(key(text), urn, action);
         (step.reasons, step.changes) = (reasons.to_vec(), changes);
@@ -411,18 +411,18 @@ mod tests {
 
     /// What is shown, so that a plan needs no engine.
     #[derive(Default)]
-    struct Shown {
+    struct PlanFixture {
         steps: Vec<Step>,
         warnings: Vec<Warning>,
         suggestions: Vec<Suggestion>,
         loses_data: usize,
     }
 
-    fn plan(steps: Vec<Step>) -> Shown {
-        Shown { steps, ..Shown::default() }
+    fn plan(steps: Vec<Step>) -> PlanFixture {
+        PlanFixture { steps, ..PlanFixture::default() }
     }
 
-    impl Shown {
+    impl PlanFixture {
         fn plan(&self) -> Plan<'_> {
             let count = |action| self.steps.iter().filter(|step| step.action == action).count();
             let summary = Tally {
@@ -439,12 +439,12 @@ mod tests {
         }
     }
 
-    fn plain(plan: &Shown, columns: Option<usize>) -> String {
+    fn plain(plan: &PlanFixture, columns: Option<usize>) -> String {
         let styled = render(&plan.plan(), PlanView { columns, everything: false });
         anstream::adapter::strip_str(&styled).to_string()
     }
 
-    fn some() -> Shown {
+    fn some() -> PlanFixture {
         let secret = |text: &str| Some(Value::from(text).into_secret());
         let mut plan = plan(vec![
             step(
@@ -510,7 +510,7 @@ mod tests {
 
     #[test]
     fn replacements_and_renames_read_well_at_80_columns() {
-        let replaces = |path, before: Value, after: Value| Change {
+        let replaces = |path, before: Value, after: Value| ValueChange {
             replaces: true,
             ..change(path, Some(before), Some(after))
         };
@@ -573,7 +573,7 @@ mod tests {
     #[test]
     fn losses_of_data_stand_out_at_80_columns() {
         let named = |what: &str| LostData::Named(what.into());
-        let replaces = Change {
+        let replaces = ValueChange {
             replaces: true,
             ..change("/values/encoding", Some("UTF8".into()), Some("LATIN1".into()))
         };
@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_in_every_look() {
+    fn secrets_are_masked_in_every_view() {
         let text = render(&some().plan(), PlanView { columns: None, everything: true });
         assert!(!text.contains("hunter"));
         assert!(!text.contains("\u{1b}[31m\n"), "the driver's escape is spelt out");

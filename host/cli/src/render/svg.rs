@@ -13,9 +13,9 @@ use std::fmt::Write as _;
 
 use crate::report::graph::{Graph, Node};
 use crate::text;
-use blocks::{Drawing, Part};
+use blocks::{Drawing, PathOwner};
 use layout::{Link, Path, Size};
-use page::{Area, Page, Turn};
+use page::{Area, Bend, Page};
 
 use super::clusters::{Clusters, short_id};
 
@@ -264,25 +264,25 @@ fn draw_box(out: &mut String, each: &Box, size: Size, (x, y): (f64, f64)) {
 fn draw_ways(out: &mut String, page: &Page, drawing: &Drawing, titles: &[String], graph: &Graph) {
     let shared = |to: usize| graph.nodes.get(to).map_or_else(String::new, |node| format!("to {}", node.key));
     for route in &page.routes {
-        draw_way(out, route.kind, &shared(route.to), &route.turns, false);
+        draw_way(out, route.kind, &shared(route.to), &route.bends, false);
     }
     for (part, Path { points, ends }) in &page.paths {
         let (kind, to, title) = match part {
-            Part::Edge(number) => {
+            PathOwner::Edge(number) => {
                 (drawing.links[*number].kind, drawing.links[*number].to, titles[*number].clone())
             }
-            Part::Entry { to, kind } => (*kind, *to, shared(*to)),
+            PathOwner::Entry { to, kind } => (*kind, *to, shared(*to)),
         };
         // An edge ends only at its box. At a port or at another edge, it continues.
         let is_tip = *ends && points.last().is_some_and(|(x, _)| (x - page.boxes[to].0).abs() < 0.5);
-        let turns: Vec<Turn> = points.iter().map(|(x, y)| (*x, *y, 1.0)).collect();
-        draw_way(out, kind, &title, &turns, is_tip);
+        let bends: Vec<Bend> = points.iter().map(|(x, y)| (*x, *y, 1.0)).collect();
+        draw_way(out, kind, &title, &bends, is_tip);
     }
 }
 
 /// A line through points; `is_tip` if it ends at a box.
-fn draw_way(out: &mut String, kind: usize, title: &str, turns: &[Turn], is_tip: bool) {
-    let [(x, y, direction), rest @ ..] = turns else { return };
+fn draw_way(out: &mut String, kind: usize, title: &str, bends: &[Bend], is_tip: bool) {
+    let [(x, y, direction), rest @ ..] = bends else { return };
     let _ = write!(
         out,
         "<g class=\"k{kind}\"><title>{}</title><path class=\"edge\" d=\"M{x:.1} {y:.1}",
@@ -339,7 +339,7 @@ mod tests {
     use crate::report::graph::fixture;
 
     #[test]
-    fn a_graph_as_svg() {
+    fn a_graph_renders_as_svg() {
         let svg = render(&fixture::shop());
         assert_eq!(svg, render(&fixture::shop()));
         insta::assert_snapshot!(svg);

@@ -11,7 +11,7 @@ use super::FORMAT;
 pub(crate) struct Explained {
     pub(crate) format: u8,
     /// In an order in which they can be created; the bundle itself is last.
-    pub(crate) installations: Vec<One>,
+    pub(crate) installations: Vec<InstallationReport>,
     /// The parameters and credentials that the user must set.
     pub(crate) unmapped: Vec<Unmapped>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -19,7 +19,7 @@ pub(crate) struct Explained {
 
 /// An installation that would be created.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct One {
+pub(crate) struct InstallationReport {
     pub(crate) name: String,
     pub(crate) bundle: String,
     pub(crate) version: String,
@@ -31,7 +31,7 @@ pub(crate) struct One {
     pub(crate) is_root: bool,
     /// The installation of another environment that it represents; null if it is created.
     pub(crate) uses: Option<Used>,
-    pub(crate) lost: Vec<Loser>,
+    pub(crate) lost: Vec<RejectedCandidate>,
     /// Existing installations that are not used.
     pub(crate) rejected: Vec<RejectedInstallation>,
     pub(crate) requires: Vec<Required>,
@@ -68,7 +68,7 @@ impl From<&Row> for BundleValue {
 
 /// A bundle that was not chosen.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Loser {
+pub(crate) struct RejectedCandidate {
     pub(crate) bundle: String,
     #[serde(flatten)]
     pub(crate) why: Rejection,
@@ -126,15 +126,16 @@ impl Explained {
 }
 
 /// The installation that a resource represents.
-pub(crate) fn of_key(key: &Key, resolution: &Resolution) -> Option<One> {
+pub(crate) fn of_key(key: &Key, resolution: &Resolution) -> Option<InstallationReport> {
     let all = &resolution.installations;
     let is_it = |one: &&Installation| key.type_name() == "installation" && *key.id() == *one.name;
     all.iter().find(is_it).map(|one| installation(one, all, false))
 }
 
-fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One {
+fn installation(one: &Installation, all: &[Installation], is_root: bool) -> InstallationReport {
     let lost = one.lost.iter();
-    let lost = lost.map(|(reference, why)| Loser { bundle: reference.to_string(), why: why.clone() });
+    let lost =
+        lost.map(|(reference, why)| RejectedCandidate { bundle: reference.to_string(), why: why.clone() });
     let uses = one.uses.as_ref().map(|uses| Used {
         id: format!("{}/{}", uses.0.share.namespace, uses.0.name),
         urn: uses.0.urn.to_string(),
@@ -150,7 +151,7 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
         given.binding.value.placeholders(&mut |placeholder| reads.push(placeholder.source().to_string()));
         SetValue { part: given.part.to_string(), name: given.binding.name.to_string(), reads }
     });
-    One {
+    InstallationReport {
         name: one.name.to_string(),
         bundle: one.reference.to_string(),
         version: one.bundle.version.to_string(),

@@ -77,7 +77,7 @@ pub(crate) struct Last {
 
 /// One environment, with the version of the format.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct EnvironmentReport {
     pub(crate) format: u8,
     pub(crate) environment: Details,
 }
@@ -120,10 +120,10 @@ impl Entry {
         place: &Place,
     ) -> Result<Self, purlin_host::Error> {
         let declared = place.workspace.environments.get(&environment.env);
-        let (last, held) = match known {
-            Some(known) => (place.purlin.last_deployed_of(known).await?, known.held.clone()),
+        let (last, closed_by) = match known {
+            Some(known) => (place.purlin.last_deployed_of(known).await?, known.closed_by.clone()),
             // The environment may have been closed before its first deployment.
-            None => (None, place.purlin.snapshot(environment).await?.held),
+            None => (None, place.purlin.snapshot(environment).await?.closed_by),
         };
         let recorded = last.map(|last| last.context()).transpose()?;
         let (kind, namespace) = match &recorded {
@@ -141,7 +141,7 @@ impl Entry {
             protected: declared.is_some_and(|declared| declared.protect.is_some()),
             resources: known.map_or(0, |known| known.records),
             unready: known.map(|known| known.unready.clone()).unwrap_or_default(),
-            closed: held.as_ref().map(Holder::new),
+            closed: closed_by.as_ref().map(Holder::new),
             in_use: known.and_then(|known| known.holder.as_ref()).map(User::new),
             last: known.and_then(|known| known.last.as_ref()).map(Last::new),
             others_declared: !place.workspace.environments.is_empty(),

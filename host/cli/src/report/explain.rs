@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_graph as graph;
-use purlin_graph::{Candidate, EdgeReason, Graph, Loser, NodeId, Origin};
+use purlin_graph::{Candidate, EdgeReason, Graph, NodeId, Origin, UnusedDefinition};
 use purlin_model::ReferenceField;
 use purlin_requirements::Resolution;
 use serde::Serialize;
@@ -19,11 +19,11 @@ pub(crate) struct Explanation {
     pub(crate) in_graph: Option<bool>,
     /// For an installation: its bundle, and why it was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) installation: Option<bundle::One>,
+    pub(crate) installation: Option<bundle::InstallationReport>,
     pub(crate) winner: Option<Candidate>,
     pub(crate) runner_up: Option<Candidate>,
     pub(crate) tied: Vec<Candidate>,
-    pub(crate) losers: Vec<Loser>,
+    pub(crate) losers: Vec<UnusedDefinition>,
     pub(crate) driver: Option<String>,
     pub(crate) origin: Vec<Origin>,
     /// For a manifest: the fields that Purlin takes out of it, and what it fills instead.

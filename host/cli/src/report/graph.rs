@@ -25,7 +25,7 @@ pub(crate) struct Graph {
 
 /// The part of a graph to report.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct GraphSelection {
     /// Only these.
     pub(crate) only: Option<HashSet<NodeId>>,
     /// Implicit resources that nothing refers to, too.
@@ -111,7 +111,7 @@ pub(crate) struct Beside {
 
 impl Graph {
     /// Converts a part of a graph of the host.
-    pub(crate) fn new(graph: &purlin_graph::Graph, part: &Part) -> Self {
+    pub(crate) fn new(graph: &purlin_graph::Graph, part: &GraphSelection) -> Self {
         let would_show = |id| graph.node(id).is_some_and(|node| part.all || node.shown);
         let shown = |id| part.only.as_ref().map_or_else(|| would_show(id), |only| only.contains(&id));
         let omitted = |ids: &[NodeId]| ids.iter().filter(|id| would_show(**id) && !shown(**id)).count();

@@ -17,7 +17,7 @@ pub(crate) struct History {
 
 /// One deployment, with the version of the format.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct DeploymentReport {
     pub(crate) format: u8,
     pub(crate) deployment: Details,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use purlin_engine as engine;
-use purlin_host::{Affected, Impact};
+use purlin_host::{Affected, EnvironmentImpact};
 use purlin_model::{Reason, Worded};
 use purlin_state as state;
 use serde::Serialize;
@@ -63,16 +63,16 @@ pub(crate) struct RejectionReason {
 
 impl Environment {
     /// Converts the impact that the host reports.
-    pub(crate) fn new(environment: &state::Environment, impact: Impact) -> Self {
+    pub(crate) fn new(environment: &state::Environment, impact: EnvironmentImpact) -> Self {
         let (mut resources, mut faults) = (Vec::new(), Vec::new());
         let effect = match impact {
-            Impact::None => Effect::Unchanged,
-            Impact::Unknown => Effect::Unknown,
-            Impact::Rejected(found) => {
+            EnvironmentImpact::None => Effect::Unchanged,
+            EnvironmentImpact::Unknown => Effect::Unknown,
+            EnvironmentImpact::Rejected(found) => {
                 faults = found.iter().map(RejectionReason::new).collect();
                 Effect::Rejected
             }
-            Impact::Changes(affected) => {
+            EnvironmentImpact::Changes(affected) => {
                 resources = affected.iter().map(Resource::new).collect();
                 affected.iter().map(effect_of).min().unwrap_or(Effect::Unchanged)
             }

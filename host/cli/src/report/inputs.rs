@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use purlin_documents::names_a_credential;
-use purlin_model::{Piece, Recipe, Share, Template, Value};
+use purlin_model::{InstallationShare, Piece, Recipe, Template, Value};
 use serde_json::Value as Json;
 
 /// How many inputs of a resource are shown.
@@ -43,7 +43,7 @@ impl Below {
 
 /// The path of each input, and its value with its placeholders. Values with the names of secret
 /// outputs of `share` are secret, too.
-pub(crate) fn inputs(recipe: &Recipe, share: Option<&Share>) -> Vec<(String, String)> {
+pub(crate) fn inputs(recipe: &Recipe, share: Option<&InstallationShare>) -> Vec<(String, String)> {
     let mut all = Vec::new();
     if let Some(account) = &recipe.account {
         add("driver_account", account, Below::Values, &mut all);

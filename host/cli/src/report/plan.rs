@@ -1,7 +1,7 @@
 //! The document of `purlin plan`: the plan, and what was found out before it was made.
 
 use purlin_engine as engine;
-use purlin_engine::Change;
+use purlin_engine::ValueChange;
 use purlin_model::{Finding, Key, Worded};
 use purlin_requirements as requirements;
 use serde::Serialize;
@@ -25,5 +25,5 @@ pub(crate) struct Observed {
     pub(crate) key: Key,
     #[serde(flatten)]
     pub(crate) finding: Worded<Finding>,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<ValueChange>,
 }

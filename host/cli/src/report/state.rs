@@ -53,7 +53,7 @@ pub(crate) struct Pending {
 
 /// One resource, with the version of the format.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct ResourceReport {
     pub(crate) format: u8,
     pub(crate) resource: Details,
 }
@@ -184,7 +184,7 @@ pub(crate) struct Left {
 
 /// An environment, and whether it is closed to deployments.
 #[derive(Debug, Serialize)]
-pub(crate) struct Held {
+pub(crate) struct LockReport {
     pub(crate) format: u8,
     pub(crate) environment: Environment,
     pub(crate) locked: Option<Holder>,
@@ -343,7 +343,7 @@ impl Details {
                 None => (&**snapshot.records.iter().find(of)?, false),
             },
         };
-        let nothing = RecordedStatus { urn, record: None, pending: None, unmet: None };
+        let nothing = RecordedStatus { urn, record: None, pending: None, obstacle: None };
         let recorded =
             recorded_statuses(snapshot).into_iter().find(|recorded| recorded.urn == urn).unwrap_or(nothing);
         let json = |value: &Value| render::value::json(value, show_secrets);

@@ -87,7 +87,7 @@ impl StatusReport {
             let Some(key) = recorded.urn.key() else { continue };
             let status = recorded.status();
             *summary.entry(status).or_default() += 1;
-            let obstacle = recorded.unmet.map(|unmet| unmet.obstacle.clone());
+            let obstacle = recorded.obstacle.map(|obstacle| obstacle.obstacle.clone());
             let mut dependencies: Vec<String> = match recorded.record {
                 Some(record) => record
                     .dependencies

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::project::{Project, adversarial, ran};
 
 #[test]
-fn colour_only_where_it_is_wanted() {
+fn colour_appears_only_where_it_is_wanted() {
     let project = Project::new();
     let coloured = |arguments: &[&str], variables: &[(&str, &str)]| {
         let mut command = project.command(arguments);
@@ -99,7 +99,7 @@ fn a_closed_pipe_is_not_an_error() {
 }
 
 #[test]
-fn a_full_disk_is_a_fault() {
+fn a_full_disk_is_reported() {
     let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
         println!("skipped: no /dev/full here");
         return;

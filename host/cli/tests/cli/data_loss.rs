@@ -88,7 +88,7 @@ fn a_yes_alone_deletes_and_replaces_nothing_that_holds_data() {
 }
 
 #[test]
-fn with_separate_consent_it_is_deleted() {
+fn separate_consent_deletes_and_replaces_what_holds_data() {
     let world = world();
     world.write(&with("two", "b"), "");
     world.run(&["plan", "--out", "kept.plan"]).status(0);
@@ -135,7 +135,7 @@ fn a_plan_distinguishes_losses() {
 }
 
 #[test]
-fn documents_allow_it_also_after_the_resource_left_them() {
+fn documents_allow_a_loss_also_after_the_resource_left_them() {
     let world = world();
     let allowed = "store#shared.db: {allow_data_loss: true}";
     world.write(&with("two", "a"), allowed);
@@ -157,7 +157,7 @@ fn documents_allow_it_also_after_the_resource_left_them() {
 }
 
 #[test]
-fn a_definition_allows_it_for_all_that_it_makes() {
+fn a_definition_allows_the_loss_of_all_that_it_makes() {
     let world = World::new("", "");
     world.project().write("store.yaml", format!("{STORE}  lifecycle: {{allow_data_loss: true}}\n"));
     world.write(&with("one", "a"), "");

@@ -174,7 +174,7 @@ fn a_rename_that_looks_like_a_conflict_is_named() {
 }
 
 #[test]
-fn a_server_that_is_down() {
+fn a_server_that_is_down_is_reported() {
     let address = reserved();
     let project = granted(&format!("http://{address}"));
     let ran = project.run(&["up", "--yes"]).status(1);
@@ -192,7 +192,7 @@ fn a_server_that_is_down() {
 }
 
 #[test]
-fn an_unknown_host() {
+fn an_unknown_host_is_reported() {
     let project = granted("http://nowhere.invalid:81");
     insta::assert_snapshot!(end(&project.run(&["up", "--yes"]).status(1), 81));
     let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
@@ -225,7 +225,7 @@ fn a_cause_is_shown_once() {
 }
 
 #[test]
-fn a_server_that_replies_with_an_error() {
+fn a_server_that_replies_with_an_error_is_reported() {
     for (reply, code, help) in [
         (status("500 Internal Server Error"), 500, "the failure is on the server's side"),
         (status("401 Unauthorized"), 401, "check the credentials"),
@@ -244,7 +244,7 @@ fn a_server_that_replies_with_an_error() {
 }
 
 #[test]
-fn a_server_that_does_not_speak_http() {
+fn a_server_that_does_not_speak_http_is_reported() {
     let address = replying("SSH-2.0-OpenSSH_9.9\r\n");
     let project = granted(&format!("http://{address}"));
     let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
@@ -252,7 +252,7 @@ fn a_server_that_does_not_speak_http() {
 }
 
 #[test]
-fn a_server_that_speaks_no_tls() {
+fn a_server_that_speaks_no_tls_is_reported() {
     let address = replying("HTTP/1.1 400 Bad Request\r\n\r\n");
     let base = format!("https://{address}");
     let project = granted(&base);
@@ -262,7 +262,7 @@ fn a_server_that_speaks_no_tls() {
 }
 
 #[test]
-fn a_database_server_that_is_down() {
+fn a_database_server_that_is_down_is_reported() {
     let address = reserved();
     let project = Project::with(&[
         (
@@ -309,7 +309,7 @@ fn all_grants_that_are_lacking_are_listed_before_anything_runs() {
 }
 
 #[test]
-fn a_folder_that_is_granted_for_reading_only() {
+fn a_write_into_a_folder_granted_for_reading_is_rejected() {
     let project = Project::with(&[
         (
             "purlin.yaml",

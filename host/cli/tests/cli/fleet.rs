@@ -58,7 +58,7 @@ fn each_environment_is_kept_as_it_was_deployed() {
 }
 
 #[test]
-fn changed_documents_reach_all_of_them() {
+fn changed_documents_reach_all_environments() {
     let project = fleet();
     project.edit("platform/note.yaml", "'${values.greeting}'", "'${values.greeting}!'");
     let done = project.run(&["reconcile", "--all", "--yes", "platform", "--format", "json"]).status(0);
@@ -99,7 +99,7 @@ fn a_file_that_was_emptied_or_moved_deletes_nothing() {
 }
 
 #[test]
-fn one_that_fails_or_is_closed_does_not_hold_up_the_others() {
+fn an_environment_that_fails_or_is_closed_does_not_hold_up_the_others() {
     let project = fleet();
     let _ = project.run(&["state", "lock", "--env", "prod", "--reason", "a move"]).status(0);
     let done = project.run(&["reconcile", "--all", "--yes"]).status(1);

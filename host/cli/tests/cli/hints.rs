@@ -100,7 +100,7 @@ fn apply_needs_a_plan() {
 }
 
 #[test]
-fn slips_on_the_command_line() {
+fn slips_on_the_command_line_get_a_correction() {
     let project = shop();
     insta::assert_snapshot!(session(
         &project,
@@ -142,7 +142,7 @@ fn hints(project: &Project, lines: &[(&[&str], &str)]) {
 }
 
 #[test]
-fn names_of_resources_in_place_of_paths() {
+fn names_of_resources_in_place_of_paths_get_a_hint() {
     hints(
         &shop(),
         &[
@@ -156,7 +156,7 @@ fn names_of_resources_in_place_of_paths() {
 }
 
 #[test]
-fn missing_and_negative_values() {
+fn missing_and_negative_values_are_explained() {
     hints(
         &shop(),
         &[
@@ -174,7 +174,7 @@ fn missing_and_negative_values() {
 }
 
 #[test]
-fn names_of_resources() {
+fn misspelt_names_of_resources_get_a_suggestion() {
     let project = shop();
     insta::assert_snapshot!(session(
         &project,
@@ -327,7 +327,7 @@ fn json_output_reports_errors_as_json() {
 }
 
 #[test]
-fn help_is_had_in_either_way() {
+fn help_is_a_command_and_an_option() {
     let project = shop();
     for (words, about) in [
         (&["help"][..], "Usage: purlin [OPTIONS] <COMMAND>"),
@@ -341,7 +341,7 @@ fn help_is_had_in_either_way() {
 }
 
 #[test]
-fn files_and_keys_that_cannot_be_used() {
+fn files_and_keys_that_cannot_be_used_are_explained() {
     let project = shop();
     project.write("workspace/purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {}\n");
     project.write("blocked", "a file");

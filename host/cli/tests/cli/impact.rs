@@ -93,7 +93,7 @@ fn alone(project: &Project) -> BTreeMap<String, BTreeMap<String, String>> {
 }
 
 #[test]
-fn it_matches_the_plans_of_single_environments() {
+fn an_impact_matches_the_plans_of_single_environments() {
     let project = fleet(&before());
     let cases = [
         before(),
@@ -169,7 +169,7 @@ fn random_platform(rng: &mut Rng) -> String {
 }
 
 #[test]
-fn it_matches_the_plans_of_random_fleets() {
+fn an_impact_matches_the_plans_of_random_fleets() {
     let seeds = std::env::var("PURLIN_IMPACT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let mut affected_environments = 0;
     for seed in 1..=seeds {

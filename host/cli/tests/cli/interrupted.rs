@@ -48,7 +48,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn a_plan_after_a_kill_looks_and_writes_nothing() {
+fn a_plan_after_a_kill_only_reads() {
     let world = undecided();
     assert_eq!(notes(&world), 1, "it was made");
     // The first command after a kill repairs the files of the state. From then on, a plan does not
@@ -148,7 +148,7 @@ fn a_user_settles_undecidable_calls() {
 }
 
 #[test]
-fn the_id_of_the_one_that_is_replaced_settles_nothing() {
+fn the_id_of_a_replaced_object_settles_nothing() {
     let before = World::deployed(&shared(), WAITS);
     let old = before.listed(NOTE)["provider_id"].as_str().expect("an id").to_owned();
     before.write(&shared().replace("text: hi", "text: ho"), WAITS);
@@ -227,7 +227,7 @@ fn a_refresh_settles_calls_where_possible() {
 
 #[cfg(unix)]
 #[test]
-fn a_holder_that_is_dead_holds_nothing() {
+fn the_lock_of_a_dead_holder_is_free() {
     let world = World::new("a: {type: odd, params: {do: sleep}}\nb: {type: thing, params: {value: v}}", "");
     // It sleeps for a minute, which the usual time limit would end earlier.
     world.set_limits("{time: 10m}");

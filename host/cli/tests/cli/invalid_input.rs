@@ -39,7 +39,7 @@ fn with_score(more: &str, definitions: &[String]) -> String {
 }
 
 #[test]
-fn an_undefined_type() {
+fn an_undefined_type_is_rejected() {
     insta::assert_snapshot!(with_score(
         "resources: {db: {type: postgress}}\n",
         &[definition("db", "postgres", "  criteria: [{}]\n")]
@@ -47,7 +47,7 @@ fn an_undefined_type() {
 }
 
 #[test]
-fn no_definition_that_matches() {
+fn a_resource_that_no_definition_matches_is_rejected() {
     insta::assert_snapshot!(with_score(
         "resources: {db: {type: postgres}}\n",
         &[
@@ -58,7 +58,7 @@ fn no_definition_that_matches() {
 }
 
 #[test]
-fn a_definition_that_was_not_read() {
+fn a_missing_definition_names_what_was_read() {
     let score = format!("{SCORE}resources: {{db: {{type: postgres}}, cache: {{type: redis}}}}\n");
     let definition = definition("db", "postgres", "  criteria: [{}]\n");
     let project = Project::with(&[("apps/web.yaml", &score), ("platform/db.yaml", &definition)]);
@@ -76,7 +76,7 @@ fn a_definition_that_was_not_read() {
 }
 
 #[test]
-fn two_definitions_with_an_equal_criterion() {
+fn two_definitions_with_an_equal_criterion_are_rejected() {
     insta::assert_snapshot!(with_score(
         "resources: {db: {type: postgres}}\n",
         &[
@@ -87,7 +87,7 @@ fn two_definitions_with_an_equal_criterion() {
 }
 
 #[test]
-fn a_loop() {
+fn a_loop_is_rejected() {
     insta::assert_snapshot!(with_score(
         "resources: {one: {type: a}}\n",
         &[
@@ -98,7 +98,7 @@ fn a_loop() {
 }
 
 #[test]
-fn a_selector_that_starts_nowhere() {
+fn a_selector_that_starts_nowhere_is_rejected() {
     insta::assert_snapshot!(with_score(
         "resources: {one: {type: a}}\n",
         &[definition(
@@ -110,7 +110,7 @@ fn a_selector_that_starts_nowhere() {
 }
 
 #[test]
-fn an_unknown_output() {
+fn an_unknown_output_is_rejected() {
     insta::assert_snapshot!(with_score(
         "resources: {one: {type: a}}\n",
         &[
@@ -125,7 +125,7 @@ fn an_unknown_output() {
 }
 
 #[test]
-fn an_unknown_context_key() {
+fn an_unknown_context_key_is_rejected() {
     insta::assert_snapshot!(with_score(
         "resources: {one: {type: a}}\n",
         &[definition(
@@ -137,7 +137,7 @@ fn an_unknown_context_key() {
 }
 
 #[test]
-fn invalid_placeholders() {
+fn invalid_placeholders_are_rejected() {
     insta::assert_snapshot!(with_score(
         "resources: {one: {type: a}}\n",
         &[definition(
@@ -149,7 +149,7 @@ fn invalid_placeholders() {
 }
 
 #[test]
-fn secrets_and_secret_refs_at_once() {
+fn secrets_and_secret_refs_at_once_are_rejected() {
     insta::assert_snapshot!(with_score(
         "",
         &[definition(
@@ -161,7 +161,7 @@ fn secrets_and_secret_refs_at_once() {
 }
 
 #[test]
-fn a_yaml_bomb() {
+fn a_yaml_bomb_is_rejected() {
     let mut bomb = String::from(
         "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: a}\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n",
     );
@@ -172,14 +172,14 @@ fn a_yaml_bomb() {
 }
 
 #[test]
-fn a_file_of_50_megabytes() {
+fn a_file_of_50_megabytes_is_rejected() {
     let project = Project::with(&[("web.yaml", SCORE)]);
     project.write("large.yaml", "a: b\n".repeat(10 << 20));
     insta::assert_snapshot!(refused(&project));
 }
 
 #[test]
-fn a_file_that_is_not_utf_8() {
+fn a_file_that_is_not_utf_8_is_rejected() {
     let project = Project::with(&[("web.yaml", SCORE)]);
     project.write("latin.yaml", b"apiVersion: score.dev/v1b1\nmetadata: {name: caf\xe9}\n");
     insta::assert_snapshot!(refused(&project));
@@ -200,12 +200,12 @@ fn with_driver(component: &[u8]) -> String {
 }
 
 #[test]
-fn a_driver_that_is_not_a_component() {
+fn a_driver_that_is_not_a_component_is_rejected() {
     insta::assert_snapshot!(with_driver(b"#!/bin/sh\necho no\n"));
 }
 
 #[test]
-fn a_driver_of_another_contract() {
+fn a_driver_of_another_contract_is_rejected() {
     let mut component = std::fs::read(adversary()).expect("the adversary");
     let (ours, other) = (b"purlin:driver/lifecycle@0.2.0", b"purlin:driver/lifecycle@0.7.0");
     for at in 0..component.len() - ours.len() {
@@ -217,13 +217,13 @@ fn a_driver_of_another_contract() {
 }
 
 #[test]
-fn an_unknown_driver() {
+fn an_unknown_driver_is_rejected() {
     let definition = definition("db", "postgres", "  criteria: [{}]\n").replace("purlin/echo", "purlin/ecko");
     insta::assert_snapshot!(with_score("resources: {db: {type: postgres}}\n", &[definition]));
 }
 
 #[test]
-fn inputs_that_a_driver_rejects() {
+fn inputs_that_a_driver_rejects_are_reported() {
     let definition =
         definition("db", "postgres", "  inputs: {values: {kind: pasword, length: many}}\n  criteria: [{}]\n")
             .replace("purlin/echo", "purlin/random");
@@ -231,7 +231,7 @@ fn inputs_that_a_driver_rejects() {
 }
 
 #[test]
-fn a_command_line_that_is_wrong() {
+fn a_wrong_command_line_is_rejected() {
     let project = Project::empty();
     for (arguments, message) in [
         (&["upp"][..], "there is no command `purlin upp`"),

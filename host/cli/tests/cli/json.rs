@@ -9,7 +9,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_graph() {
+fn a_graph_has_the_published_form() {
     let project = Project::new();
     let graph = project.run(&["graph", "--format", "json"]).status(0).json();
     assert_eq!(keys(&graph), ["format", "nodes", "edges", "order"]);
@@ -52,7 +52,7 @@ fn a_graph() {
 }
 
 #[test]
-fn a_plan() {
+fn a_plan_has_the_published_form() {
     let project = Project::new();
     let plan = project.run(&["plan", "--format", "json"]).status(0).json();
     assert_eq!(keys(&plan), ["format", "steps", "summary"]);
@@ -76,7 +76,7 @@ fn a_plan() {
 }
 
 #[test]
-fn events_outputs_and_records() {
+fn events_outputs_and_records_have_the_published_form() {
     let project = Project::new();
     let events = project.run(&["up", "--yes", "--format", "json"]).status(0).events();
     let (summary, resources) = events.split_last().expect("events");
@@ -153,7 +153,7 @@ fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn an_explanation() {
+fn an_explanation_has_the_published_form() {
     let project = Project::new();
     project.write(
         "platform/prod.yaml",
@@ -176,7 +176,7 @@ fn an_explanation() {
 }
 
 #[test]
-fn faults() {
+fn faults_have_the_published_form() {
     let project = Project::new();
     project.edit("apps/web.yaml", "type: dns", "typ: dns");
     let report = project.run(&["validate", "--format", "json"]).status(2).json();
@@ -190,7 +190,7 @@ fn faults() {
 }
 
 #[test]
-fn a_resource_that_fails() {
+fn a_failed_resource_is_an_event_with_its_error() {
     let project = adversarial("{do: trap}", "{}");
     let ran = project.run(&["up", "--yes", "--format", "json"]).status(1);
     let events = ran.events();

@@ -7,7 +7,7 @@ use crate::project::Project;
 const CREATED: usize = 5;
 
 #[test]
-fn a_deployment_from_its_beginning_to_its_end() {
+fn a_deployment_is_created_repeated_changed_and_destroyed() {
     let project = Project::new();
     let first = project.run(&["up", "--yes"]).status(0);
     assert!(first.out.is_empty(), "data only on standard output");
@@ -72,7 +72,7 @@ fn destroy_works_from_the_record_though_the_documents_are_wrong() {
 }
 
 #[test]
-fn an_environment_is_another_deployment() {
+fn environments_are_separate_deployments() {
     let project = Project::new();
     project.run(&["up", "--yes"]).status(0);
     project.run(&["up", "--yes", "--env", "staging"]).status(0);

@@ -9,7 +9,7 @@ fn place(done: &[String], line: &str) -> usize {
 }
 
 #[test]
-fn new_ones_come_before_old_ones_go_and_dependents_go_first() {
+fn new_resources_come_before_old_ones_go_and_dependents_go_first() {
     let with = |fixed: &str| {
         format!(
             "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: w, fixed: {}}}}}",
@@ -158,7 +158,7 @@ fn retained_resources_are_never_deleted() {
 }
 
 #[test]
-fn one_is_replaced_together_with_another() {
+fn replace_with_replaces_one_resource_with_another() {
     let with = |fixed: &str| {
         format!(
             "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: w}}}}"
@@ -175,7 +175,7 @@ fn one_is_replaced_together_with_another() {
 }
 
 #[test]
-fn changes_that_do_not_count() {
+fn ignored_changes_change_nothing() {
     let with = |value: &str| format!("a: {{type: thing, params: {{value: {value}}}}}");
     let setting = "thing#shared.a: {ignore_changes: [values.value]}";
     let world = World::deployed(&with("one"), setting);
@@ -194,7 +194,7 @@ fn changes_that_do_not_count() {
 }
 
 #[test]
-fn changes_that_replace_though_the_driver_would_update() {
+fn replace_on_changes_replaces_although_the_driver_could_update() {
     let with = |value: &str| format!("a: {{type: thing, params: {{value: {value}}}}}");
     let setting = "thing#shared.a: {replace_on_changes: [values.value]}";
     let world = World::deployed(&with("one"), setting);

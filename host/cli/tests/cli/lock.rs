@@ -406,7 +406,7 @@ fn approving_a_missing_driver_is_an_error() {
 }
 
 #[test]
-fn a_driver_whose_file_is_gone() {
+fn a_driver_whose_file_is_gone_is_reported() {
     let project = project();
     std::fs::remove_file(project.path().join("drivers/guests.wasm")).expect("removed");
     let ran = project.run(&["plan"]).status(2);

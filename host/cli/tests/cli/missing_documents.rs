@@ -116,7 +116,7 @@ const TEXTS: [(&str, &[u8]); 9] = [
 ];
 
 #[test]
-fn a_file_that_no_longer_contains_a_document() {
+fn a_file_that_no_longer_contains_a_document_is_rejected() {
     let project = deployed();
     for (file, text, kind) in FILES {
         for (what, emptied) in TEXTS {
@@ -180,7 +180,7 @@ fn accepted_deletions_are_made_and_not_reported_again() {
 }
 
 #[test]
-fn a_file_in_whose_place_something_else_is() {
+fn a_file_replaced_by_something_else_is_rejected() {
     let project = deployed();
     for (file, text, _) in FILES {
         let path = project.path().join(file);
@@ -203,7 +203,7 @@ fn a_file_in_whose_place_something_else_is() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_cannot_be_read() {
+fn a_file_that_cannot_be_read_is_rejected() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = deployed();
     let path = project.path().join("apps/web.yaml");
@@ -214,7 +214,7 @@ fn a_file_that_cannot_be_read() {
 }
 
 #[test]
-fn a_folder_in_whose_place_something_else_is() {
+fn a_folder_replaced_by_something_else_is_rejected() {
     let project = deployed();
     let (apps, away) = (project.path().join("apps"), project.path().join("../away"));
     let away = away.with_file_name(format!("away-{}", std::process::id()));
@@ -278,7 +278,7 @@ fn a_file_that_was_moved_takes_nothing_along() {
 }
 
 #[test]
-fn a_document_that_left_a_file_with_others() {
+fn a_document_that_left_a_file_with_others_is_reported() {
     let both = format!("{SCORE}---\n{DEPLOYMENT}");
     let project = Project::with(&[("purlin.yaml", WORKSPACE), ("dns.yaml", DEFINITION), ("all.yaml", &both)]);
     project.run(&["up", "--yes"]).status(0);
@@ -336,7 +336,7 @@ fn resources_added_by_a_definition_are_reported_as_such() {
 }
 
 #[test]
-fn files_that_were_not_named_this_time() {
+fn files_that_were_not_named_this_time_are_reported() {
     let project = written();
     project.run(&["up", "--yes", "-f", "platform", "-f", "apps"]).status(0);
     // The notation of paths does not matter.
@@ -361,7 +361,7 @@ fn files_that_were_not_named_this_time() {
 }
 
 #[test]
-fn another_current_folder() {
+fn another_current_folder_loses_no_documents() {
     let project = deployed();
     let below = |words: &[&str]| {
         let mut command = project.command(words);
@@ -380,7 +380,7 @@ fn another_current_folder() {
 }
 
 #[test]
-fn standard_input_that_is_empty() {
+fn empty_standard_input_deletes_nothing() {
     let project = Project::with(&[("purlin.yaml", WORKSPACE), ("dns.yaml", DEFINITION)]);
     let up = |words: &[&str], text: &str| {
         project.write(".in", text);
@@ -403,7 +403,7 @@ fn standard_input_that_is_empty() {
 }
 
 #[test]
-fn nothing_at_all() {
+fn no_documents_create_and_delete_nothing() {
     // Without records, nothing is created.
     let project = Project::empty();
     let stderr = project.run(&["up", "--yes"]).status(2).err;
@@ -430,7 +430,7 @@ fn nothing_at_all() {
 }
 
 #[test]
-fn a_workspace_that_vanished() {
+fn a_workspace_that_vanished_is_reported() {
     for emptied in [None, Some(""), Some("# defaults\n")] {
         let project = deployed();
         match emptied {
@@ -494,7 +494,7 @@ fn earlier_documents_are_deployed_as_they_were() {
 }
 
 #[test]
-fn a_score_file_that_a_deployment_no_longer_names() {
+fn a_score_file_that_a_deployment_no_longer_names_is_reported() {
     let names = DEPLOYMENT.replace("  shared:", "  workloads:\n    - score: parts/web.txt\n  shared:");
     let project = Project::with(&[
         ("purlin.yaml", WORKSPACE),

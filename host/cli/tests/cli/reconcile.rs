@@ -581,7 +581,7 @@ fn rejected_deletions_are_retried_for_a_while() {
 }
 
 #[test]
-fn without_a_terminal_it_takes_a_yes() {
+fn without_a_terminal_reconcile_requires_yes() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
     let ran = world.run(&["reconcile"]).status(2);
     assert!(ran.err.contains("with `--yes`"), "{}", ran.err);

@@ -111,7 +111,7 @@ fn a_mistake_in_a_template_is_reported_once() {
 }
 
 #[test]
-fn params_are_held_by_their_type() {
+fn params_are_checked_against_the_schema_of_their_type() {
     insta::assert_snapshot!(refused(&project(
         "    params:\n      ttl: 30\n      kind: pubilc\n      tokn: x\n      tags: {short: ok, long: too-long}\n"
     )));
@@ -319,7 +319,7 @@ fn inputs_in_another_part_are_reported_with_the_right_one() {
 }
 
 #[test]
-fn inputs_are_held_by_their_driver() {
+fn inputs_are_checked_against_the_schema_of_their_driver() {
     insta::assert_snapshot!(refused(&definition(
         "purlin/file",
         "    values:\n      path: /out/a.txt\n      contents: hi\n      mode: rw\n    secrets: {content: 5}\n"
@@ -375,7 +375,7 @@ fn drivers_that_do_not_exist_are_found() {
 }
 
 #[test]
-fn the_place_of_a_reference_to_a_secret() {
+fn a_faulty_reference_to_a_secret_is_reported_at_its_place() {
     insta::assert_snapshot!(refused(&definition(
         "purlin/echo",
         "    secret_refs:\n      password: {store: vault, ref: db}\n"

@@ -448,7 +448,7 @@ fn secrets_with_unknown_names_are_read_after_provisioning() {
 /// Only what reads or writes something sealed asks for the key, so that a stranger's change can be
 /// looked at.
 #[test]
-fn no_program_runs_for_a_look() {
+fn commands_that_read_nothing_sealed_do_not_ask_for_the_key() {
     let project = Project::with(&[
         (
             "purlin.yaml",

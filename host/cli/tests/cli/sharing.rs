@@ -67,7 +67,7 @@ fn one(id: &str, users: usize, handed_over: bool) -> (String, usize, bool) {
 }
 
 #[test]
-fn who_uses_an_installation_follows_it_to_another_environment() {
+fn users_of_an_installation_follow_it_to_another_environment() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     blog(&project, "two", "dev", &[]).status(0);

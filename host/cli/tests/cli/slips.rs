@@ -98,7 +98,7 @@ fn foreseen(project: &Project, folder: &str, code: &str) {
 }
 
 #[test]
-fn a_manifest_that_is_not_read_any_more() {
+fn a_manifest_that_is_not_read_any_more_is_reported() {
     let project = deployed();
     let second = |from: &str, to: &str| {
         let (first, second) = GROUPS.split_once("---").expect("two");
@@ -125,7 +125,7 @@ fn a_manifest_that_is_not_read_any_more() {
 }
 
 #[test]
-fn a_kind_or_a_criterion_one_letter_away() {
+fn a_kind_or_a_criterion_one_letter_away_is_rejected() {
     let project = deployed();
     project.write("infra/groups.yaml", GROUPS.replacen("kind: SecurityGroup", "kind: SecurtyGroup", 1));
     refused(&project, "similar-type", &["--accept-missing", "ec2/security-group#ssh"], 1);
@@ -147,7 +147,7 @@ fn a_kind_or_a_criterion_one_letter_away() {
 }
 
 #[test]
-fn a_name_one_letter_away() {
+fn a_name_one_letter_away_is_rejected() {
     let project = deployed();
     project.write("infra/groups.yaml", GROUPS.replace("name: https", "name: htps"));
     refused(&project, "similar-name", &["--accept-missing", "ec2/security-group#https"], 1);
@@ -182,7 +182,7 @@ fn a_name_one_letter_away() {
 }
 
 #[test]
-fn a_lost_dollar() {
+fn a_lost_dollar_is_rejected() {
     let project = deployed();
     project.edit("platform/definitions.yaml", "'${resources.password", "'{resources.password");
     refused(&project, "placeholder-without-dollar", &["--accept-missing", "platform"], 1);
@@ -197,7 +197,7 @@ fn a_lost_dollar() {
 }
 
 #[test]
-fn resources_among_the_values() {
+fn resources_among_the_values_are_rejected() {
     let project = deployed();
     for (from, to) in [("  shared:", "    shared:"), ("  shared:\n", "")] {
         project.write("apps/shop.yaml", DEPLOYMENT.replace(from, to));
@@ -210,7 +210,7 @@ fn resources_among_the_values() {
 }
 
 #[test]
-fn a_folder_that_is_emptied_at_once() {
+fn a_folder_that_is_emptied_at_once_is_rejected() {
     let project = deployed();
     let apps = project.path().join("apps");
     std::fs::rename(&apps, project.path().join(".apps")).expect("moved");
@@ -239,7 +239,7 @@ fn a_folder_that_is_emptied_at_once() {
 }
 
 #[test]
-fn only_definitions_are_left() {
+fn documents_without_resources_are_rejected() {
     let project = Project::with(&[
         ("purlin.yaml", WORKSPACE),
         ("definitions.yaml", DEFINITIONS),
@@ -287,7 +287,7 @@ fn an_optional_input_that_is_not_given_can_be_ignored() {
 }
 
 #[test]
-fn names_and_folders_of_new_projects() {
+fn invalid_names_and_folders_of_new_projects_are_rejected() {
     let project = Project::empty();
     for name in ["'", "\"", "${context.app.id}", "{{x}}", "Shop", "a#b", "a b"] {
         let ran = project.run(&["init", "new", "--app", name]).status(2);
@@ -303,7 +303,7 @@ fn names_and_folders_of_new_projects() {
 }
 
 #[test]
-fn an_empty_folder_is_not_in_order() {
+fn an_empty_folder_is_rejected() {
     let project = deployed();
     std::fs::create_dir(project.path().join("empty")).expect("made");
     for command in [&["impact", "empty"][..], &["reconcile", "--all", "--yes", "empty"]] {

@@ -66,7 +66,7 @@ fn a_report_reads_within_80_columns() {
 }
 
 #[test]
-fn the_adversary_is_found_out() {
+fn each_misdeed_of_the_adversary_is_found() {
     let bench = Bench::new("{}");
     let file = component("guests");
     let file = file.to_str().expect("UTF-8");
@@ -103,7 +103,7 @@ fn the_adversary_is_found_out() {
 
 #[cfg(unix)]
 #[test]
-fn it_watches_until_it_is_interrupted() {
+fn driver_check_watches_until_it_is_interrupted() {
     use std::io::{BufRead as _, BufReader};
     use std::process::Stdio;
     let bench = Bench::new("{}");

@@ -21,7 +21,7 @@ use Before::{Do, Killed, Run};
 
 /// What is compared with the end of an undisturbed run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum Compared {
     /// The record, the real objects, and the next plan.
     Project,
     /// The same, and this file or folder. Encrypted contents differ each time, so a command that
@@ -38,7 +38,7 @@ pub(crate) struct Case {
     pub(crate) scene: fn() -> Scene,
     pub(crate) before: &'static [Before],
     pub(crate) command: &'static [&'static str],
-    pub(crate) look: Look,
+    pub(crate) compared: Compared,
 }
 
 impl Case {
@@ -50,7 +50,7 @@ impl Case {
     /// Whether the command only writes files that it can write again at any time. These need not
     /// survive a power failure.
     pub(crate) fn only_writes_files(&self) -> bool {
-        self.name == "export" || self.look == Look::Files
+        self.name == "export" || self.compared == Compared::Files
     }
 }
 
@@ -65,7 +65,7 @@ const G: &str = "thing.default#shared.g";
 
 /// A case in the project with the documents `BEFORE`.
 const fn case(name: &'static str, before: &'static [Before], command: &'static [&'static str]) -> Case {
-    Case { name, scene: || Scene::new(BEFORE), before, command, look: Look::Project }
+    Case { name, scene: || Scene::new(BEFORE), before, command, compared: Compared::Project }
 }
 
 const fn repair(name: &'static str, before: &'static [Before]) -> Case {
@@ -74,7 +74,7 @@ const fn repair(name: &'static str, before: &'static [Before]) -> Case {
 
 /// A command that writes files into an empty folder.
 const fn writer(name: &'static str, command: &'static [&'static str]) -> Case {
-    Case { name, scene: || Scene::of(&Tree::new()), before: &[], command, look: Look::Files }
+    Case { name, scene: || Scene::of(&Tree::new()), before: &[], command, compared: Compared::Files }
 }
 
 /// All cases.
@@ -98,7 +98,7 @@ pub(crate) const CASES: &[Case] = &[
         &["rollback", "1", "--yes", "--format", "json"],
     ),
     Case {
-        look: Look::With("plan", Some(&["apply", "plan", "--yes"])),
+        compared: Compared::With("plan", Some(&["apply", "plan", "--yes"])),
         ..case("plan-out", &[Run(UP), Do(|scene| scene.write(AFTER))], &["plan", "--out", "plan"])
     },
     case(
@@ -107,7 +107,10 @@ pub(crate) const CASES: &[Case] = &[
         &["apply", "plan", "--yes", "--format", "json"],
     ),
     case("import", &[Do(existing)], &["import", A, "by-hand", "--yes", "--format", "json"]),
-    Case { look: Look::With("out", None), ..case("export", &[Do(workload), Run(UP)], &["export", "out"]) },
+    Case {
+        compared: Compared::With("out", None),
+        ..case("export", &[Do(workload), Run(UP)], &["export", "out"])
+    },
     case("state-rename", &[Run(UP)], &["state", "rename", G, "thing.default#shared.z"]),
     case("state-move", &[Run(UP)], MOVE),
     case("state-move-after-kill", &[Run(UP), Killed(MOVE)], MOVE),
@@ -136,7 +139,7 @@ pub(crate) const CASES: &[Case] = &[
     case("state-lock", &[Run(UP)], &["state", "lock"]),
     case("state-unlock", &[Run(UP), Run(&["state", "lock"])], &["state", "unlock"]),
     Case {
-        look: Look::With("exported", Some(&["state", "import", "exported", "--replace"])),
+        compared: Compared::With("exported", Some(&["state", "import", "exported", "--replace"])),
         ..case("state-export", &[Run(UP)], &["state", "export", "exported"])
     },
     case(
@@ -150,11 +153,11 @@ pub(crate) const CASES: &[Case] = &[
         &["state", "import", "exported", "--replace"],
     ),
     Case {
-        look: Look::With("copied/format", Some(&["state", "copy", "copied", "."])),
+        compared: Compared::With("copied/format", Some(&["state", "copy", "copied", "."])),
         ..case("state-copy", &[Run(UP)], &["state", "copy", ".", "copied"])
     },
     Case {
-        look: Look::With("new-key", Some(&["state", "key", "rotate", "--to", "new-key"])),
+        compared: Compared::With("new-key", Some(&["state", "key", "rotate", "--to", "new-key"])),
         ..case("state-key-new", &[Run(UP)], &["state", "key", "new", "new-key"])
     },
     case("state-key-rotate", &[Run(UP)], ROTATE),

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cases::{Case, Look};
+use crate::cases::{Case, Compared};
 use crate::disk::{self, Thing, Tree};
 use crate::scene::Scene;
 
 /// The result of an undisturbed run.
 pub(crate) struct End {
-    look: Value,
+    seen: Value,
     created: usize,
     agrees: bool,
     whole: bool,
@@ -63,9 +63,9 @@ impl Acknowledged {
 impl End {
     pub(crate) fn of(case: &Case, scene: &Scene) -> Self {
         Self {
-            look: look(case, scene),
+            seen: seen(case, scene),
             created: scene.effects("create"),
-            agrees: case.look != Look::Files && scene.recorded() == scene.ids(),
+            agrees: case.compared != Compared::Files && scene.recorded() == scene.ids(),
             whole: is_whole(scene),
         }
     }
@@ -76,8 +76,8 @@ pub(crate) fn check(case: &Case, end: &End, tree: &Tree, acknowledged: &Acknowle
     let scene = Scene::of(tree);
     // A damaged state is not read before it is repaired.
     let damaged = case.name.starts_with("state-repair");
-    if !damaged && case.look != Look::Files {
-        let (now, last) = (list(&scene), &end.look["list"]);
+    if !damaged && case.compared != Compared::Files {
+        let (now, last) = (list(&scene), &end.seen["list"]);
         for key in acknowledged.there.iter().filter(|key| has(last, key)) {
             assert!(has(&now, key), "`{key}` was reported as existing and is not recorded");
         }
@@ -86,13 +86,13 @@ pub(crate) fn check(case: &Case, end: &End, tree: &Tree, acknowledged: &Acknowle
             assert!(!has(&now, key), "`{key}` was reported as deleted and is recorded");
         }
     }
-    let done = (!damaged || acknowledged.all) && look(case, &scene) == end.look;
+    let done = (!damaged || acknowledged.all) && seen(case, &scene) == end.seen;
     if acknowledged.all && !case.only_writes_files() {
-        same("the command reported success", &look(case, &scene), &end.look);
+        same("the command reported success", &seen(case, &scene), &end.seen);
     }
     if !done {
         scene.finish(&case.again());
-        same("after the command was run again", &look(case, &scene), &end.look);
+        same("after the command was run again", &seen(case, &scene), &end.seen);
     }
     if end.agrees {
         assert_eq!(scene.recorded(), scene.ids(), "what is recorded is what is real");
@@ -100,7 +100,7 @@ pub(crate) fn check(case: &Case, end: &End, tree: &Tree, acknowledged: &Acknowle
     let created = scene.effects("create");
     assert!(created <= end.created, "{created} were made, and {} without a kill", end.created);
     assert!(is_whole(&scene) || !end.whole, "`purlin state repair --check` finds something");
-    if let Look::With(_, Some(proof)) = case.look {
+    if let Compared::With(_, Some(proof)) = case.compared {
         scene.run(proof);
     }
 }
@@ -142,8 +142,8 @@ fn has(list: &Value, key: &str) -> bool {
 }
 
 /// Everything that is compared with an undisturbed run.
-fn look(case: &Case, scene: &Scene) -> Value {
-    if case.look == Look::Files {
+fn seen(case: &Case, scene: &Scene) -> Value {
+    if case.compared == Compared::Files {
         return files(scene, "", true);
     }
     let list = list(scene);
@@ -151,17 +151,17 @@ fn look(case: &Case, scene: &Scene) -> Value {
     let plan = scene.json(&["plan", "--format", "json"]);
     let all = environments["environments"].as_array().into_iter().flatten();
     let resources: Vec<&Value> = all.map(|environment| &environment["resources"]).collect();
-    let mut look = json!({
+    let mut seen = json!({
         "list": list,
         "real": crate::reality::things(scene.path()),
         "closed": !environments["environments"][0]["closed"].is_null(),
         "plan": plan["summary"],
         "resources": resources,
     });
-    if let Look::With(path, proof) = case.look {
-        look["files"] = files(scene, path, proof.is_none());
+    if let Compared::With(path, proof) = case.compared {
+        seen["files"] = files(scene, path, proof.is_none());
     }
-    look
+    seen
 }
 
 /// The files at a path, with those contents that are always the same.

@@ -13,7 +13,7 @@ fn number(name: &str, default: u64) -> u64 {
 /// Changes one project back and forth. Each run is killed at a random time and repeated until it
 /// succeeds. At the end, everything is destroyed.
 #[test]
-fn kills_at_random_times() {
+fn kills_at_random_times_lose_and_repeat_nothing() {
     let kills = number("PURLIN_KILLS", 300);
     let mut seed = number("PURLIN_SEED", 1);
     println!("{kills} kills, seed {seed}");

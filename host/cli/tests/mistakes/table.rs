@@ -105,7 +105,7 @@ fn documents() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 #[test]
-fn a_file_that_no_longer_contains_a_document() {
+fn a_file_that_no_longer_contains_a_document_is_rejected() {
     let mut table = Table::new();
     for (file, text) in documents() {
         let half = text.get(..text.len() / 2).expect("ASCII");
@@ -155,7 +155,7 @@ fn commented(text: &str) -> String {
 }
 
 #[test]
-fn a_word_one_edit_away() {
+fn a_word_one_edit_away_is_rejected() {
     let mut table = Table::new();
     let near = |table: &mut Table, file: &str, from: &str, to: &str| {
         table.edit(file, from, to, Refused(&[file]));
@@ -215,7 +215,7 @@ fn a_word_one_edit_away() {
 }
 
 #[test]
-fn nothing_where_something_belongs() {
+fn an_empty_value_where_something_belongs_is_rejected() {
     let mut table = Table::new();
     let mut null = |file: &str, from: &str, to: &str| table.edit(file, from, to, Refused(&[file]));
     null(
@@ -249,7 +249,7 @@ fn nothing_where_something_belongs() {
 }
 
 #[test]
-fn an_operator_s_file_that_slips() {
+fn a_slip_in_an_operators_file_is_rejected() {
     let mut table = Table::new();
     table.row("purlin.yaml is emptied", |p| p.write("purlin.yaml", ""), Refused(&["purlin.yaml"]));
     table.row(
@@ -280,7 +280,7 @@ fn an_operator_s_file_that_slips() {
 }
 
 #[test]
-fn a_command_line_that_slips() {
+fn a_slip_on_the_command_line_is_rejected() {
     let mut table = Table::new();
     let none = |_: &Project| {};
     let up = |rest: &[&'static str]| [&["up", "--yes"][..], rest].concat();
@@ -313,7 +313,7 @@ fn a_command_line_that_slips() {
 }
 
 #[test]
-fn folders_that_slip() {
+fn a_slip_with_a_folder_deletes_nothing() {
     let mut table = Table::new();
     table.row(
         "a definition is removed",

@@ -30,7 +30,7 @@ const FORWARDED: &[(&str, usize, &[&str])] = &[
     // One of two.
     ("cli/src/input/place.rs", 1, &["env-type-changed", "namespace-changed"]),
     ("engine/src/planner/decide.rs", 2, &["import", "observe"]),
-    ("engine/src/planner/look.rs", 1, &["import", "observe"]),
+    ("engine/src/planner/resolve.rs", 1, &["import", "observe"]),
     ("purlin/src/changes.rs", 1, &["app-changed", "org-changed"]),
     ("purlin/src/drivers/missing.rs", 1, &["driver", "driver-not-approved"]),
 ];

@@ -11,7 +11,7 @@ use purlin_state::Record;
 use crate::changes::answers::Total;
 use crate::changes::diff;
 use crate::changes::fate;
-use crate::driver::{Call, Driver, Look};
+use crate::driver::{Call, Driver, ReadRequest};
 use crate::failed::CallFailed;
 use crate::values::predict;
 use crate::values::rules::keep_secret;
@@ -34,7 +34,7 @@ pub(crate) struct Question {
     /// Whether the resource is replaced regardless of its inputs.
     pub forced: bool,
     /// The inputs that an earlier `check` returned, used instead of a new call.
-    pub drawn: Option<Inputs>,
+    pub checked_before: Option<Inputs>,
 }
 
 /// What to find out from a driver.
@@ -84,7 +84,7 @@ pub(crate) async fn ask_all(
         let computes = computes(&question);
         let is_named = is_named(&question);
         if !implements.check && !impact && !computes && !is_named && question.ask == Ask::Change {
-            let inputs = question.drawn.clone().unwrap_or_else(|| question.inputs.clone());
+            let inputs = question.checked_before.clone().unwrap_or_else(|| question.inputs.clone());
             answers.push(Some(Ok(Answer {
                 question,
                 inputs,
@@ -150,11 +150,18 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         let known = base.as_ref().filter(|record| record.is_called(id));
         // A secret that is generated later is no reason not to look at the object.
         let given = known_part(&question.inputs);
-        let look =
-            Look { id: Some(id), name, inputs: &given, state: known.map(|record| &record.state), known: &[] };
-        answer.found = driver.read(call, look).await.map_err(|error| {
+        let request = ReadRequest {
+            id: Some(id),
+            name,
+            inputs: &given,
+            state: known.map(|record| &record.state),
+            known: &[],
+        };
+        answer.found = driver.read(call, request).await.map_err(|error| {
             let left_out = || {
-                diff::inputs(Some(&given), &question.inputs).into_iter().find(crate::plan::Change::is_unknown)
+                diff::inputs(Some(&given), &question.inputs)
+                    .into_iter()
+                    .find(crate::plan::ValueChange::is_unknown)
             };
             match &error {
                 CallError::Failure(Failure::InvalidInputs(_)) => {
@@ -175,10 +182,10 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         }
     }
     let before = base.as_ref().map(|record| &record.inputs);
-    // If some inputs are unknown, the drawn inputs serve only as the previous ones.
-    let previous = question.drawn.as_ref().filter(|_| question.digest.is_none()).or(before);
-    if let (Some(drawn), Some(_)) = (&question.drawn, question.digest) {
-        answer.inputs = drawn.clone();
+    // If some inputs are unknown, the inputs checked before serve only as the previous ones.
+    let previous = question.checked_before.as_ref().filter(|_| question.digest.is_none()).or(before);
+    if let (Some(checked_before), Some(_)) = (&question.checked_before, question.digest) {
+        answer.inputs = checked_before.clone();
     } else if implements.check {
         let checked = driver.check(call, &question.inputs, previous).await?;
         total.take(driver.known_as(), [&checked.values, &checked.secrets])?;

@@ -4,11 +4,11 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Map, Value};
 use purlin_state::Record;
 
-use crate::plan::Change;
+use crate::plan::ValueChange;
 
 /// The differences, each at the deepest place that contains it, in document order. The connection
 /// of a new resource is not a difference.
-pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<Change> {
+pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<ValueChange> {
     let empty = Inputs::default();
     let is_recorded = before.is_some();
     let before = before.unwrap_or(&empty);
@@ -31,7 +31,7 @@ pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<Change> {
 
 /// The differences between a record and the values that were found: inputs as far as the driver
 /// reports them, and outputs.
-pub(crate) fn observed(before: &Record, values: &Value, outputs: &Value) -> Vec<Change> {
+pub(crate) fn observed(before: &Record, values: &Value, outputs: &Value) -> Vec<ValueChange> {
     let mut changes = Vec::new();
     compare(&mut "/values".to_owned(), present(&before.inputs.values), present(values), &mut changes);
     compare(&mut "/outputs".to_owned(), present(&before.state.outputs), present(outputs), &mut changes);
@@ -39,7 +39,7 @@ pub(crate) fn observed(before: &Record, values: &Value, outputs: &Value) -> Vec<
 }
 
 /// The differences between secret references.
-pub(crate) fn references(before: &Value, after: &Value) -> Vec<Change> {
+pub(crate) fn references(before: &Value, after: &Value) -> Vec<ValueChange> {
     let mut changes = Vec::new();
     compare(&mut "/secret_refs".to_owned(), present(before), present(after), &mut changes);
     changes
@@ -54,7 +54,7 @@ fn present(value: &Value) -> Option<&Value> {
     }
 }
 
-fn compare(path: &mut String, before: Option<&Value>, after: Option<&Value>, changes: &mut Vec<Change>) {
+fn compare(path: &mut String, before: Option<&Value>, after: Option<&Value>, changes: &mut Vec<ValueChange>) {
     match (before, after) {
         (None, None) => {}
         (Some(old), Some(new)) if old == new => {}
@@ -75,12 +75,12 @@ fn compare(path: &mut String, before: Option<&Value>, after: Option<&Value>, cha
                 value => value.cloned(),
             };
             let (before, after) = (sealed(old, new), sealed(new, old));
-            changes.push(Change { path: path.clone(), before, after, replaces: false });
+            changes.push(ValueChange { path: path.clone(), before, after, replaces: false });
         }
     }
 }
 
-fn maps(path: &mut String, old: &Map, new: &Map, changes: &mut Vec<Change>) {
+fn maps(path: &mut String, old: &Map, new: &Map, changes: &mut Vec<ValueChange>) {
     for (key, after) in new {
         below(path, key, old.get(key), Some(after), changes);
     }
@@ -91,7 +91,13 @@ fn maps(path: &mut String, old: &Map, new: &Map, changes: &mut Vec<Change>) {
     }
 }
 
-fn below(path: &mut String, key: &str, old: Option<&Value>, new: Option<&Value>, changes: &mut Vec<Change>) {
+fn below(
+    path: &mut String,
+    key: &str,
+    old: Option<&Value>,
+    new: Option<&Value>,
+    changes: &mut Vec<ValueChange>,
+) {
     let length = path.len();
     path.push('/');
     path.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -108,7 +114,7 @@ mod tests {
         Inputs { values: values.into(), secrets: Value::map(), ..Inputs::default() }
     }
 
-    fn paths(changes: &[Change]) -> Vec<&str> {
+    fn paths(changes: &[ValueChange]) -> Vec<&str> {
         changes.iter().map(|change| change.path.as_str()).collect()
     }
 

@@ -5,12 +5,12 @@ use purlin_model::driver::Inputs;
 /// The digest of the resolved inputs and the driver. Equal digests mean that no call is needed,
 /// unless the connection now leads to another system: the connection is not part of the digest.
 ///
-/// The params are part of it only if the driver reads them ([`Rules::reads_params`]): what flows from
+/// The params are part of it only if the driver reads them ([`SchemaRules::reads_params`]): what flows from
 /// them into the other inputs is part of those.
 ///
 /// The digest is secret if the inputs contain secrets. The state treats it accordingly.
 ///
-/// [`Rules::reads_params`]: crate::values::rules::Rules::reads_params
+/// [`SchemaRules::reads_params`]: crate::values::rules::SchemaRules::reads_params
 pub(crate) fn of(inputs: &Inputs, reads_params: bool, driver_name: &str, driver_digest: &str) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 resolved inputs of a resource v1");
     let mut feed = |bytes: &[u8]| {

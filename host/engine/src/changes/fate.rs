@@ -12,7 +12,7 @@ use purlin_model::{Lifecycle, Reason, Unfinished};
 use purlin_state::{Record, Status};
 
 use crate::driver::Driver;
-use crate::plan::Change;
+use crate::plan::ValueChange;
 use crate::values::evaluate::is_known;
 
 /// What happens to a resource.
@@ -47,7 +47,7 @@ pub(crate) struct Case<'a> {
 }
 
 /// Decides, marks the changes that force a replacement, and gives the reasons.
-pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reason>) {
+pub(crate) fn decide(case: &Case<'_>, changes: &mut [ValueChange]) -> (Fate, Vec<Reason>) {
     let (mut reasons, decided) = replacement(case, changes);
     if !reasons.is_empty() {
         reasons.extend(redefined(case));
@@ -103,7 +103,7 @@ fn redefined(case: &Case<'_>) -> Option<Reason> {
 
 /// The reasons to replace, and whether they are decided: a value that is not known yet counts only
 /// if nothing else decides it.
-fn replacement(case: &Case<'_>, changes: &mut [Change]) -> (Vec<Reason>, bool) {
+fn replacement(case: &Case<'_>, changes: &mut [ValueChange]) -> (Vec<Reason>, bool) {
     let (record, name) = (case.record, case.driver.known_as());
     let mut reasons: Vec<Reason> = case.forced.iter().cloned().collect();
     if record.tainted {
@@ -148,7 +148,7 @@ fn replacement(case: &Case<'_>, changes: &mut [Change]) -> (Vec<Reason>, bool) {
     (if decided { reasons } else { possible }, decided)
 }
 
-fn update(case: &Case<'_>, changes: &[Change]) -> Vec<Reason> {
+fn update(case: &Case<'_>, changes: &[ValueChange]) -> Vec<Reason> {
     let (record, driver) = (case.record, case.driver);
     let mut reasons: Vec<Reason> = case.always.then_some(Reason::Full).into_iter().collect();
     if let Status::Partial(unfinished) = &record.status {
@@ -175,7 +175,7 @@ fn update(case: &Case<'_>, changes: &[Change]) -> Vec<Reason> {
 }
 
 /// The reason that the changes give; `alone` if there is no other reason.
-pub(crate) fn because_of(changes: &[Change], alone: bool) -> Option<Reason> {
+pub(crate) fn because_of(changes: &[ValueChange], alone: bool) -> Option<Reason> {
     let known = changes.iter().any(|change| !change.is_unknown());
     match (known, changes.is_empty()) {
         (true, _) => Some(Reason::InputsChanged),
@@ -206,7 +206,7 @@ enum Marked {
 }
 
 /// Marks the changes that force a replacement.
-fn mark(changes: &mut [Change], is_meant: impl Fn(&str) -> bool) -> Marked {
+fn mark(changes: &mut [ValueChange], is_meant: impl Fn(&str) -> bool) -> Marked {
     let mut marked = Marked::Nothing;
     for change in changes.iter_mut().filter(|change| is_meant(&change.path)) {
         change.replaces = true;

@@ -3,7 +3,7 @@
 
 use purlin_model::Label;
 use purlin_model::driver::{Checked, Impact, Inputs, Observed, ResourceState};
-use purlin_sandbox::{CallError, Change, Look};
+use purlin_sandbox::{CallError, Change, ReadRequest};
 
 use super::{Call, Driver};
 
@@ -29,7 +29,7 @@ pub enum Request<'a> {
         replaces: Option<&'a Label>,
     },
     /// Reads the resource in its current state. Without effects.
-    Read(Look<'a>),
+    Read(ReadRequest<'a>),
     /// Says which changes require a replacement. Without effects.
     UpdateImpact(Change<'a>),
     /// Updates the resource in place.
@@ -99,8 +99,8 @@ impl dyn Driver + '_ {
     }
 
     /// Reads the resource in its current state; `None` if it is gone. Without effects.
-    pub async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
-        match self.call(call, Request::Read(look)).await? {
+    pub async fn read(&self, call: &Call, request: ReadRequest<'_>) -> Result<Option<Observed>, CallError> {
+        match self.call(call, Request::Read(request)).await? {
             Response::Observed(found) => Ok(found),
             _ => Err(self.mismatch()),
         }

@@ -1,7 +1,7 @@
 //! The JSON of a failure: the `error` of a failed resource.
 
 use purlin_model::grants::Lack;
-use purlin_model::trouble::{Problem, Trouble};
+use purlin_model::server_problem::{ProblemKind, ServerProblem};
 use purlin_model::{Diagnostic, Location, Reason, Worded};
 use purlin_sandbox::clock::millis;
 use serde::{Serialize, Serializer};
@@ -129,7 +129,7 @@ impl<'a> Fail<'a> {
         self.driver = (!failed.driver.is_empty()).then_some(&*failed.driver);
         self.attempts = Some(failed.attempts);
         self.milliseconds = Some(millis(failed.took));
-        self.server = failed.trouble.as_ref().map(Server::new);
+        self.server = failed.server_problem.as_ref().map(Server::new);
         let Some(lacking) = &failed.lacking else { return };
         for need in &lacking.needs {
             let read_only = match lacking.granted.lacks(need) {
@@ -146,14 +146,14 @@ impl<'a> Fail<'a> {
 }
 
 impl<'a> Server<'a> {
-    fn new(trouble: &'a Trouble) -> Self {
+    fn new(problem: &'a ServerProblem) -> Self {
         Self {
-            address: &trouble.server,
-            method: trouble.request.as_ref().map(|request| request.method.as_str()),
-            url: trouble.request.as_ref().map(|request| request.url.as_str()),
-            problem: trouble.problem.code(),
-            status: match trouble.problem {
-                Problem::Status(status) => Some(status),
+            address: &problem.server,
+            method: problem.request.as_ref().map(|request| request.method.as_str()),
+            url: problem.request.as_ref().map(|request| request.url.as_str()),
+            problem: problem.kind.code(),
+            status: match problem.kind {
+                ProblemKind::Status(status) => Some(status),
                 _ => None,
             },
         }

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::is_zero;
 use crate::error::Cause;
 use crate::event::{Event, Phase, Summary};
-use crate::plan::{Action, Change, Tally};
+use crate::plan::{Action, Tally, ValueChange};
 use crate::records::recorded_status::ResourceStatus;
 
 impl Serialize for Event {
@@ -54,7 +54,7 @@ struct Resource<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<&'a Key>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    changes: &'a [Change],
+    changes: &'a [ValueChange],
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a Cause>,
 }

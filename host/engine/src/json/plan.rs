@@ -4,8 +4,8 @@ use purlin_model::{FORMAT, Key, Reason, ReferenceField, Urn, Value, Worded};
 use serde::{Serialize, Serializer};
 
 use super::is_false;
-use crate::changes::holding::LostData;
-use crate::plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
+use crate::changes::data_loss::LostData;
+use crate::plan::{Action, Loss, Plan, Step, Suggestion, Tally, ValueChange, Warning};
 use crate::values::compare::Difference;
 
 /// A document with `format`, without the resources that the run excludes.
@@ -50,7 +50,7 @@ impl Serialize for Step {
             #[serde(skip_serializing_if = "Option::is_none")]
             loss: Option<&'a Loss>,
             reasons: Vec<Worded<&'a Reason>>,
-            changes: &'a [Change],
+            changes: &'a [ValueChange],
             #[serde(skip_serializing_if = "<[_]>::is_empty")]
             references: &'a [ReferenceField],
         }
@@ -101,7 +101,7 @@ fn side(value: Option<&Value>) -> serde_json::Value {
 }
 
 /// Secrets read `[secret]`, and unknown values are null.
-impl Serialize for Change {
+impl Serialize for ValueChange {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Shape<'a> {
@@ -132,7 +132,7 @@ impl Serialize for Difference {
             difference: &'static str,
             #[serde(skip_serializing_if = "Option::is_none")]
             moved_from: Option<&'a Key>,
-            changes: &'a [Change],
+            changes: &'a [ValueChange],
         }
         let (difference, moved_from) = (self.as_str(), self.moved_from());
         Shape { difference, moved_from, changes: self.changes() }.serialize(serializer)
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn secrets_and_unknown_values_have_a_mark_and_no_content() {
-        let change = Change {
+        let change = ValueChange {
             path: "/secrets/password".into(),
             before: Some(Value::from("old").into_secret()),
             after: Some(Value::unknown().into_secret()),

@@ -109,7 +109,9 @@ impl Base {
     pub(crate) fn is_paused(&self, urn: &Urn) -> bool {
         match &self.paused {
             Some(paused) => paused.contains(urn),
-            None => self.recorded.unmet(urn).is_some_and(|unmet| unmet.obstacle == Obstacle::Paused),
+            None => {
+                self.recorded.obstacle_of(urn).is_some_and(|obstacle| obstacle.obstacle == Obstacle::Paused)
+            }
         }
     }
 
@@ -143,7 +145,7 @@ impl Base {
     pub fn is_drifted(&self, urn: &Urn) -> bool {
         let record = self.recorded.current(urn);
         record.is_some_and(|record| record.status == Status::Partial(Unfinished::Drifted))
-            || self.recorded.unmet(urn).is_some_and(|unmet| unmet.obstacle == Obstacle::Drifted)
+            || self.recorded.obstacle_of(urn).is_some_and(|obstacle| obstacle.obstacle == Obstacle::Drifted)
     }
 
     /// Every current record, in no particular order.

@@ -10,37 +10,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::changes::diff;
 use crate::driver::requirement_name;
-use crate::plan::{Action, Change, Operation, OperationKind, Plan, Step};
+use crate::plan::{Action, Operation, OperationKind, Plan, Step, ValueChange};
 use crate::planner::Base;
-use crate::planner::saved::{Deviation, Differs, Line};
+use crate::planner::saved::{Deviation, Differs, OperationOutline};
 use crate::records::recorded::{Recorded, exists};
 
 /// Identifies a record by the parts that a run never changes in a resource that it leaves alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct RecordDigest {
     record: String,
     digest: String,
 }
 
 /// An input that a step changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Becomes {
+pub struct PlannedInput {
     path: String,
     /// The digest of the new value; `None` if the value was unknown at planning.
     value: Option<String>,
 }
 
-/// One mark for each record.
-pub(crate) fn marks(recorded: &Recorded) -> Vec<Mark> {
-    let mut marks: Vec<Mark> = recorded
+/// One digest for each record.
+pub(crate) fn record_digests(recorded: &Recorded) -> Vec<RecordDigest> {
+    let mut digests: Vec<RecordDigest> = recorded
         .records()
-        .map(|record| Mark { record: record.id().to_string(), digest: mark(record) })
+        .map(|record| RecordDigest { record: record.id().to_string(), digest: digest(record) })
         .collect();
-    marks.sort_unstable_by(|a, b| a.record.cmp(&b.record));
-    marks
+    digests.sort_unstable_by(|a, b| a.record.cmp(&b.record));
+    digests
 }
 
-fn mark(record: &Record) -> String {
+fn digest(record: &Record) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 record that a plan leaves alone v1");
     let mut feed = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -61,17 +61,18 @@ fn mark(record: &Record) -> String {
 
 /// The inputs that result from a step, including unchanged ones, since a resource that is created
 /// again receives those too.
-pub(crate) fn becomes(recorded: &Recorded, step: &Step) -> Vec<Becomes> {
+pub(crate) fn planned_inputs(recorded: &Recorded, step: &Step) -> Vec<PlannedInput> {
     if step.action == Action::None {
         return Vec::new();
     }
-    let one = |change: &Change| Becomes {
+    let one = |change: &ValueChange| PlannedInput {
         path: change.path.clone(),
         value: (!change.is_unknown()).then(|| value(change.after.as_ref())),
     };
     let record = recorded.current(&step.urn).filter(|record| exists(record));
     let before = record.map(|record| diff::inputs(None, &record.inputs)).unwrap_or_default();
-    let changes = |stays: &Change| step.changes.iter().any(|change| is_within(&stays.path, &change.path));
+    let changes =
+        |stays: &ValueChange| step.changes.iter().any(|change| is_within(&stays.path, &change.path));
     step.changes.iter().chain(before.iter().filter(|stays| !changes(stays))).map(one).collect()
 }
 
@@ -90,7 +91,7 @@ fn value(value: Option<&Value>) -> String {
 }
 
 /// The resources that a plan acts on.
-fn acted_on(outline: &[Line]) -> HashSet<&str> {
+fn acted_on(outline: &[OperationOutline]) -> HashSet<&str> {
     outline.iter().filter(|line| acts(&line.action)).map(|line| line.urn.as_str()).collect()
 }
 
@@ -101,15 +102,15 @@ fn acts(action: &str) -> bool {
 /// Whether only a run of the plan has changed the state since: the resources that the plan leaves
 /// alone are unchanged, and no others were added or removed. For the resources that the plan acts
 /// on, see [`deviations_of_rest`].
-pub fn is_left_by_run(marks: &[Mark], outline: &[Line], base: &Base) -> bool {
+pub fn is_left_by_run(digests: &[RecordDigest], outline: &[OperationOutline], base: &Base) -> bool {
     let acted_on = acted_on(outline);
     let is_acted_on = |id: &RecordId| acted_on.contains(id.urn.as_str());
     let mut kept: HashMap<&str, &str> =
-        marks.iter().map(|mark| (mark.record.as_str(), mark.digest.as_str())).collect();
+        digests.iter().map(|one| (one.record.as_str(), one.digest.as_str())).collect();
     for record in base.recorded.records() {
         let id = record.id();
         let kept = kept.remove(id.to_string().as_str());
-        if !is_acted_on(&id) && kept != Some(mark(record).as_str()) {
+        if !is_acted_on(&id) && kept != Some(digest(record).as_str()) {
             return false;
         }
     }
@@ -125,7 +126,7 @@ fn is_rest_of_id(rest: &str) -> bool {
 
 /// Everything that a plan for the remaining work does and the saved plan does not. Steps of the
 /// saved plan that are missing here are already done.
-pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
+pub fn deviations_of_rest(kept: &[OperationOutline], rest: &Plan) -> Vec<Deviation> {
     let mut all = Vec::new();
     for operation in &rest.operations {
         let Some(step) = rest.steps.get(operation.step as usize) else { continue };
@@ -156,7 +157,11 @@ pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
 }
 
 /// The inputs that a step changes and its driver sees. Params that it does not see flow into others.
-fn inputs_of<'a>(rest: &Plan, operation: &Operation, step: &'a Step) -> impl Iterator<Item = &'a Change> {
+fn inputs_of<'a>(
+    rest: &Plan,
+    operation: &Operation,
+    step: &'a Step,
+) -> impl Iterator<Item = &'a ValueChange> {
     let node = operation.node.zip(rest.graph()).and_then(|(id, graph)| graph.node(id));
     let reads_params = node.is_none_or(|node| {
         let driver = rest.drivers.get(&requirement_name(&node.recipe.driver));
@@ -182,7 +187,7 @@ fn is_rest_of(planned: &str, now: Action, old_copy: bool) -> bool {
 }
 
 /// Whether the plan sets an input to this value, or did not know the value.
-fn sets(becomes: &[Becomes], change: &Change) -> bool {
+fn sets(becomes: &[PlannedInput], change: &ValueChange) -> bool {
     becomes.iter().any(|planned| match &planned.value {
         Some(known) => planned.path == change.path && *known == value(change.after.as_ref()),
         None => is_within(&change.path, &planned.path),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::Node;
 use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
-use purlin_model::{Diagnostic, Reason, Unfinished, Urn, Use};
+use purlin_model::{Diagnostic, InstallationUse, Reason, Unfinished, Urn};
 use purlin_state::{Record, RecordId, Status};
 
 use super::twins::NewName;
@@ -101,7 +101,7 @@ impl Planner<'_> {
                 with: None,
                 makes_room: None,
             };
-            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
+            self.record_decision(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;
         };
         // As long as others managed it, its secrets did not matter.
@@ -126,7 +126,7 @@ impl Planner<'_> {
         };
         let with = self.goes_with(&record, case.forced.as_ref());
         let forced = case.forced.is_some() && with.is_none();
-        let (fate, reasons) = fate::judge(&case, &mut changes);
+        let (fate, reasons) = fate::decide(&case, &mut changes);
         let reasons = about_uses(node, &record, reasons);
         // Only a replacement does not depend on whether an interrupted call deleted it.
         let is_replaced = matches!(fate, Fate::Replace { decided: true });
@@ -154,7 +154,7 @@ impl Planner<'_> {
             self.refuse_to_take_over(node, &record);
             return;
         }
-        if record.external && self.is_held_elsewhere(node, &record) {
+        if record.external && self.is_recorded_elsewhere(node, &record) {
             return;
         }
         let adopt = record
@@ -259,7 +259,7 @@ impl Planner<'_> {
             digest: digest.unwrap_or_default(),
             ..self.found(node, &urn, &*driver, inputs, found.state.clone())
         };
-        if self.is_held_elsewhere(node, &seen) {
+        if self.is_recorded_elsewhere(node, &seen) {
             return;
         }
         let (mut changes, mut reasons) = (Vec::new(), Vec::new());
@@ -280,13 +280,17 @@ impl Planner<'_> {
                 changes.is_empty() && record.state == seen.state && record.inputs == seen.inputs
             }
         };
-        self.node_values.settle(node.id, NodeValues::settled(&seen.inputs, &seen.state));
+        self.node_values.fill(node.id, NodeValues::settled(&seen.inputs, &seen.state));
         if same {
-            self.settle(node.id, Step::new(key, urn, Action::None), OperationKind::Keep { prepared: None });
+            self.record_decision(
+                node.id,
+                Step::new(key, urn, Action::None),
+                OperationKind::Keep { prepared: None },
+            );
             return;
         }
         let kind = OperationKind::Observe { id: found.state.id.expose().into(), found: Some(Box::new(seen)) };
-        self.settle(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, kind);
+        self.record_decision(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, kind);
     }
 
     /// Handles an object to adopt: it is recorded as found, then updated where it differs.
@@ -299,7 +303,7 @@ impl Planner<'_> {
             true => record,
             false => unconfirmed(&*driver, record),
         };
-        if self.is_held_elsewhere(node, &record) {
+        if self.is_recorded_elsewhere(node, &record) {
             return;
         }
         let mut changes = diff::inputs(Some(&fate::compared(&record, &inputs)), &inputs);
@@ -314,7 +318,7 @@ impl Planner<'_> {
             forced: None,
             always: false,
         };
-        let (fate, why) = fate::judge(&case, &mut changes);
+        let (fate, why) = fate::decide(&case, &mut changes);
         let (fate, why) = match fate {
             Fate::Replace { decided: true } => {
                 self.refuse_replacement(node, &record, &why);
@@ -341,7 +345,7 @@ impl Planner<'_> {
             ),
         };
         let more = fate == Fate::Update && !predict::mirrors(&*driver, &key);
-        self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, outputs).with_more(more));
+        self.node_values.fill(node.id, NodeValues::with_outputs(&inputs, outputs).with_more(more));
         let kind = match fate {
             _ if self.options.import_only => OperationKind::Keep { prepared: None },
             Fate::Keep => OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) },
@@ -356,10 +360,10 @@ impl Planner<'_> {
     }
 
     /// Whether an object is already managed under another name. It must not become two resources.
-    fn is_held_elsewhere(&mut self, node: Node<'_>, record: &Record) -> bool {
+    fn is_recorded_elsewhere(&mut self, node: Node<'_>, record: &Record) -> bool {
         let taken_over = self.decided.adopted.iter().map(|(_, record)| &**record);
         let taken_over = taken_over.filter(|other| other.urn != record.urn && are_one(other, record));
-        let recorded = self.recorded.holders_elsewhere(record).map(|other| &**other);
+        let recorded = self.recorded.of_same_object_elsewhere(record).map(|other| &**other);
         let ours = recorded.chain(taken_over).filter(|other| !other.external);
         let Some(other) = ours.filter_map(|other| other.urn.key()).min() else { return false };
         let id = &record.state.id;
@@ -470,7 +474,7 @@ fn taken_over(record: &Record) -> Vec<Reason> {
 /// use ends, those are left out that are only about how it was represented: nothing real is
 /// replaced. Where it begins in place of an own installation, that one really goes.
 fn about_uses(node: Node<'_>, record: &Record, reasons: Vec<Reason>) -> Vec<Reason> {
-    let of = |uses: Option<&Use>| uses.map(|uses| uses.installation.clone());
+    let of = |uses: Option<&InstallationUse>| uses.map(|uses| uses.installation.clone());
     let before = of(record.share.as_ref().and_then(|share| share.uses.as_ref()));
     let now = of(node.installation.and_then(|installation| installation.share.uses.as_ref()));
     if before == now {

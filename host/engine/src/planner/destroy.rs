@@ -91,8 +91,9 @@ pub async fn destroy(
 
 /// No driver is called for a paused resource, so it cannot be deleted.
 fn paused(recorded: &crate::records::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Diagnostic> {
-    let paused = recorded.all_unmet().filter(|unmet| unmet.obstacle == Obstacle::Paused);
-    let keys = paused.filter(|unmet| going.contains(&unmet.urn)).filter_map(|unmet| unmet.urn.key());
+    let paused = recorded.all_obstacles().filter(|obstacle| obstacle.obstacle == Obstacle::Paused);
+    let keys =
+        paused.filter(|obstacle| going.contains(&obstacle.urn)).filter_map(|obstacle| obstacle.urn.key());
     keys.map(|key| {
         Diagnostic::error("paused", format!("`{key}` is paused, so no driver can delete it"))
             .help(format!("end the pause and run `purlin up`, or leave it out with `--exclude '{key}'`"))

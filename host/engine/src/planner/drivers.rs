@@ -9,13 +9,13 @@ use purlin_state::Record;
 
 use crate::driver::{Drivers, Needed, recorded_name, requirement_name};
 use crate::plan::DriverSet;
-use crate::values::rules::Rules;
+use crate::values::rules::SchemaRules;
 
 /// Finds the drivers that the recipes of these nodes name.
 pub(super) async fn of_recipes(
     nodes: impl Iterator<Item = Node<'_>>,
     drivers: &dyn Drivers,
-    rules: &Arc<Rules>,
+    rules: &Arc<SchemaRules>,
     set: &mut DriverSet,
 ) -> Vec<Diagnostic> {
     let mut seen = HashSet::new();
@@ -47,7 +47,7 @@ pub(super) async fn of_records(
     set: &mut DriverSet,
 ) -> Vec<Diagnostic> {
     // Only the drivers' own schemas count here; the documents may be gone.
-    let own = Arc::<Rules>::default();
+    let own = Arc::<SchemaRules>::default();
     let mut errors = Vec::new();
     let mut missing = HashSet::new();
     for record in records {

@@ -7,12 +7,12 @@ use purlin_graph::{Inputs, Node, NodeId, Provisioned};
 use purlin_model::{Urn, Value};
 
 use super::{Certainty, Planner};
-use crate::plan::Change;
+use crate::plan::ValueChange;
 use crate::records::recorded::exists;
 
 impl Planner<'_> {
     /// How certain the replacement of a node is, given its changes.
-    pub(super) fn follows(&self, node: Node<'_>, changes: &[Change]) -> Certainty {
+    pub(super) fn follows(&self, node: Node<'_>, changes: &[ValueChange]) -> Certainty {
         let decisive = || changes.iter().filter(|change| change.replaces).map(|change| &*change.path);
         let remains_unknown = |even_perhaps: bool| {
             let kept = IfKept { planner: self, even_perhaps };

@@ -12,7 +12,7 @@ use purlin_model::{Context, Diagnostic, Map, Urn, Value};
 use purlin_sandbox::CallError;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::driver::{About, Call, Driver, Drivers, Look, Needed, Request, Response};
+use crate::driver::{About, Call, Driver, Drivers, Needed, ReadRequest, Request, Response};
 use crate::planner::Base;
 use crate::values::current::AsRecorded;
 use crate::values::secrets::{self, SecretFault, SecretRef, SecretStores};
@@ -20,13 +20,13 @@ use crate::values::secrets::{self, SecretFault, SecretRef, SecretStores};
 /// Drivers reduced to their manifests: the schemas say what a change does, and the records stand
 /// for the real objects. What a driver's `check` made of inputs is in the records too: where the
 /// documents write the same as before, or nothing, the recorded value stays.
-pub struct ByManifest<'a> {
+pub struct ManifestDrivers<'a> {
     drivers: &'a dyn Drivers,
     /// The values that the documents of the records wrote.
     written: Arc<HashMap<Urn, Value>>,
 }
 
-impl<'a> ByManifest<'a> {
+impl<'a> ManifestDrivers<'a> {
     /// `graph` is that of the documents with which the resources of `base` were provisioned.
     pub fn new(drivers: &'a dyn Drivers, graph: &Graph, base: &Base) -> Self {
         let read = AsRecorded { graph, recorded: &base.recorded };
@@ -40,24 +40,24 @@ impl<'a> ByManifest<'a> {
 }
 
 #[async_trait]
-impl Drivers for ByManifest<'_> {
+impl Drivers for ManifestDrivers<'_> {
     async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
         let driver = self.drivers.find(needed).await?;
         let manifest = driver.manifest();
         let implements = Implements { update_impact: false, ..manifest.implements };
         let manifest = Manifest { implements, ..manifest.clone() };
-        Ok(Arc::new(Silent { manifest, driver, written: Arc::clone(&self.written) }))
+        Ok(Arc::new(ManifestDriver { manifest, driver, written: Arc::clone(&self.written) }))
     }
 }
 
-struct Silent {
+struct ManifestDriver {
     manifest: Manifest,
     driver: Arc<dyn Driver>,
     written: Arc<HashMap<Urn, Value>>,
 }
 
 #[async_trait]
-impl Driver for Silent {
+impl Driver for ManifestDriver {
     fn about(&self) -> About<'_> {
         About { manifest: &self.manifest, ..self.driver.about() }
     }
@@ -75,7 +75,7 @@ impl Driver for Silent {
                 }
                 return Ok(Response::Checked(Checked { values, secrets, warnings: Vec::new() }));
             }
-            Request::Read(Look { state: Some(state), .. }) => {
+            Request::Read(ReadRequest { state: Some(state), .. }) => {
                 return Ok(Response::Observed(Some(Observed { state: state.clone(), values: None })));
             }
             Request::UpdateImpact(_) => return Ok(Response::Impact(Impact::default())),

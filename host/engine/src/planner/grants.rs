@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Node, NodeId};
 use purlin_model::driver::Inputs;
-use purlin_model::grants::{Lack, Reached, reached};
+use purlin_model::grants::{InputNeed, Lack, needs_of_inputs};
 use purlin_model::{Diagnostic, DirGrant, DocumentPart};
 
 use super::Planner;
@@ -19,7 +19,7 @@ use crate::plan::Action;
 pub(super) struct Wanted {
     node: NodeId,
     driver: Arc<dyn Driver>,
-    reached: Reached,
+    reached: InputNeed,
     /// The HTTP methods that are not granted although the server is.
     methods: Vec<String>,
     /// The grant that allows only reading; `None` if there is no grant at all.
@@ -31,7 +31,7 @@ impl Planner<'_> {
     pub(super) fn check_grants(&mut self, node: Node<'_>, driver: &Arc<dyn Driver>, inputs: &Inputs) {
         let Some(grants) = driver.grants() else { return };
         let Some(schema) = driver.manifest().schema(node.key.type_name()) else { return };
-        for mut reached in reached(&schema.inputs, inputs) {
+        for mut reached in needs_of_inputs(&schema.inputs, inputs) {
             let (mut read_only, mut methods) = (None, Vec::new());
             match grants.lacks(&reached.need) {
                 None => {

@@ -9,7 +9,7 @@ use purlin_graph::{Graph, Node};
 use purlin_model::Urn;
 use purlin_state::{Record, RecordId};
 
-use crate::changes::holding::{Holding, LostData};
+use crate::changes::data_loss::{DataLossReader, LostData};
 use crate::driver::recorded_name;
 use crate::driver::{Driver, Drivers, Needed};
 use crate::plan::{DriverSet, Loss, Operation, OperationKind, Step};
@@ -39,7 +39,7 @@ pub(super) async fn mark(
             others.insert(slot, driver.ok());
         }
     }
-    let mut holding = Holding::default();
+    let mut holding = DataLossReader::default();
     for (step, record) in going {
         let slot = recorded_name(&record);
         let driver = set.get(&slot).or_else(|| others.get(&slot)?.as_ref());

@@ -113,7 +113,7 @@ pub(super) fn build(
     if !building.blocked.is_empty() {
         return Ok(Built { blocked: building.blocked, ..Built::default() });
     }
-    let given_way = std::mem::take(&mut building.edges).settle(&mut building.operations)?;
+    let given_way = std::mem::take(&mut building.edges).apply_to(&mut building.operations)?;
     building.wait_for_departures();
     keep_places(&mut building.operations, &given_way);
     building.goes_with();

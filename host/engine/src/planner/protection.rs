@@ -100,7 +100,7 @@ pub(super) fn ended(recorded: &Recorded, graph: &Graph, context: &Context) -> Ve
 pub(super) fn no_longer_paused(recorded: &Recorded, steps: &[Step]) -> Vec<Warning> {
     let is_paused = |step: &&Step| {
         step.action == Action::Delete
-            && recorded.unmet(&step.urn).is_some_and(|unmet| unmet.obstacle == Obstacle::Paused)
+            && recorded.obstacle_of(&step.urn).is_some_and(|obstacle| obstacle.obstacle == Obstacle::Paused)
     };
     let message = "it was paused, and is deleted because it left the documents";
     let paused = steps.iter().filter(is_paused);

@@ -10,12 +10,12 @@ use purlin_state::{Change, Intent, Operation as Intended};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Action, Operation, OperationKind, Plan};
-use crate::planner::Drawn;
-use crate::planner::begun::{self, Becomes, Mark};
+use crate::planner::CheckedInputs;
+use crate::planner::begun::{self, PlannedInput, RecordDigest};
 use crate::records::making::record_of;
 
 /// The saved parts of a plan, besides the documents that it was made from. A plan that is made
-/// again from those documents, from a state with the same fingerprint and with the drawn values,
+/// again from those documents, from a state with the same fingerprint and with the same checked inputs,
 /// must have the same outline.
 #[derive(Clone, Debug)]
 pub struct Saved {
@@ -24,16 +24,16 @@ pub struct Saved {
     /// The findings from planning, to be recorded before the plan is executed.
     pub prelude: Vec<Change>,
     /// The inputs as the drivers' `check` returned them, in the form of intents.
-    pub drawn: Vec<Change>,
+    pub checked_inputs: Vec<Change>,
     /// The outline of every operation.
-    pub outline: Vec<Line>,
-    /// The marks of the records after the prelude is written.
-    pub marks: Vec<Mark>,
+    pub outline: Vec<OperationOutline>,
+    /// The digests of the records after the prelude is written.
+    pub record_digests: Vec<RecordDigest>,
 }
 
 /// The outline of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct OperationOutline {
     /// The resource.
     pub urn: String,
     /// The action for the resource.
@@ -47,24 +47,25 @@ pub struct Line {
     /// Whether the resource's data is lost.
     pub loses_data: bool,
     /// The resulting inputs, needed to resume a plan that was begun.
-    pub becomes: Vec<Becomes>,
+    pub becomes: Vec<PlannedInput>,
 }
 
 impl Plan {
     /// The parts of the plan to save.
     pub fn save(&self) -> Saved {
-        let drawn = self.operations.iter().filter_map(|operation| self.drawn(operation)).collect();
+        let checked_inputs =
+            self.operations.iter().filter_map(|operation| self.checked_inputs(operation)).collect();
         Saved {
             fingerprint: self.fingerprint,
             prelude: self.prelude.clone(),
-            drawn,
+            checked_inputs,
             outline: self.outline(),
-            marks: begun::marks(&self.recorded),
+            record_digests: begun::record_digests(&self.recorded),
         }
     }
 
     /// The outline of every operation.
-    pub fn outline(&self) -> Vec<Line> {
+    pub fn outline(&self) -> Vec<OperationOutline> {
         let line = |operation: &Operation| {
             let step = self.steps.get(operation.step as usize)?;
             let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 changes of a planned step v1");
@@ -78,20 +79,20 @@ impl Plan {
                     side.as_ref().unwrap_or(&Value::Null).feed(&mut feed);
                 }
             }
-            Some(Line {
+            Some(OperationOutline {
                 urn: step.urn.to_string(),
                 action: step.action.as_str().to_owned(),
                 work: name(&operation.kind),
                 after: operation.after.clone(),
                 changes: hasher.finalize().to_hex()[..32].to_owned(),
                 loses_data: step.loss.is_some(),
-                becomes: begun::becomes(&self.recorded, step),
+                becomes: begun::planned_inputs(&self.recorded, step),
             })
         };
         self.operations.iter().filter_map(line).collect()
     }
 
-    fn drawn(&self, operation: &Operation) -> Option<Change> {
+    fn checked_inputs(&self, operation: &Operation) -> Option<Change> {
         let prepared = match &operation.kind {
             OperationKind::Keep { prepared }
             | OperationKind::Create { prepared, .. }
@@ -118,7 +119,7 @@ impl Plan {
 }
 
 /// The inputs that drivers' `check` returned, from the saved changes.
-pub fn drawn(kept: Vec<Change>) -> Drawn {
+pub fn checked_inputs(kept: Vec<Change>) -> CheckedInputs {
     let inputs = kept.into_iter().filter_map(|change| match change {
         Change::Intend(intent) => match intent.operation {
             Intended::Create(record) => Some((record.urn, (record.digest, record.inputs))),
@@ -178,11 +179,11 @@ impl fmt::Display for Deviation {
 }
 
 /// Every difference between a plan that is made again and the saved one, without duplicates.
-pub fn deviations(kept: &[Line], now: &[Line]) -> Vec<Deviation> {
-    let key = |line: &Line| (line.urn.clone(), line.work.clone());
+pub fn deviations(kept: &[OperationOutline], now: &[OperationOutline]) -> Vec<Deviation> {
+    let key = |line: &OperationOutline| (line.urn.clone(), line.work.clone());
     let kept_lines: HashMap<_, _> = kept.iter().map(|line| (key(line), line)).collect();
     let now_lines: HashMap<_, _> = now.iter().map(|line| (key(line), line)).collect();
-    let deviation = |line: &Line, how| {
+    let deviation = |line: &OperationOutline, how| {
         let known = Urn::parse(&line.urn).ok().and_then(|urn| urn.key());
         let resource = known.map_or_else(|| line.urn.clone(), |key| key.to_string());
         Deviation { resource, how }

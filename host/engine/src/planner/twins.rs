@@ -58,7 +58,8 @@ pub(super) fn warnings(recorded: &Recorded, steps: &[Step], named: &[NewName]) -
         .into_iter()
         .filter(|(later, earlier)| !goes.contains(&later.urn) && !goes.contains(&earlier.urn));
     let warning = |(later, earlier): (&Arc<Record>, &Arc<Record>)| {
-        let message = crate::error::held(&later.driver.name, &later.state.id, earlier.urn.shown());
+        let message =
+            crate::error::returned_taken_id(&later.driver.name, &later.state.id, earlier.urn.shown());
         Some(Warning { key: later.urn.key()?, message })
     };
     stay.filter_map(warning).chain(same_names(recorded, &goes, named)).collect()

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use purlin_graph::{Catalogue, Graph};
+use purlin_graph::{DefinitionIndex, Graph};
 use purlin_model::driver::Inputs;
 use purlin_model::{Context, Definition, Diagnostic, Map, Value};
 use purlin_state::Snapshot;
@@ -27,14 +27,14 @@ use crate::values::secrets::{Vault, outline, unread};
 /// Faults of documents are not errors.
 pub async fn validate(
     graph: Arc<Graph>,
-    catalogue: &Catalogue,
+    definition_index: &DefinitionIndex,
     context: &Context,
     drivers: &dyn Drivers,
     options: PlanOptions,
 ) -> Result<Vec<Diagnostic>, Error> {
     let mut faults = faults_of(&graph, context, drivers, &options).await?;
     if !options.offline {
-        for definition in unused(&graph, catalogue) {
+        for definition in unused(&graph, definition_index) {
             faults.extend(alone(definition, drivers, &options).await);
         }
     }
@@ -114,9 +114,9 @@ async fn faults_of(
 }
 
 /// The definitions that no resource of a graph uses.
-fn unused<'a>(graph: &Graph, catalogue: &'a Catalogue) -> Vec<&'a Definition> {
+fn unused<'a>(graph: &Graph, definition_index: &'a DefinitionIndex) -> Vec<&'a Definition> {
     let used: HashSet<&str> = graph.nodes().filter_map(|node| node.definition).map(|one| &*one.id).collect();
-    catalogue.definitions().iter().filter(|one| !used.contains(&*one.id)).collect()
+    definition_index.definitions().iter().filter(|one| !used.contains(&*one.id)).collect()
 }
 
 /// The faults of a definition that are independent of any resource.

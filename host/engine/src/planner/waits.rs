@@ -21,15 +21,15 @@ pub(super) fn find(
     graph: &Graph,
     context: &Context,
     recorded: &Recorded,
-    held: &HashMap<Urn, Reason>,
+    left_alone: &HashMap<Urn, Reason>,
     transition_cycles: &TransitionCycles<'_>,
 ) -> HashMap<NodeId, Vec<Reason>> {
     let mut waiting: HashMap<NodeId, Vec<Reason>> = HashMap::new();
     for node in graph.nodes() {
         if node.lifecycle.paused {
             waiting.insert(node.id, vec![Reason::Paused]);
-        } else if !held.is_empty()
-            && let Some(reason) = held.get(&Urn::new(context, node.key))
+        } else if !left_alone.is_empty()
+            && let Some(reason) = left_alone.get(&Urn::new(context, node.key))
         {
             waiting.insert(node.id, vec![reason.clone()]);
         }
@@ -37,7 +37,7 @@ pub(super) fn find(
     for missing in graph.missing().iter().filter(|missing| missing.blocking) {
         let reason = Reason::Waits(awaited::missed(missing));
         let reasons = waiting.entry(missing.from).or_default();
-        if !is_held(reasons) {
+        if !has_own_reason(reasons) {
             reasons.push(reason);
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn spread(
                 continue;
             }
             let known = waiting.entry(*dependent).or_default();
-            if is_held(known) {
+            if has_own_reason(known) {
                 continue;
             }
             let before = known.len();
@@ -167,7 +167,7 @@ pub(super) fn needed<'a>(
 }
 
 /// Whether a resource is left alone for a reason of its own, regardless of other resources.
-fn is_held(reasons: &[Reason]) -> bool {
+fn has_own_reason(reasons: &[Reason]) -> bool {
     reasons.iter().any(|reason| !matches!(reason, Reason::Waits(_)))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purlin_model::driver::ResourceState;
-use purlin_model::{Share, Unfinished, Urn};
+use purlin_model::{InstallationShare, Unfinished, Urn};
 use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::error::Error;
@@ -51,8 +51,8 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
         changes.extend(loosened);
     }
     changes.extend(ids.into_iter().map(Change::Remove));
-    if recorded.unmet(urn).is_some() {
-        changes.push(Change::Obstruct { urn: urn.clone(), unmet: None });
+    if recorded.obstacle_of(urn).is_some() {
+        changes.push(Change::Obstruct { urn: urn.clone(), obstacle: None });
     }
     if changes.is_empty() { Err(Error::Unknown(urn.clone())) } else { Ok(changes) }
 }
@@ -63,7 +63,7 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
 /// milliseconds since 1970: the resource may be as new as the last attempt.
 ///
 /// # Errors
-/// [`Error::NotPending`] if no call on the resource is pending; [`Error::Held`] if another record
+/// [`Error::NotPending`] if no call on the resource is pending; [`Error::IdTaken`] if another record
 /// of the driver already has the id, such as the resource that was to be replaced.
 pub fn settle(
     snapshot: Snapshot,
@@ -81,8 +81,8 @@ pub fn settle(
         None => vec![intent.withdrawn()],
     };
     // The obstacle was the unknown outcome.
-    if recorded.unmet(urn).is_some() {
-        changes.push(Change::Obstruct { urn: urn.clone(), unmet: None });
+    if recorded.obstacle_of(urn).is_some() {
+        changes.push(Change::Obstruct { urn: urn.clone(), obstacle: None });
     }
     match (&intent.operation, exists_as) {
         // A damaged journal may contain the outcome but not the settlement.
@@ -95,8 +95,8 @@ pub fn settle(
             let made = without(made, |dependency| !known(dependency));
             let created = made.created.max(visibility::ended(intent, now));
             let made = Record { state, status, created, ..made };
-            if let Some(by) = recorded.holders(&made).map(|record| record.id()).min() {
-                return Err(Error::Held { urn: urn.clone(), id: made.state.id, by });
+            if let Some(by) = recorded.of_same_object(&made).map(|record| record.id()).min() {
+                return Err(Error::IdTaken { urn: urn.clone(), id: made.state.id, by });
             }
             let Some(there) = there else {
                 changes.push(Change::Put(Box::new(made)));
@@ -127,9 +127,9 @@ pub fn settle(
                     },
                     _ => Record { state, ..Record::clone(there) },
                 };
-                let others = recorded.holders(&known).map(|record| record.id()).filter(|by| *by != id);
+                let others = recorded.of_same_object(&known).map(|record| record.id()).filter(|by| *by != id);
                 if let Some(by) = others.min() {
-                    return Err(Error::Held { urn: urn.clone(), id: known.state.id, by });
+                    return Err(Error::IdTaken { urn: urn.clone(), id: known.state.id, by });
                 }
                 changes.push(Change::Put(Box::new(known)));
             }
@@ -168,7 +168,8 @@ pub fn share(
     edit(snapshot, urn, |record| {
         if let Some(share) = record.share.as_ref().filter(|share| share.uses.is_none()) {
             let group = if by_hand { group.cloned() } else { share.group.clone() };
-            record.share = Some(Arc::new(Share { group, by_hand, ..Share::clone(share) }));
+            record.share =
+                Some(Arc::new(InstallationShare { group, by_hand, ..InstallationShare::clone(share) }));
         }
     })
 }

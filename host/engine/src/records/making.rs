@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Inputs, Observed, ResourceState};
-use purlin_model::{Context, Label, Lifecycle, Share, Urn, Value};
+use purlin_model::{Context, InstallationShare, Label, Lifecycle, Urn, Value};
 use purlin_state::{DriverVersion, Record, Status};
 
-use crate::changes::holding;
+use crate::changes::data_loss;
 use crate::driver::Driver;
 use crate::records::recorded::hosts;
 
@@ -23,7 +23,7 @@ pub(crate) fn record_of(
 ) -> Record {
     Record {
         urn: Urn::new(context, node.key),
-        holds_data: holding::held(driver, node.key.type_name(), &inputs, None),
+        holds_data: data_loss::data_to_record(driver, node.key.type_name(), &inputs, None),
         superseded: None,
         status: Status::Ready,
         driver: version(driver),
@@ -51,12 +51,14 @@ pub(crate) fn record_of(
 
 /// The data that other environments may see of the resource. A group that a user set manually is
 /// kept.
-pub(crate) fn share(node: Node<'_>, before: Option<&Record>) -> Option<Arc<Share>> {
+pub(crate) fn share(node: Node<'_>, before: Option<&Record>) -> Option<Arc<InstallationShare>> {
     let share = &node.installation?.share;
     match before.and_then(|before| before.share.as_deref()).filter(|before| before.by_hand) {
-        Some(before) if share.uses.is_none() => {
-            Some(Arc::new(Share { group: before.group.clone(), by_hand: true, ..Share::clone(share) }))
-        }
+        Some(before) if share.uses.is_none() => Some(Arc::new(InstallationShare {
+            group: before.group.clone(),
+            by_hand: true,
+            ..InstallationShare::clone(share)
+        })),
         _ => Some(Arc::clone(share)),
     }
 }

@@ -99,7 +99,7 @@ pub fn move_away(
             );
         }
         let record = moved(record, &targets);
-        if let Some(other) = to.holders_elsewhere(&record).find(|other| !other.external) {
+        if let Some(other) = to.of_same_object_elsewhere(&record).find(|other| !other.external) {
             refuse(
                 &record.urn,
                 format!("the target records its object as `{}`", other.urn.shown()),
@@ -113,10 +113,10 @@ pub fn move_away(
             here.push(Change::Vanish { urn: old.clone(), objects: Box::default() });
             there.push(Change::Vanish { urn: new.clone(), objects: from.vanished(old).into() });
         }
-        let Some(unmet) = from.unmet(old) else { continue };
-        here.push(Change::Obstruct { urn: old.clone(), unmet: None });
-        let unmet = ObstacleRecord { urn: new.clone(), ..ObstacleRecord::clone(unmet) };
-        there.push(Change::Obstruct { urn: new.clone(), unmet: Some(Box::new(unmet)) });
+        let Some(obstacle) = from.obstacle_of(old) else { continue };
+        here.push(Change::Obstruct { urn: old.clone(), obstacle: None });
+        let obstacle = ObstacleRecord { urn: new.clone(), ..ObstacleRecord::clone(obstacle) };
+        there.push(Change::Obstruct { urn: new.clone(), obstacle: Some(Box::new(obstacle)) });
     }
     let mut loosened = BTreeSet::new();
     for record in from.records().filter(|record| !names.contains_key(&record.urn)) {

@@ -24,7 +24,7 @@ pub(crate) struct Recorded {
     current: HashMap<Urn, Arc<Record>>,
     superseded: BTreeMap<RecordId, Arc<Record>>,
     pending: BTreeMap<RecordId, Arc<Intent>>,
-    unmet: BTreeMap<Urn, Arc<ObstacleRecord>>,
+    obstacles: BTreeMap<Urn, Arc<ObstacleRecord>>,
     vanished: BTreeMap<Urn, Box<[Vanished]>>,
     /// The possible guests of each host, by the URN of the host.
     guests: HashMap<Urn, BTreeSet<RecordId>>,
@@ -50,8 +50,8 @@ impl Recorded {
         }
         recorded.pending =
             snapshot.pending.into_iter().map(|intent| (intent.id(), Arc::new(intent))).collect();
-        let by_urn = |unmet: ObstacleRecord| (unmet.urn.clone(), Arc::new(unmet));
-        recorded.unmet = snapshot.unmet.into_iter().map(by_urn).collect();
+        let by_urn = |obstacle: ObstacleRecord| (obstacle.urn.clone(), Arc::new(obstacle));
+        recorded.obstacles = snapshot.obstacles.into_iter().map(by_urn).collect();
         recorded.vanished = snapshot.vanished;
         recorded.verify()?;
         Ok(recorded)
@@ -144,8 +144,8 @@ impl Recorded {
     }
 
     /// The obstacle of a resource, recorded or not, since the last run that covered it.
-    pub(crate) fn unmet(&self, urn: &Urn) -> Option<&Arc<ObstacleRecord>> {
-        self.unmet.get(urn)
+    pub(crate) fn obstacle_of(&self, urn: &Urn) -> Option<&Arc<ObstacleRecord>> {
+        self.obstacles.get(urn)
     }
 
     /// The objects of a resource, recorded or not, that its system may still show although they are gone.
@@ -161,8 +161,8 @@ impl Recorded {
     }
 
     /// All resources that do not match the documents, by URN.
-    pub(crate) fn all_unmet(&self) -> impl Iterator<Item = &Arc<ObstacleRecord>> {
-        self.unmet.values()
+    pub(crate) fn all_obstacles(&self) -> impl Iterator<Item = &Arc<ObstacleRecord>> {
+        self.obstacles.values()
     }
 
     /// All current records, in no particular order.
@@ -360,17 +360,17 @@ impl Recorded {
     /// The records of the same real object as this one, according to [`are_one`], including the
     /// record itself if it is recorded. Used to find out whether an id already belongs to another
     /// resource.
-    pub(crate) fn holders<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = &'a Arc<Record>> {
+    pub(crate) fn of_same_object<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = &'a Arc<Record>> {
         let all = thing(record).and_then(|thing| self.things.get(&thing));
         all.into_iter().flatten().filter(move |other| are_one(other, record))
     }
 
     /// The records of the same real object that belong to other resources.
-    pub(crate) fn holders_elsewhere<'a>(
+    pub(crate) fn of_same_object_elsewhere<'a>(
         &'a self,
         record: &'a Record,
     ) -> impl Iterator<Item = &'a Arc<Record>> {
-        self.holders(record).filter(|other| other.urn != record.urn)
+        self.of_same_object(record).filter(|other| other.urn != record.urn)
     }
 
     /// The pairs of current records of managed resources that stand for one real object, the later
@@ -394,7 +394,7 @@ impl Recorded {
     /// deleted.
     pub(crate) fn is_shared(&self, record: &Record) -> bool {
         let is_ours = |other: &Arc<Record>| other.id() != record.id() && !other.external;
-        !record.external && self.holders(record).any(is_ours)
+        !record.external && self.of_same_object(record).any(is_ours)
     }
 
     /// Applies a change like a store.
@@ -420,11 +420,11 @@ impl Recorded {
             Change::Settle(id) => {
                 self.pending.remove(&id);
             }
-            Change::Obstruct { urn, unmet: Some(unmet) } => {
-                self.unmet.insert(urn, Arc::new(*unmet));
+            Change::Obstruct { urn, obstacle: Some(obstacle) } => {
+                self.obstacles.insert(urn, Arc::new(*obstacle));
             }
-            Change::Obstruct { urn, unmet: None } => {
-                self.unmet.remove(&urn);
+            Change::Obstruct { urn, obstacle: None } => {
+                self.obstacles.remove(&urn);
             }
             Change::Vanish { urn, objects } => {
                 match objects.is_empty() {
@@ -432,7 +432,7 @@ impl Recorded {
                     false => self.vanished.insert(urn, objects),
                 };
             }
-            Change::Deployed { .. } | Change::Hold(_) | Change::Trust => {}
+            Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust => {}
         }
     }
 
@@ -441,9 +441,9 @@ impl Recorded {
         let mut records: Vec<Arc<Record>> = self.records().cloned().collect();
         records.sort_by_cached_key(|record| record.id());
         let pending = self.pending.values().map(|intent| Intent::clone(intent)).collect();
-        let unmet = self.unmet.values().map(|unmet| ObstacleRecord::clone(unmet)).collect();
+        let obstacles = self.obstacles.values().map(|obstacle| ObstacleRecord::clone(obstacle)).collect();
         let vanished = self.vanished.clone();
-        Snapshot { records, pending, unmet, vanished, ..Snapshot::default() }
+        Snapshot { records, pending, obstacles, vanished, ..Snapshot::default() }
     }
 
     /// The fingerprint by which a plan recognises the state that it was made from.

@@ -22,14 +22,14 @@ pub struct RecordedStatus<'a> {
     /// The pending call on it.
     pub pending: Option<&'a Intent>,
     /// The obstacle that the last run found, of the runs that covered it.
-    pub unmet: Option<&'a ObstacleRecord>,
+    pub obstacle: Option<&'a ObstacleRecord>,
 }
 
 /// Every resource of a snapshot, sorted by URN: the recorded ones, those with pending calls, and
 /// those that could not be created yet.
 pub fn recorded_statuses(snapshot: &Snapshot) -> Vec<RecordedStatus<'_>> {
     let mut all: BTreeMap<&Urn, RecordedStatus<'_>> = BTreeMap::new();
-    let nothing = |urn| RecordedStatus { urn, record: None, pending: None, unmet: None };
+    let nothing = |urn| RecordedStatus { urn, record: None, pending: None, obstacle: None };
     for record in snapshot.records.iter().filter(|record| record.superseded.is_none()) {
         all.entry(&record.urn).or_insert_with(|| nothing(&record.urn)).record = Some(record);
     }
@@ -40,8 +40,8 @@ pub fn recorded_statuses(snapshot: &Snapshot) -> Vec<RecordedStatus<'_>> {
         };
         all.entry(urn).or_insert_with(|| nothing(urn)).pending = Some(intent);
     }
-    for unmet in &snapshot.unmet {
-        all.entry(&unmet.urn).or_insert_with(|| nothing(&unmet.urn)).unmet = Some(unmet);
+    for obstacle in &snapshot.obstacles {
+        all.entry(&obstacle.urn).or_insert_with(|| nothing(&obstacle.urn)).obstacle = Some(obstacle);
     }
     all.into_values().collect()
 }
@@ -70,11 +70,11 @@ impl RecordedStatus<'_> {
     }
 
     fn obstacle(&self) -> Option<&Obstacle> {
-        self.unmet.map(|unmet| &unmet.obstacle)
+        self.obstacle.map(|obstacle| &obstacle.obstacle)
     }
 
     fn since(&self) -> Option<u64> {
-        self.unmet.map(|unmet| unmet.since)
+        self.obstacle.map(|obstacle| obstacle.since)
     }
 
     fn updated(&self) -> Option<u64> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_model::{Share, Urn, Use, Value};
+use purlin_model::{InstallationShare, InstallationUse, Urn, Value};
 use purlin_state::{Change, Intent, ObstacleRecord, Operation, Record, RecordId, Snapshot};
 
 use crate::error::Error;
@@ -75,11 +75,11 @@ pub(crate) fn renames(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Ch
     }
     // Removals come first here too: if two resources swap names, one must not remove the other's
     // obstacle.
-    let unmet = || names.iter().filter_map(|(old, new)| Some((old, new, recorded.unmet(old)?)));
-    changes.extend(unmet().map(|(old, ..)| Change::Obstruct { urn: old.clone(), unmet: None }));
-    changes.extend(unmet().map(|(_, new, unmet)| {
-        let unmet = ObstacleRecord { urn: new.clone(), ..ObstacleRecord::clone(unmet) };
-        Change::Obstruct { urn: new.clone(), unmet: Some(Box::new(unmet)) }
+    let obstacles = || names.iter().filter_map(|(old, new)| Some((old, new, recorded.obstacle_of(old)?)));
+    changes.extend(obstacles().map(|(old, ..)| Change::Obstruct { urn: old.clone(), obstacle: None }));
+    changes.extend(obstacles().map(|(_, new, obstacle)| {
+        let obstacle = ObstacleRecord { urn: new.clone(), ..ObstacleRecord::clone(obstacle) };
+        Change::Obstruct { urn: new.clone(), obstacle: Some(Box::new(obstacle)) }
     }));
     let vanished = || names.iter().filter(|(old, _)| !recorded.vanished(old).is_empty());
     changes.extend(vanished().map(|(old, _)| Change::Vanish { urn: old.clone(), objects: Box::default() }));
@@ -107,10 +107,10 @@ pub(crate) fn moved(record: &Record, names: &BTreeMap<Urn, Urn>) -> Record {
         let installation = to(&uses.installation);
         let mut record = record.clone();
         if let Value::Map(params) = &mut record.inputs.params {
-            params.insert(Use::PARAM.into(), Value::from(installation.as_str()));
+            params.insert(InstallationUse::PARAM.into(), Value::from(installation.as_str()));
         }
-        let uses = Some(Use { installation, ..uses.clone() });
-        record.share = Some(Arc::new(Share { uses, ..Share::clone(share) }));
+        let uses = Some(InstallationUse { installation, ..uses.clone() });
+        record.share = Some(Arc::new(InstallationShare { uses, ..InstallationShare::clone(share) }));
         return moved(&record, names);
     }
     Record {

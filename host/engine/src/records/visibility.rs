@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_time_is_a_grace_for_longer_than_the_grace() {
+    fn the_time_left_never_exceeds_the_grace() {
         let grace = Duration::from_secs(30);
         let left = |created| not_shown_for(created, 100_000, grace).map(|left| left.as_secs());
         assert_eq!([100_000, 90_000, 70_001].map(left), [Some(30), Some(20), Some(0)]);

@@ -22,7 +22,7 @@ use crate::plan::{Action, Plan};
 use crate::run::events::Events;
 use crate::run::moments::Moments;
 use crate::run::obstacles;
-use crate::run::operate::{self, Outcome, Turn};
+use crate::run::operate::{self, CallPermit, Outcome};
 use crate::run::run_state::RunState;
 use crate::run::schedule::Schedule;
 
@@ -107,20 +107,20 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
     Ok(Run { events, work: Some(Box::pin(run(shared))) })
 }
 
-/// The outcome of an operation that had its turn.
-struct Came {
+/// The outcome of an operation that got its permit.
+struct FinishedOperation {
     index: u32,
-    /// When the turn began.
+    /// When it got the permit.
     started: u64,
-    /// `None` if the run was cancelled while the operation waited for its turn.
+    /// `None` if the run was cancelled while the operation waited for its permit.
     outcome: Option<Outcome>,
     /// Kept if driver calls run one at a time: the operations that follow must be queued before the
-    /// turn is released.
-    turn: Turn,
+    /// permit is released.
+    permit: CallPermit,
 }
 
 /// An operation whose result is on its way to the disk.
-struct Written {
+struct CommittedOperation {
     index: u32,
     took: Duration,
     action: Action,
@@ -135,8 +135,8 @@ struct Running {
     /// Steps whose skipping was reported.
     reported: HashSet<u32>,
     summary: Summary,
-    tasks: JoinSet<Came>,
-    writing: FuturesUnordered<Pin<Box<dyn Future<Output = Written> + Send>>>,
+    tasks: JoinSet<FinishedOperation>,
+    writing: FuturesUnordered<Pin<Box<dyn Future<Output = CommittedOperation> + Send>>>,
 }
 
 async fn run(shared: Arc<RunState>) -> Summary {
@@ -217,9 +217,9 @@ impl Running {
                     self.summary.halted = Some(Cause::from(error));
                     self.shared.cancel.cut();
                 }
-                Some(written) = self.writing.next() => self.written(written),
-                Some(came) = self.tasks.join_next() => match came {
-                    Ok(came) => self.came(came),
+                Some(committed) = self.writing.next() => self.committed(committed),
+                Some(finished) = self.tasks.join_next() => match finished {
+                    Ok(finished) => self.finished(finished),
                     // A panic in the host is a bug in Purlin and must not pass for a result.
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(_) => {}
@@ -246,37 +246,37 @@ impl Running {
             // following operations deterministic.
             let started = shared.moments.now();
             let outcome = Some(operate::carry_out(&shared, index, None).await);
-            self.came(Came { index, started, outcome, turn: None });
+            self.finished(FinishedOperation { index, started, outcome, permit: None });
             return;
         }
         // The place in the queue is taken now, no matter when the task begins.
-        let turn = Arc::clone(&shared.permits).acquire_owned();
-        let mut turn = Box::pin(tokio::task::unconstrained(turn));
-        let mut at_once = (&mut turn).now_or_never();
+        let permit = Arc::clone(&shared.permits).acquire_owned();
+        let mut permit = Box::pin(tokio::task::unconstrained(permit));
+        let mut at_once = (&mut permit).now_or_never();
         self.tasks.spawn(async move {
-            // An operation that waits for its turn has not started.
-            let turn = match at_once.take() {
-                Some(turn) => turn.ok(),
-                None => turn.await.ok(),
+            // An operation that waits for its permit has not started.
+            let permit = match at_once.take() {
+                Some(permit) => permit.ok(),
+                None => permit.await.ok(),
             };
             let started = shared.moments.now();
             if shared.cancel.is_requested() {
-                return Came { index, started, outcome: None, turn };
+                return FinishedOperation { index, started, outcome: None, permit };
             }
             if shared.one_at_a_time {
-                shared.events.has_only_turn(index);
+                shared.events.has_only_permit(index);
             }
             if let Some((step, action)) = shared.step(index) {
                 shared.events.tell_of(index, &step.key, action, Phase::Started);
             }
-            let (turn, kept) = if shared.one_at_a_time { (None, turn) } else { (turn, None) };
-            let outcome = Some(operate::carry_out(&shared, index, turn).await);
-            Came { index, started, outcome, turn: kept }
+            let (permit, kept) = if shared.one_at_a_time { (None, permit) } else { (permit, None) };
+            let outcome = Some(operate::carry_out(&shared, index, permit).await);
+            FinishedOperation { index, started, outcome, permit: kept }
         });
     }
 
-    fn came(&mut self, came: Came) {
-        let Came { index, started, outcome, turn } = came;
+    fn finished(&mut self, finished: FinishedOperation) {
+        let FinishedOperation { index, started, outcome, permit } = finished;
         let took = Duration::from_millis(self.shared.moments.now().saturating_sub(started));
         match outcome {
             Some(Ok(done)) => {
@@ -285,13 +285,13 @@ impl Running {
                 // one.
                 self.schedule.done(index);
                 match done.durable {
-                    None => self.written(Written { index, took, action, result: Ok(()) }),
+                    None => self.committed(CommittedOperation { index, took, action, result: Ok(()) }),
                     Some(durable) => self.writing.push(Box::pin(async move {
                         // A store syncs as soon as one waiter requests it. The operation that
                         // follows requests it at once, for its own intent, and then both reach the
                         // disk together.
                         tokio::time::sleep(PATIENCE).await;
-                        Written { index, took, action, result: durable.await }
+                        CommittedOperation { index, took, action, result: durable.await }
                     })),
                 }
             }
@@ -302,12 +302,12 @@ impl Running {
                 }
             }
         }
-        drop(turn);
+        drop(permit);
     }
 
     /// A result counts only once the store has written it.
-    fn written(&mut self, written: Written) {
-        let Written { index, took, action, result } = written;
+    fn committed(&mut self, committed: CommittedOperation) {
+        let CommittedOperation { index, took, action, result } = committed;
         if let Err(error) = result {
             self.failed(index, Cause::from(error), took);
             return;

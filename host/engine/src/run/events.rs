@@ -25,7 +25,7 @@ struct Order {
     followers: Vec<Vec<u32>>,
     ended: Vec<bool>,
     held: HashMap<u32, HeldBack>,
-    /// The operation that had the previous turn, if operations run one at a time.
+    /// The operation that had the permit before, if operations run one at a time.
     last: Option<u32>,
 }
 
@@ -99,9 +99,9 @@ impl Events {
         }
     }
 
-    /// Notes that an operation took the only turn: its events follow those of the operation that
-    /// had the turn before.
-    pub(crate) fn has_only_turn(&self, operation: u32) {
+    /// Notes that an operation took the only permit: its events follow those of the operation that
+    /// had the permit before.
+    pub(crate) fn has_only_permit(&self, operation: u32) {
         let mut order = self.order();
         if let Some(last) = order.last.replace(operation)
             && !order.ended.get(last as usize).is_some_and(|ended| *ended)
@@ -185,10 +185,10 @@ mod tests {
     }
 
     #[test]
-    fn with_a_single_turn_events_are_sequential() {
+    fn with_a_single_permit_events_are_sequential() {
         let (events, mut receiver) = events(&[&[], &[], &[]]);
         for operation in [2, 0, 1] {
-            events.has_only_turn(operation);
+            events.has_only_permit(operation);
             start(&events, operation);
         }
         assert_eq!(received(&mut receiver), ["2"]);

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_side_of_a_driver_at_a_time() {
+    fn only_one_side_of_a_driver_works_at_a_time() {
         let sides = Sides::default();
         let one = now(sides.enter("a/b", Side::Making)).expect("the connection was refused");
         let other = now(sides.enter("a/b", Side::Making)).expect("on the same side");

@@ -24,7 +24,7 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
     for key in drifted {
         found.entry(key).or_insert(Obstacle::Drifted);
     }
-    if found.is_empty() && plan.recorded.all_unmet().next().is_none() {
+    if found.is_empty() && plan.recorded.all_obstacles().next().is_none() {
         return Vec::new();
     }
     let cut: HashSet<&Key> =
@@ -38,7 +38,7 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
     }
     for steps in steps.values() {
         let Some(step) = steps.first() else { continue };
-        let before = plan.recorded.unmet(&step.urn);
+        let before = plan.recorded.obstacle_of(&step.urn);
         let now_there = found.remove(&step.key);
         match (before, now_there) {
             (Some(before), None)
@@ -51,8 +51,8 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
             (before, Some(obstacle)) => {
                 let since = before.filter(|before| before.obstacle.is_like(&obstacle));
                 let since = since.map_or(now, |before| before.since);
-                let unmet = ObstacleRecord { urn: step.urn.clone(), obstacle, since };
-                changes.insert(&step.urn, Some(Box::new(unmet)));
+                let obstacle = ObstacleRecord { urn: step.urn.clone(), obstacle, since };
+                changes.insert(&step.urn, Some(Box::new(obstacle)));
             }
             _ => {}
         }
@@ -63,12 +63,14 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
     {
         debug_assert!(graph.len() <= plan.steps.len(), "a step for each resource");
         let known: HashSet<&Urn> = plan.steps.iter().map(|step| &step.urn).collect();
-        let strays = plan.recorded.all_unmet().map(|unmet| &unmet.urn);
+        let strays = plan.recorded.all_obstacles().map(|obstacle| &obstacle.urn);
         let strays = strays.filter(|urn| !known.contains(urn) && plan.recorded.current(urn).is_none());
         changes.extend(strays.map(|urn| (urn, None)));
     }
-    let change =
-        |(urn, unmet): (&Urn, Option<Box<ObstacleRecord>>)| Change::Obstruct { urn: urn.clone(), unmet };
+    let change = |(urn, obstacle): (&Urn, Option<Box<ObstacleRecord>>)| Change::Obstruct {
+        urn: urn.clone(),
+        obstacle,
+    };
     changes.into_iter().map(change).collect()
 }
 

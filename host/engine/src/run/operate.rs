@@ -47,7 +47,7 @@ pub(crate) type Outcome = Result<Completed, Cause>;
 
 /// The permission to call drivers. It is returned before a result is recorded, so that waiting for
 /// the disk does not block other calls.
-pub(crate) type Turn = Option<OwnedSemaphorePermit>;
+pub(crate) type CallPermit = Option<OwnedSemaphorePermit>;
 
 /// An operation with its step and the state that all operations share.
 #[derive(Clone, Copy)]
@@ -60,7 +60,7 @@ struct Task<'a> {
 }
 
 /// Executes an operation.
-pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, turn: Turn) -> Outcome {
+pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, permit: CallPermit) -> Outcome {
     let Some(operation) = shared.plan.operations.get(index as usize) else { return Ok(nothing()) };
     let Some(step) = shared.plan.steps.get(operation.step as usize) else { return Ok(nothing()) };
     let effort = Effort::default();
@@ -72,13 +72,13 @@ pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, turn: Turn) ->
             let goes = with.as_ref().map(|host| task.is_replaced(host));
             // If the host was kept after all, this resource is judged on its own.
             let prepared = prepared.as_deref().filter(|_| *certain || goes != Some(false));
-            task.create(prepared, *instead_of, *certain || goes == Some(true), turn).await
+            task.create(prepared, *instead_of, *certain || goes == Some(true), permit).await
         }
-        OperationKind::Update { prepared, always } => task.update(prepared.as_deref(), *always, turn).await,
+        OperationKind::Update { prepared, always } => task.update(prepared.as_deref(), *always, permit).await,
         OperationKind::Adopt { found } => task.adopt(found).await,
         OperationKind::Observe { id, found } => task.observe(id, found.as_deref()).await,
         OperationKind::Delete { id, call, goes_with, stays, .. } => {
-            task.delete(id, *call || *goes_with, *stays, turn).await
+            task.delete(id, *call || *goes_with, *stays, permit).await
         }
         OperationKind::Refresh => task.refresh().await,
         OperationKind::Recover { id, look_only } => task.recover(id, *look_only).await,
@@ -99,7 +99,7 @@ impl<'a> Task<'a> {
     }
 
     /// Reports a finding.
-    fn observed(self, finding: Finding, changes: Vec<crate::plan::Change>) {
+    fn observed(self, finding: Finding, changes: Vec<crate::plan::ValueChange>) {
         let action = self.operation.kind.action();
         self.shared.events.tell_of(self.index, &self.step.key, action, Phase::Observed { finding, changes });
     }
@@ -138,7 +138,7 @@ impl<'a> Task<'a> {
     /// connection. Otherwise the record would name resources that are gone.
     fn keep(self, prepared: Option<&Prepared>) -> Outcome {
         let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
-        self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+        self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         let lifecycle = node.lifecycle;
         if !exists(&record) {
             return Err(self.deleted_meanwhile());
@@ -213,7 +213,7 @@ impl<'a> Task<'a> {
 
     fn pass(self) -> Completed {
         if let (Some(node), Some(record)) = (self.node(), self.current()) {
-            self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+            self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         }
         nothing()
     }

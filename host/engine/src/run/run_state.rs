@@ -119,7 +119,7 @@ impl RunState {
     }
 
     /// Whether the host of this guest is known and is not an old copy.
-    pub(crate) fn has_home(&self, guest: &Record) -> bool {
+    pub(crate) fn has_current_host(&self, guest: &Record) -> bool {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
         recorded.host_of(guest).is_some_and(|home| home.superseded.is_none())
     }
@@ -170,13 +170,13 @@ impl RunState {
     /// Reports the new status of a resource whose obstacle changed. Resources whose last call has an
     /// `unknown` outcome are left out, since only the next run can determine their state.
     pub(crate) fn tell_status(&self, change: &Change, unknown: &[Key]) {
-        let Change::Obstruct { urn, unmet } = change else { return };
+        let Change::Obstruct { urn, obstacle } = change else { return };
         let Some(key) = urn.key().filter(|key| !unknown.contains(key)) else { return };
         let record = self.recorded(&RecordId::current(urn.clone()));
-        let unmet = unmet.as_deref();
-        let recorded = RecordedStatus { urn, record: record.as_deref(), pending: None, unmet };
+        let obstacle = obstacle.as_deref();
+        let recorded = RecordedStatus { urn, record: record.as_deref(), pending: None, obstacle };
         let (status, conditions) = (recorded.status(), recorded.conditions());
-        let obstacle = unmet.map(|unmet| unmet.obstacle.clone());
+        let obstacle = obstacle.map(|obstacle| obstacle.obstacle.clone());
         self.events.send(Event::Status { key, status, conditions, obstacle });
     }
 
@@ -200,7 +200,7 @@ impl RunState {
         // same id succeeds.
         let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
         let holder =
-            recorded.holders(record).filter(|holder| counts(holder)).min_by_key(|holder| holder.id());
+            recorded.of_same_object(record).filter(|holder| counts(holder)).min_by_key(|holder| holder.id());
         match holder.cloned() {
             Some(holder) => Ok(Err(holder)),
             None => {
@@ -218,14 +218,15 @@ impl RunState {
     }
 
     /// Whether the object of a record is already recorded, under this or another name.
-    pub(crate) fn is_held(&self, record: &Record) -> bool {
-        self.recorded.read().unwrap_or_else(PoisonError::into_inner).holders(record).next().is_some()
+    pub(crate) fn is_object_recorded(&self, record: &Record) -> bool {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).of_same_object(record).next().is_some()
     }
 
     /// A record and all other records of managed resources that claim the same object.
     pub(crate) fn with_twins(&self, record: &Record) -> Vec<Arc<Record>> {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
-        let others = recorded.holders(record).filter(|other| other.id() != record.id() && !other.external);
+        let others =
+            recorded.of_same_object(record).filter(|other| other.id() != record.id() && !other.external);
         std::iter::once(Arc::new(record.clone())).chain(others.cloned()).collect()
     }
 
@@ -238,7 +239,7 @@ impl RunState {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
         let failure = |(later, earlier): (&Arc<Record>, &Arc<Record>)| {
             let (driver, id) = (later.driver.name.to_string(), later.state.id.clone());
-            Some((later.urn.key()?, Cause::Held { driver, id, other: earlier.urn.clone() }))
+            Some((later.urn.key()?, Cause::IdTaken { driver, id, other: earlier.urn.clone() }))
         };
         recorded.twins().into_iter().filter_map(failure).collect()
     }
@@ -338,7 +339,10 @@ fn seal(change: &mut Change) {
 /// The changes that other operations of the same run need to see.
 fn known(changes: &[Change]) -> Vec<Change> {
     let is_of_the_environment = |change: &&Change| {
-        matches!(change, Change::Deployed { .. } | Change::Hold(_) | Change::Trust | Change::Obstruct { .. })
+        matches!(
+            change,
+            Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust | Change::Obstruct { .. }
+        )
     };
     changes.iter().filter(|change| !is_of_the_environment(change)).cloned().collect()
 }

@@ -9,27 +9,27 @@ use purlin_state::Snapshot;
 
 use crate::changes::diff;
 use crate::error::Error;
-use crate::plan::Change;
+use crate::plan::ValueChange;
 use crate::records::recorded::Recorded;
 use crate::values::evaluate::{self, NodeValueTable, NodeValues};
-use crate::values::rules::Rules;
+use crate::values::rules::SchemaRules;
 use crate::values::secrets::Vault;
 
 /// How a resource differs between two sets of documents.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Difference {
     /// Only the later documents contain the resource.
-    Added(Vec<Change>),
+    Added(Vec<ValueChange>),
     /// Only the earlier documents contain the resource.
     Removed,
     /// Both contain the resource, with different inputs, drivers or definitions.
-    Changed(Vec<Change>),
+    Changed(Vec<ValueChange>),
     /// Both contain the resource, and the later documents give it another name.
     Moved {
         /// Its name in the earlier documents.
         from: Key,
         /// The inputs that differ, and its driver and definition.
-        changes: Vec<Change>,
+        changes: Vec<ValueChange>,
     },
 }
 
@@ -45,7 +45,7 @@ impl Difference {
     }
 
     /// The inputs that differ.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[ValueChange] {
         match self {
             Self::Added(changes) | Self::Changed(changes) | Self::Moved { changes, .. } => changes,
             Self::Removed => &[],
@@ -126,14 +126,14 @@ struct Made {
     references: Value,
 }
 
-fn changes(old: &Made, now: &Made) -> Vec<Change> {
+fn changes(old: &Made, now: &Made) -> Vec<ValueChange> {
     let mut changes = diff::inputs(Some(&old.inputs), &now.inputs);
     changes.extend(diff::references(&old.references, &now.references));
     for (path, old, new) in
         [("/driver", &old.driver, &now.driver), ("/definition", &old.definition, &now.definition)]
     {
         if old != new {
-            changes.push(Change {
+            changes.push(ValueChange {
                 path: path.into(),
                 before: Some(Value::string(old.as_str())),
                 after: Some(Value::string(new.as_str())),
@@ -163,7 +163,7 @@ fn inputs_of<'a>(
 ) -> Result<BTreeMap<Key, Made>, Vec<Diagnostic>> {
     let node_values = NodeValueTable::new(graph.len());
     // Two secrets are equal if they have the same reference, so no store is read.
-    let (closed, rules) = (Vault::closed(), Rules::default());
+    let (closed, rules) = (Vault::closed(), SchemaRules::default());
     let mut inputs_by_key = BTreeMap::new();
     let mut errors = Vec::new();
     for id in graph.order() {
@@ -181,7 +181,7 @@ fn inputs_of<'a>(
                 let record_of = |key: &Key| recorded.current(&Urn::new(graph.context(), key));
                 let record = record_of(node.key).or_else(|| record_of(other_name(node.key)?));
                 let outputs = record.map_or(Value::unknown(), |record| record.state.outputs.clone());
-                node_values.settle(id, NodeValues::with_outputs(&inputs, outputs));
+                node_values.fill(id, NodeValues::with_outputs(&inputs, outputs));
                 let driver = match &node.recipe.driver.range {
                     None => node.recipe.driver.name.to_string(),
                     Some(range) => format!("{}@{range}", node.recipe.driver.name),

@@ -14,14 +14,14 @@ use crate::driver::{Call, Driver};
 use crate::records::recorded::{Recorded, exists};
 use crate::values::evaluate;
 use crate::values::evaluate::is_known;
-use crate::values::rules::{Rules, connection};
+use crate::values::rules::{SchemaRules, connection};
 use crate::values::secrets::{SecretStores, Vault};
 
 /// The inputs that the current documents give recorded resources.
 #[derive(Clone, Debug)]
 pub struct CurrentInputs {
     graph: Arc<Graph>,
-    rules: Arc<Rules>,
+    rules: Arc<SchemaRules>,
     vault: Arc<Vault>,
 }
 
@@ -31,7 +31,7 @@ impl CurrentInputs {
     pub fn new(
         graph: Arc<Graph>,
         context: &Context,
-        rules: Arc<Rules>,
+        rules: Arc<SchemaRules>,
         stores: Arc<dyn SecretStores>,
         parallelism: usize,
     ) -> Self {
@@ -39,7 +39,7 @@ impl CurrentInputs {
     }
 
     /// Takes the parts of a plan.
-    pub(crate) fn of_plan(graph: &Arc<Graph>, rules: &Arc<Rules>, vault: &Arc<Vault>) -> Self {
+    pub(crate) fn of_plan(graph: &Arc<Graph>, rules: &Arc<SchemaRules>, vault: &Arc<Vault>) -> Self {
         Self { graph: Arc::clone(graph), rules: Arc::clone(rules), vault: Arc::clone(vault) }
     }
 
@@ -48,7 +48,7 @@ impl CurrentInputs {
     ///
     /// A resource that left the documents uses the connection of its current definition, if that
     /// definition still uses the same driver and the connection reads no other resource.
-    pub(crate) async fn reached(
+    pub(crate) async fn with_current_connection(
         &self,
         record: &Record,
         recorded: &Recorded,
@@ -78,7 +78,7 @@ impl CurrentInputs {
             }
         };
         self.rules.connect(driver, key.type_name(), &mut inputs);
-        let reached = connection::reached(driver.manifest(), record, &inputs.connection)?;
+        let reached = connection::with_connection(driver.manifest(), record, &inputs.connection)?;
         (!reached.connection.has_unknown()).then_some(reached)
     }
 

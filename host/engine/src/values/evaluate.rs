@@ -10,7 +10,7 @@ use purlin_model::{Diagnostic, Recipe, Value};
 
 use crate::driver::requirement_name;
 use crate::plan::{DriverSet, Plan};
-use crate::values::rules::Rules;
+use crate::values::rules::SchemaRules;
 use crate::values::secrets::{self, SecretRef, Vault};
 
 /// The values of a node once its turn has passed.
@@ -58,7 +58,7 @@ impl NodeValueTable {
     }
 
     /// Fills a slot. Each node has one turn, so no slot is filled twice.
-    pub(crate) fn settle(&self, node: NodeId, known: NodeValues) {
+    pub(crate) fn fill(&self, node: NodeId, known: NodeValues) {
         if let Some(slot) = self.0.get(node.index()) {
             let _ = slot.set(known);
         }
@@ -154,7 +154,7 @@ pub(crate) async fn connection(
     recipe: &Recipe,
     written: Value,
     vault: &Vault,
-    rules: &Rules,
+    rules: &SchemaRules,
 ) -> Result<Value, Vec<Diagnostic>> {
     let driver = &recipe.driver.name;
     let mut wanted = secrets::wanted_in(&written);
@@ -197,7 +197,7 @@ pub(crate) fn inputs(
     node: Node<'_>,
     resolved: Resolved,
     vault: &Vault,
-    rules: &Rules,
+    rules: &SchemaRules,
 ) -> Result<Inputs, Vec<Diagnostic>> {
     let (location, driver) = (&node.recipe.location, &node.recipe.driver.name);
     let secrets = match resolved.secret_refs {

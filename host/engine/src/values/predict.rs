@@ -5,12 +5,12 @@ use purlin_model::{Key, Map, Unknown, Value};
 use purlin_state::Record;
 
 use crate::driver::{Driver, are_only_secrets};
-use crate::values::rules::Rules;
+use crate::values::rules::SchemaRules;
 
 /// The outputs as far as they are certain. `record` is the resource that stays in place, if there
 /// is one.
 pub(crate) fn outputs(
-    rules: &Rules,
+    rules: &SchemaRules,
     driver: &dyn Driver,
     key: &Key,
     inputs: &Inputs,

@@ -24,7 +24,7 @@ use purlin_schema::{Fault, Schema, Subject, Violation, say};
 
 use crate::driver::Driver;
 
-use driver_schemas::{DriverSchemas, Part};
+use driver_schemas::{DriverSchemaKind, DriverSchemas};
 pub(crate) use gather::{by_place, once};
 use hiding::{Checked, hiding};
 pub(crate) use sealing::keep_secret;
@@ -42,7 +42,7 @@ pub trait Places: fmt::Debug + Send + Sync {
 
 /// All rules from schemas. Empty by default.
 #[derive(Debug, Default)]
-pub struct Rules {
+pub struct SchemaRules {
     types: HashMap<Arc<str>, TypeRules>,
     places: Option<Arc<dyn Places>>,
     /// By the digest of the driver.
@@ -60,7 +60,7 @@ struct TypeRules {
     location: Location,
 }
 
-impl Rules {
+impl SchemaRules {
     /// Takes the resource types and the locations. Unusable schemas were already reported when they
     /// were read.
     pub fn new(types: &[ResourceType], places: Option<Arc<dyn Places>>) -> Self {
@@ -314,7 +314,9 @@ impl Rules {
                 && schema.outputs.get("x-purlin-outputs").is_none_or(|outputs| outputs != "inputs")
         };
         let own = driver.manifest().schema(type_name).filter(is_about_outputs);
-        match own.map(|schema| self.made(driver, Part::Outputs, &schema.type_name, &schema.outputs)) {
+        match own
+            .map(|schema| self.made(driver, DriverSchemaKind::Outputs, &schema.type_name, &schema.outputs))
+        {
             None => {}
             Some(Ok(schema)) => {
                 broken.extend(broken_promises(driver.known_as(), &schema, outputs, |_| true));
@@ -332,11 +334,13 @@ impl Rules {
         };
         let own = driver.manifest().schema(type_name);
         match own.filter(|schema| sealing::has_secret_keyword(&schema.outputs)) {
-            Some(schema) => match self.made(driver, Part::Outputs, &schema.type_name, &schema.outputs) {
-                Ok(schema) => schema.seal(outputs),
-                // Some output is secret, but it is unknown which.
-                Err(_) => outputs.into_secret(),
-            },
+            Some(schema) => {
+                match self.made(driver, DriverSchemaKind::Outputs, &schema.type_name, &schema.outputs) {
+                    Ok(schema) => schema.seal(outputs),
+                    // Some output is secret, but it is unknown which.
+                    Err(_) => outputs.into_secret(),
+                }
+            }
             None => outputs,
         }
     }
@@ -405,7 +409,7 @@ impl Rules {
     }
 }
 
-impl purlin_graph::SecretParams for Rules {
+impl purlin_graph::SecretParams for SchemaRules {
     fn seal(&self, type_name: &str, path: &Path, value: Value) -> Value {
         match self.types.get(type_name).and_then(|one| one.params.as_ref()) {
             Some(schema) => schema.seal_at(path.0.iter().map(|segment| &**segment), value),
@@ -434,7 +438,7 @@ fn broken_promises(
 /// deployment does. Returns the violations of the schema, without places. For a caller without
 /// documents.
 pub fn check_inputs(driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) -> Vec<Diagnostic> {
-    let (rules, nowhere) = (Rules::default(), Location::default());
+    let (rules, nowhere) = (SchemaRules::default(), Location::default());
     let faults = rules.held_inputs(driver, type_name, inputs, &nowhere, &nowhere, None);
     rules.fill(driver, type_name, inputs, None);
     rules.connect(driver, type_name, inputs);

@@ -112,7 +112,7 @@ async fn an_id_of_another_record_settles_nothing() {
     let platform = interrupted(FULL, Lost::After, true).await;
     for (id, held_by) in [("a", "a"), ("b", "b")] {
         let refused = settle(&platform, Some(id)).await;
-        let Err(Error::Held { id: held, by, .. }) = refused else { panic!("{refused:?}") };
+        let Err(Error::IdTaken { id: held, by, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!(held.expose(), format!("thing.default#shared.{id}"));
         assert_eq!(
             by,
@@ -149,7 +149,9 @@ async fn an_object_created_with_an_existing_id_is_shared() {
         let both = documents(&[("a", "same: it"), ("b", "same: it"), ("c", "x: <b.id>")], &[]);
         for _ in 0..2 {
             let summary = platform.up(&both).await;
-            let [(key, Cause::Held { id, other, .. })] = &summary.failed[..] else { panic!("{summary:#?}") };
+            let [(key, Cause::IdTaken { id, other, .. })] = &summary.failed[..] else {
+                panic!("{summary:#?}")
+            };
             assert_eq!((key.id(), id.expose()), ("shared.b", "it"));
             assert_eq!(other.key().expect("a resource").id(), "shared.a");
             let plan = platform.plan(&both).await.expect("a plan");

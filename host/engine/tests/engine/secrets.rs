@@ -44,7 +44,7 @@ async fn a_secret_is_never_shown_and_spreads_to_its_readers() {
     let planned = format!("{:#?}", plan.steps);
     assert!(!planned.contains(WORD) && !planned.contains("battery-staple"), "{planned}");
     let changes = plan.steps.iter().flat_map(|step| &step.changes);
-    assert!(changes.clone().count() > 0 && changes.clone().all(purlin_engine::Change::is_secret));
+    assert!(changes.clone().count() > 0 && changes.clone().all(purlin_engine::ValueChange::is_secret));
     let saved = format!("{:?}", plan.save());
     assert!(!saved.contains("battery-staple"), "{saved}");
 }

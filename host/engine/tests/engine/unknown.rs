@@ -51,7 +51,10 @@ async fn values_drawn_during_planning_are_used() {
     assert!(drawn.is_some());
     // A plan that is made again with the saved values is the same; without them it differs.
     let saved = plan.save();
-    let kept = PlanOptions { drawn: purlin_engine::drawn(saved.drawn), ..PlanOptions::default() };
+    let kept = PlanOptions {
+        checked_inputs: purlin_engine::checked_inputs(saved.checked_inputs),
+        ..PlanOptions::default()
+    };
     let again = platform.plan_with(&all, kept).await.expect("a plan");
     assert_eq!(drawn_in(&again), drawn);
     assert!(purlin_engine::deviations(&saved.outline, &again.outline()).is_empty());
@@ -78,7 +81,10 @@ async fn values_drawn_next_to_unknown_ones_are_used_too() {
     let change = step.changes.iter().find(|change| change.path == "/values/drawn").expect("drawn");
     let drawn = change.after.clone();
     let saved = plan.save();
-    let kept = PlanOptions { drawn: purlin_engine::drawn(saved.drawn), ..PlanOptions::default() };
+    let kept = PlanOptions {
+        checked_inputs: purlin_engine::checked_inputs(saved.checked_inputs),
+        ..PlanOptions::default()
+    };
     let again = platform.plan_with(&all, kept).await.expect("a plan");
     assert!(purlin_engine::deviations(&saved.outline, &again.outline()).is_empty());
     assert!(platform.run(again, CancelToken::default()).await.1.is_success());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_engine::{About, Call, Driver, Drivers, Look, Needed, Request as Wanted, Response};
+use purlin_engine::{About, Call, Driver, Drivers, Needed, ReadRequest, Request as Wanted, Response};
 use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState, TypeSchema,
 };
@@ -280,7 +280,7 @@ impl Driver for SimDriver {
             Wanted::Create { inputs, name, replaces } => {
                 Response::State(self.create(call, inputs, name, replaces).await?)
             }
-            Wanted::Read(look) => Response::Observed(self.read(call, look).await?),
+            Wanted::Read(request) => Response::Observed(self.read(call, request).await?),
             Wanted::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
             Wanted::Update(change) => Response::State(self.update(call, change).await?),
             Wanted::Delete { state, inputs } => {
@@ -373,23 +373,23 @@ impl SimDriver {
         self.changed(under, state).await
     }
 
-    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+    async fn read(&self, call: &Call, request: ReadRequest<'_>) -> Result<Option<Observed>, CallError> {
         if !self.kind.implements.read {
             // As the sandbox behaves.
-            let Some(state) = look.state.cloned() else {
+            let Some(state) = request.state.cloned() else {
                 return Err(CallError::Failure(Failure::Failed("it cannot look".into())));
             };
             return Ok(Some(Observed { state, values: None }));
         }
-        let what = look.id.map_or_else(|| format!("named {}", look.name), str::to_owned);
+        let what = request.id.map_or_else(|| format!("named {}", request.name), str::to_owned);
         let under = self.begin("read", call, &what).await?;
         let found = {
             let mut world = self.sim.world();
             let now = self.sim.ticks();
-            let id = look
+            let id = request
                 .id
                 .map(str::to_owned)
-                .or_else(|| world.shown_by_name(self.number, look.name, self.kind.finds_oldest, now));
+                .or_else(|| world.shown_by_name(self.number, request.name, self.kind.finds_oldest, now));
             id.iter().for_each(|id| world.is_at_home(id, call.subject.urn.as_str()));
             // The ids of one driver are meaningless to another one.
             id.and_then(|id| {
@@ -398,7 +398,7 @@ impl SimDriver {
             })
         };
         // Values that the driver can report but that do not exist are reported as null.
-        let mut requested = values(look.inputs);
+        let mut requested = values(request.inputs);
         if self.kind.implements.check {
             requested.insert("defaulted".into(), Value::Null);
         }

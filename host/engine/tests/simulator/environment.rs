@@ -11,13 +11,13 @@ use purlin_engine::{
     Action, ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions,
     Scope, Summary,
 };
-use purlin_graph::{Catalogue, Graph};
+use purlin_graph::{DefinitionIndex, Graph};
 use purlin_model::{Context, EnvironmentId, Reason};
 use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
 
 use crate::documents::{self, Documents, Resource, key};
 use crate::drivers::{GRACE, Shelf};
-use crate::scenario::{Behind, Command, DriverKind, Part, Step};
+use crate::scenario::{Behind, Command, CommandScope, DriverKind, Step};
 use crate::sim::Shared;
 use crate::store::SimStore;
 use crate::world::{Planned, World};
@@ -168,11 +168,11 @@ impl SimEnvironment {
         if loaded.has_errors() {
             return Err(format!("the documents are wrong: {:#?}\n{text}", loaded.diagnostics));
         }
-        let catalogue =
-            Catalogue::new(loaded.definitions).map_err(|errors| format!("{errors:#?}\n{text}"))?;
+        let definition_index =
+            DefinitionIndex::new(loaded.definitions).map_err(|errors| format!("{errors:#?}\n{text}"))?;
         let input = purlin_graph::Input {
             context: Arc::new(self.context()),
-            catalogue: Arc::new(catalogue),
+            definition_index: Arc::new(definition_index),
             deployment: Arc::new(loaded.deployment),
             outputs: &KnownOutputs::default(),
             recorded: &|_| false,
@@ -435,7 +435,7 @@ impl SimEnvironment {
         }
     }
 
-    fn scope(&self, part: &Part) -> Scope {
+    fn scope(&self, part: &CommandScope) -> Scope {
         let names = |slots: &[u8]| {
             let named = |slot: &u8| {
                 let resource = self.documents.resources.get(slot);

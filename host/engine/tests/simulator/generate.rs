@@ -5,7 +5,8 @@ use purlin_model::driver::Implements;
 use crate::documents::{ByHand, Documents, Edit, Link, Resource};
 use crate::rng::Rng;
 use crate::scenario::{
-    Behind, CallFault, Checkpoint, Command, Damage, DriverKind, Harm, Part, Scenario, Step, Stop, Wakes,
+    Behind, CallFault, Checkpoint, Command, CommandScope, Damage, DriverKind, Harm, Scenario, Step, Stop,
+    Wakes,
 };
 
 /// The maximum number of resource names.
@@ -294,12 +295,12 @@ fn command(rng: &mut Rng, many: u32) -> Command {
     }
 }
 
-fn part(rng: &mut Rng, many: u32, percent: u32) -> Part {
+fn part(rng: &mut Rng, many: u32, percent: u32) -> CommandScope {
     if !rng.chance(percent) {
-        return Part::default();
+        return CommandScope::default();
     }
     let slots = |rng: &mut Rng| (0..1 + rng.below(3)).map(|_| rng.below(many) as u8).collect();
-    let mut part = Part { dependents: rng.chance(50), ..Part::default() };
+    let mut part = CommandScope { dependents: rng.chance(50), ..CommandScope::default() };
     match rng.below(5) {
         0 | 1 => part.targets = slots(rng),
         2 | 3 => part.exclude = slots(rng),

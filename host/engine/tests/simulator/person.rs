@@ -30,7 +30,7 @@ impl SimEnvironment {
             let changes =
                 match purlin_engine::settle(self.snapshot()?, &urn, made.as_deref(), self.sim.ticks()) {
                     // A damaged journal may have lost the record that it was renamed since.
-                    Err(Error::Held { .. }) => {
+                    Err(Error::IdTaken { .. }) => {
                         purlin_engine::settle(self.snapshot()?, &urn, None, self.sim.ticks())
                     }
                     changes => changes,

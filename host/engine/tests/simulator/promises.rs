@@ -10,7 +10,7 @@ use purlin_state::{Operation, Record, Snapshot, Status};
 
 use crate::environment::SimEnvironment;
 use crate::life::{BrokenPromise, Ended, Life};
-use crate::scenario::{Command, Part, Scenario, Step};
+use crate::scenario::{Command, CommandScope, Scenario, Step};
 use crate::world::{LET_GO, World, is_there, place_of, show, values};
 
 /// The maximum number of runs of the same documents with something to do after the last fault.
@@ -192,10 +192,10 @@ pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Broke
 }
 
 fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, BrokenPromise> {
-    calmly(life, number, Command::Refresh(Part::default()))?;
+    calmly(life, number, Command::Refresh(CommandScope::default()))?;
     calmly(life, number, Command::Resolve)?;
     // Undecided resources could not be read before.
-    calmly(life, number, Command::Refresh(Part::default()))?;
+    calmly(life, number, Command::Refresh(CommandScope::default()))?;
     let _ = life.places[number].check_after_restore()?;
     let mut runs = converge(life, number)?;
     let place = &mut life.places[number];

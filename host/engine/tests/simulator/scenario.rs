@@ -120,18 +120,18 @@ pub(crate) enum Command {
     Up {
         full: bool,
         keep_removed: bool,
-        scope: Part,
+        scope: CommandScope,
         replace: Option<u8>,
     },
-    Refresh(Part),
-    Destroy(Part),
+    Refresh(CommandScope),
+    Destroy(CommandScope),
     /// A person checks the outcome of calls that remain undecided.
     Resolve,
 }
 
 /// The resources of a command.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(crate) struct Part {
+pub(crate) struct CommandScope {
     pub(crate) targets: Vec<u8>,
     pub(crate) exclude: Vec<u8>,
     pub(crate) dependents: bool,
@@ -262,7 +262,7 @@ impl Step {
 
 impl Command {
     pub(crate) fn up() -> Self {
-        Self::Up { full: false, keep_removed: false, scope: Part::default(), replace: None }
+        Self::Up { full: false, keep_removed: false, scope: CommandScope::default(), replace: None }
     }
 }
 

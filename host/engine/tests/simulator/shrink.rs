@@ -1,7 +1,7 @@
 //! Makes a failing scenario smaller, as long as it still fails.
 
 use crate::documents::{Documents, Edit, Resource};
-use crate::scenario::{Checkpoint, Command, Part, Scenario, Step, Stop, Wakes};
+use crate::scenario::{Checkpoint, Command, CommandScope, Scenario, Step, Stop, Wakes};
 
 /// The maximum number of tried scenarios.
 const TRIES: usize = 4_000;
@@ -221,7 +221,7 @@ fn plainer(resource: &mut Resource) {
 
 fn plain(command: &mut Command) {
     if let Command::Refresh(part) | Command::Destroy(part) = command {
-        *part = Part::default();
+        *part = CommandScope::default();
     }
 }
 

@@ -349,7 +349,9 @@ impl SimStore {
         let now = self.durable()?;
         let mut changes: Vec<Change> = now.pending.iter().map(|intent| Change::Settle(intent.id())).collect();
         changes.extend(now.records.iter().map(|record| Change::Remove(record.id())));
-        changes.extend(now.unmet.into_iter().map(|unmet| Change::Obstruct { urn: unmet.urn, unmet: None }));
+        changes.extend(
+            now.obstacles.into_iter().map(|obstacle| Change::Obstruct { urn: obstacle.urn, obstacle: None }),
+        );
         let vanished = now.vanished.into_keys();
         changes.extend(vanished.map(|urn| Change::Vanish { urn, objects: Box::default() }));
         self.commit(changes)?;

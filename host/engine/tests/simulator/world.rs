@@ -608,10 +608,10 @@ fn shown(change: &Change) -> String {
         }
         Change::Checkpoint { id, provider_id } => format!("{id} will be {provider_id}"),
         Change::Settle(id) => format!("{id} is settled"),
-        Change::Obstruct { urn, unmet } => {
-            format!("{} of {urn}", if unmet.is_some() { "an obstacle" } else { "no obstacle" })
+        Change::Obstruct { urn, obstacle } => {
+            format!("{} of {urn}", if obstacle.is_some() { "an obstacle" } else { "no obstacle" })
         }
         Change::Vanish { urn, objects } => format!("{} objects of {urn} that vanished", objects.len()),
-        Change::Deployed { .. } | Change::Hold(_) | Change::Trust => "something else".into(),
+        Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust => "something else".into(),
     }
 }

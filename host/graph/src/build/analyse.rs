@@ -12,8 +12,8 @@ use purlin_model::{
 
 use super::{Builder, Pending, Spot};
 use crate::docs::{self, Match, Params, Scope, Source};
+use crate::nested_text::{self, Place, Root};
 use crate::node::{EdgeKind, NodeId};
-use crate::text::{self, Place, Root};
 
 impl<'a> Builder<'a> {
     /// Analyses until nothing new is found.
@@ -35,7 +35,7 @@ impl<'a> Builder<'a> {
                 break;
             }
             for (node, giver, reference) in ready {
-                for text in text::behind(self.docs, &self.nodes, Scope::Recipe(giver), reference) {
+                for text in nested_text::behind(self.docs, &self.nodes, Scope::Recipe(giver), reference) {
                     self.walk(node, text.template, text.scope);
                 }
             }
@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
                 if matches!(placeholder.reference, Reference::Param(_) | Reference::Manifest(_)) {
                     return;
                 }
-                for text in text::behind(self.docs, &self.nodes, scope, &placeholder.reference) {
+                for text in nested_text::behind(self.docs, &self.nodes, scope, &placeholder.reference) {
                     if seen.insert(text.place) {
                         pending.push((text.template, text.scope));
                     }
@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
             (Reference::Field(_), _) => self.fields.push((owner, scope, placeholder)),
             (Reference::Selected(..), _) => self.selectors.push((owner, scope, placeholder)),
             (Reference::Value(path), _) => {
-                if let Err((names, index)) = text::find(self.docs, &self.nodes, Root::Values, path) {
+                if let Err((names, index)) = nested_text::find(self.docs, &self.nodes, Root::Values, path) {
                     self.missing("unknown-value", "value", path, index, names, placeholder);
                 }
             }
@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
             }
             (Reference::Metadata(path), Scope::Workload(index)) => {
                 let root = Root::Metadata(index);
-                if let Err((names, index)) = text::find(self.docs, &self.nodes, root, path) {
+                if let Err((names, index)) = nested_text::find(self.docs, &self.nodes, root, path) {
                     self.missing("unknown-metadata", "metadata", path, index, names, placeholder);
                 }
             }
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
             }
             Access::Values(path) => {
                 let Some(recipe) = self.docs.recipe(&self.nodes, target) else { return };
-                if let Err((names, index)) = text::below(&recipe.values, path, 0) {
+                if let Err((names, index)) = nested_text::below(&recipe.values, path, 0) {
                     self.missing("unknown-input", "input value", path, index, names, placeholder);
                 }
             }
@@ -284,7 +284,7 @@ impl<'a> Builder<'a> {
             Match::Definition(row) => row.definition,
         };
         // A definition has one type; the echo and patterns can have many.
-        let several = self.docs.catalogue.definition(number).is_none_or(|found| found.is_pattern());
+        let several = self.docs.definition_index.definition(number).is_none_or(|found| found.is_pattern());
         let cached = (number, Box::from(if several { key.type_name() } else { "" }));
         let known = match self.known_outputs.get(&cached) {
             Some(known) => known,
@@ -383,7 +383,8 @@ impl<'a> Builder<'a> {
         self.params_not_named = self.not_named(&read);
         for (giver, placeholder) in read.into_iter().filter(|(_, placeholder)| !may_be_absent(placeholder)) {
             let Reference::Param(path) = &placeholder.reference else { continue };
-            let Err((names, index)) = text::find(self.docs, &self.nodes, Root::Params(giver), path) else {
+            let Err((names, index)) = nested_text::find(self.docs, &self.nodes, Root::Params(giver), path)
+            else {
                 continue;
             };
             let is_of_workload = match (self.docs.params(&self.nodes, giver), &*path.0) {
@@ -421,8 +422,8 @@ impl<'a> Builder<'a> {
         };
         let params = self.nodes.ids().filter(is_from_recipe).map(Root::Params);
         let roots = std::iter::once(Root::Values).chain(metadata).chain(params);
-        let roots = roots.flat_map(|root| text::texts(self.docs, &self.nodes, root, &Path::default()));
-        if let Some(way) = text::endless(self.docs, &self.nodes, roots) {
+        let roots = roots.flat_map(|root| nested_text::texts(self.docs, &self.nodes, root, &Path::default()));
+        if let Some(way) = nested_text::endless(self.docs, &self.nodes, roots) {
             let mut fault = Diagnostic::error(
                 "loop",
                 "the placeholder refers to itself, or too many placeholders refer to one another",

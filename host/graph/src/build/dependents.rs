@@ -9,7 +9,7 @@ use crate::node::{EdgeKind, NodeId};
 
 /// The resources that one node co-provisions.
 #[derive(Default)]
-struct Brought {
+struct CoProvisioned {
     /// All of them: none of these is treated as a dependent.
     all: HashSet<NodeId>,
     /// Those that its dependents will depend on.
@@ -20,11 +20,11 @@ impl Builder<'_> {
     /// Gives every dependent of a co-provisioner an edge to the co-provisioned resources, including
     /// the dependents that this creates.
     pub(super) fn match_dependents(&mut self) {
-        let mut brought: HashMap<NodeId, Brought> = HashMap::new();
+        let mut co_provisioned: HashMap<NodeId, CoProvisioned> = HashMap::new();
         let mut any = false;
         for (node, source) in &self.sources {
             let Source::Provision { by, index } = *source else { continue };
-            let entry = brought.entry(by).or_default();
+            let entry = co_provisioned.entry(by).or_default();
             entry.all.insert(*node);
             if self.docs.provision(&self.nodes, by, index).is_some_and(|provision| provision.match_dependents)
             {
@@ -38,14 +38,14 @@ impl Builder<'_> {
         let adjacency = Adjacency::new(self.nodes.map.len(), &self.edges);
         // Edges whose target co-provisions something for its dependents.
         let mut queue: Vec<(NodeId, NodeId)> = Vec::new();
-        for (by, entry) in &brought {
+        for (by, entry) in &co_provisioned {
             if !entry.matching.is_empty() {
                 queue.extend(adjacency.dependents(*by).iter().map(|dependent| (*dependent, *by)));
             }
         }
         let mut matched: HashSet<(NodeId, NodeId)> = HashSet::new();
         while let Some((dependent, by)) = queue.pop() {
-            let Some(entry) = brought.get(&by) else { continue };
+            let Some(entry) = co_provisioned.get(&by) else { continue };
             if entry.all.contains(&dependent) {
                 continue;
             }

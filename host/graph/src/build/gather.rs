@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use purlin_model::{Class, Diagnostic, Key, Location, NameError, RequiredBy, TypeName};
 
 use super::{Builder, Spot};
-use crate::catalogue::DefinitionMatch;
+use crate::definition_index::DefinitionMatch;
 use crate::docs::{Match, Source};
 use crate::node::{EdgeKind, NodeId};
 

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 
 use petgraph::visit::{Dfs, GraphRef, IntoNeighbors, Reversed, Visitable};
-use purlin_model::{Diagnostic, Direction, Hop, Key, Part, Reference, Selector};
+use purlin_model::{DescriptorPart, Diagnostic, Direction, Hop, Key, Reference, Selector};
 
 use super::Builder;
 use crate::adjacency::{Adjacency, Visited};
 use crate::docs::{self, Nodes};
+use crate::nested_text;
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::Target;
-use crate::text;
 
 /// The memory of a search, reused for the next one.
 type Space = Dfs<NodeId, Visited>;
@@ -31,7 +31,7 @@ impl Builder<'_> {
         let mut read = Vec::new();
         for (owner, scope, placeholder) in selectors {
             let Reference::Selected(selector, access) = &placeholder.reference else { continue };
-            let full = match text::full_selector(self.docs, &self.nodes, selector, scope) {
+            let full = match nested_text::full_selector(self.docs, &self.nodes, selector, scope) {
                 Ok(full) => full,
                 Err((fault, descriptor)) => {
                     self.faults.push(docs::at(placeholder, fault.diagnose(&descriptor)));
@@ -118,11 +118,11 @@ where
 }
 
 fn fits(hop: &Hop, key: &Key) -> bool {
-    fn part<T: std::ops::Deref<Target = str>>(part: &Part<T>, actual: &str) -> bool {
+    fn part<T: std::ops::Deref<Target = str>>(part: &DescriptorPart<T>, actual: &str) -> bool {
         match part {
-            Part::Named(name) => **name == *actual,
+            DescriptorPart::Named(name) => **name == *actual,
             // "Here" was expanded before.
-            Part::Omitted | Part::Here => true,
+            DescriptorPart::Omitted | DescriptorPart::Here => true,
         }
     }
     *hop.target.type_name == *key.type_name()

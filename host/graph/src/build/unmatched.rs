@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use purlin_expression::{nearest, or_near};
-use purlin_model::{Descriptor, Diagnostic, Key, Part};
+use purlin_model::{Descriptor, DescriptorPart, Diagnostic, Key};
 
 use super::{Builder, Spot};
-use crate::catalogue::{DefinitionMatch, Explanation, Row, is_implicit};
+use crate::definition_index::{CriterionRow, DefinitionMatch, Explanation, is_implicit};
 
 /// How many candidates an error lists, and how many errors list theirs.
 const SHOWN: usize = 10;
@@ -77,7 +77,7 @@ impl<'a> Builder<'a> {
     }
 
     fn candidates(&self, mut fault: Diagnostic, key: &Key, resources: usize) -> Diagnostic {
-        let Explanation { mut losers, .. } = self.docs.catalogue.explain(self.docs.context, key);
+        let Explanation { mut losers, .. } = self.docs.definition_index.explain(self.docs.context, key);
         if losers.is_empty() {
             fault = fault.fact("there is no definition of this type");
             return fault.help(self.without_candidates(key));
@@ -127,7 +127,7 @@ impl<'a> Builder<'a> {
                 None => format!("write `{short}`, and {add}"),
             };
         }
-        let exact = self.docs.catalogue.definitions().iter().filter(|found| !found.is_pattern());
+        let exact = self.docs.definition_index.definitions().iter().filter(|found| !found.is_pattern());
         let types: BTreeSet<&str> = exact.map(|found| &*found.type_pattern).collect();
         or_near(nearest(key.type_name(), types), &add)
     }
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
     /// Warns of an implicit resource that a descriptor without an id adds once more for the
     /// resource that refers to it: Purlin adds one for all.
     pub(super) fn second_implicit(&mut self, descriptor: &Descriptor, key: &Key, spot: Spot<'a>) {
-        if descriptor.id != Part::Omitted {
+        if descriptor.id != DescriptorPart::Omitted {
             return;
         }
         let Some(own) = implicit_of(key) else { return };
@@ -158,8 +158,8 @@ impl<'a> Builder<'a> {
         self.warnings.push((key.clone(), fault));
     }
 
-    pub(super) fn tie(&mut self, key: &Key, rows: &[Row], spot: Option<Spot<'a>>) {
-        let candidates: Vec<_> = rows.iter().filter_map(|row| self.docs.catalogue.row(*row)).collect();
+    pub(super) fn tie(&mut self, key: &Key, rows: &[CriterionRow], spot: Option<Spot<'a>>) {
+        let candidates: Vec<_> = rows.iter().filter_map(|row| self.docs.definition_index.row(*row)).collect();
         let names: Vec<String> = candidates.iter().map(|(found, _)| format!("`{}`", found.id)).collect();
         let message = format!("{} match `{key}` equally well", names.join(" and "));
         let mut fault = place(Diagnostic::error("tie", message), spot);

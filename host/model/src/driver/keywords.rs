@@ -28,7 +28,7 @@ struct Changed {
 
 /// Adds the effects that the schema of inputs defines to the driver's own answer about a change:
 /// which changed places replace the resource, and which may not change.
-pub fn judge(schema: &Json, before: &Inputs, after: &Inputs, impact: &mut Impact) {
+pub fn add_effects(schema: &Json, before: &Inputs, after: &Inputs, impact: &mut Impact) {
     let Changed { replaces, immutable } = changed(schema, before, after);
     impact.immutable = immutable;
     for pointer in replaces {

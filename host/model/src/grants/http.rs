@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_in_disguise_match_nothing_but_everything() {
+    fn paths_in_disguise_match_only_a_grant_of_every_path() {
         let path = |text: &str| grant(&format!("https://a{text}")).path;
         assert!(path("/v1/*").matches("/v1/a/b") && path("/v1/*").matches("/v1/"));
         assert!(path("/v1/*").matches("/v1/100%25") && path("/v1/*").matches("/v1/a..b"));

@@ -26,7 +26,7 @@ pub struct Need {
 
 /// A need that comes from an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
+pub struct InputNeed {
     /// The need.
     pub need: Need,
     /// JSON Pointer into `{values, secrets, params}`.
@@ -63,7 +63,7 @@ impl fmt::Display for Need {
 
 /// The access that a driver certainly needs for inputs, from the schema of
 /// `{values, secrets, params, connection}`. Secret and unknown inputs give no information.
-pub fn reached(schema: &serde_json::Value, inputs: &Inputs) -> Vec<Reached> {
+pub fn needs_of_inputs(schema: &serde_json::Value, inputs: &Inputs) -> Vec<InputNeed> {
     let mut found = Vec::new();
     for (name, value) in
         [("values", &inputs.values), ("params", &inputs.params), ("connection", &inputs.connection)]
@@ -80,14 +80,14 @@ fn walk(
     value: &Value,
     pointer: &mut String,
     inputs: &Inputs,
-    found: &mut Vec<Reached>,
+    found: &mut Vec<InputNeed>,
 ) {
     if let Some(kind) = schema.get("x-purlin-reaches").and_then(serde_json::Value::as_str) {
         let (later, now): (Vec<_>, Vec<_>) =
             methods(schema, inputs).into_iter().partition(|(_, later)| *later);
         let names = |methods: Vec<(String, bool)>| methods.into_iter().map(|(method, _)| method).collect();
         let (methods, later) = if kind == "http" { (names(now), names(later)) } else { Default::default() };
-        found.extend(reach(kind, schema, value, pointer).map(|reached| Reached {
+        found.extend(reach(kind, schema, value, pointer).map(|reached| InputNeed {
             methods,
             later,
             ..reached
@@ -154,7 +154,7 @@ fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<(String, bool)> {
     methods
 }
 
-fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -> Option<Reached> {
+fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -> Option<InputNeed> {
     match (kind, value) {
         ("http", Value::String(url)) => {
             let (scheme, rest) = url.split_once("://")?;
@@ -162,7 +162,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
             let authority = rest.split(['/', '?', '#']).next()?;
             let grant = HttpGrant::parse(&format!("{scheme}://{authority}/*")).ok()?;
             let need = Need::new("http", grant.to_string());
-            Some(Reached {
+            Some(InputNeed {
                 need,
                 pointer: pointer.to_owned(),
                 path: None,
@@ -184,7 +184,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
             };
             let grant = Endpoint::parse(&format!("{host}:{port}")).ok()?;
             let need = Need::new("tcp", grant.to_string());
-            Some(Reached {
+            Some(InputNeed {
                 need,
                 pointer: format!("{pointer}/host"),
                 path: None,
@@ -196,7 +196,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
             let (folder, _) = path.trim_end_matches('/').rsplit_once('/')?;
             let folder = if folder.is_empty() { "/" } else { folder };
             let need = Need::new("dirs", folder);
-            Some(Reached {
+            Some(InputNeed {
                 need,
                 pointer: pointer.to_owned(),
                 path: Some(path.to_string()),
@@ -381,7 +381,7 @@ mod tests {
             (json!({"path": "/out/a/b"}), Some("dirs /out/a"), Some(Lack::ReadOnly(&grants.dirs[0]))),
             (json!({"path": "/output/a"}), Some("dirs /output"), Some(Lack::Missing)),
         ] {
-            let found = reached(&schema, &inputs(values.clone()));
+            let found = needs_of_inputs(&schema, &inputs(values.clone()));
             assert_eq!(found.first().map(|found| found.need.to_string()).as_deref(), wanted, "{values}");
             let lacks = found.first().and_then(|found| grants.lacks(&found.need));
             assert_eq!(lacks, lack, "{values}");
@@ -393,7 +393,7 @@ mod tests {
             )])),
             ..Inputs::default()
         };
-        assert_eq!(reached(&schema, &secret), []);
+        assert_eq!(needs_of_inputs(&schema, &secret), []);
     }
 
     #[test]
@@ -426,7 +426,7 @@ mod tests {
         ] {
             let mut values = json!({"url": url});
             values.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
-            let found = reached(&schema, &inputs(values.clone()));
+            let found = needs_of_inputs(&schema, &inputs(values.clone()));
             let [found] = found.as_slice() else { panic!("{found:?}") };
             assert_eq!(grants(granted).lacks_methods(&found.need, &found.methods), lacking, "{values}");
             assert_eq!(found.later, ["HEAD"]);

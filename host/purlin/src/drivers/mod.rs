@@ -28,7 +28,7 @@ use purlin_state::Probe;
 use tokio::sync::Mutex;
 
 use crate::Documents;
-use crate::probed::Probed;
+use crate::crash_points::ProbedDriver;
 
 pub use approve::{Approval, ApprovalChange};
 pub(crate) use built_in::{Given, canonical, names as built_in_names};
@@ -122,7 +122,7 @@ impl Registry {
     pub(crate) async fn known_outputs(&self, documents: &Documents) -> KnownOutputs {
         let mut known = KnownOutputs::new(&documents.loaded.resource_types);
         let mut seen = std::collections::HashSet::new();
-        for definition in documents.catalogue.definitions() {
+        for definition in documents.definition_index.definitions() {
             let requirement = &definition.recipe.driver;
             if seen.insert((&requirement.name, requirement.range.as_ref().map(ToString::to_string)))
                 && let Ok(driver) = self.find(Needed::For(requirement)).await
@@ -134,7 +134,7 @@ impl Registry {
     }
 
     /// Faults of the workspace: drivers that do not exist, or not in the required version.
-    pub(crate) async fn strays(&self) -> Vec<Diagnostic> {
+    pub(crate) async fn missing_driver_faults(&self) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
         for (name, config) in &self.configured {
             let is_there = config.source.is_some() || self.built_in.contains_key(name);
@@ -413,7 +413,7 @@ impl Drivers for Registry {
             Some(driver) => {
                 let driver: Arc<dyn Driver> = Arc::new(driver.clone());
                 Ok(match &self.probe {
-                    Some(probe) => Arc::new(Probed { driver, probe: probe.clone() }),
+                    Some(probe) => Arc::new(ProbedDriver { driver, probe: probe.clone() }),
                     None => driver,
                 })
             }

@@ -10,10 +10,10 @@ use purlin_graph::{Graph, Origin};
 use purlin_model::{Diagnostic, Key, Location, Urn};
 use purlin_state::Environment;
 
-use super::{Comparison, Fate, MissingFile};
+use super::{Comparison, FileState, MissingFile};
 use crate::archive::Archive;
 use crate::files::shown;
-use crate::last::{LastDeployed, LastDocuments};
+use crate::last_deployment::{LastDeployed, LastDocuments};
 use crate::{Documents, Error, Purlin};
 
 /// The maximum number of files, documents and resources in a list.
@@ -28,10 +28,14 @@ impl Purlin {
     /// not read, unless the user accepted that, and if the documents declare nothing at all.
     pub async fn check_vanished(&self, documents: &Documents) -> Result<(), Error> {
         let base = self.base(&documents.environment()).await?;
-        self.hold_against_last(documents, &base).await
+        self.reject_missing_documents(documents, &base).await
     }
 
-    pub(crate) async fn hold_against_last(&self, documents: &Documents, base: &Base) -> Result<(), Error> {
+    pub(crate) async fn reject_missing_documents(
+        &self,
+        documents: &Documents,
+        base: &Base,
+    ) -> Result<(), Error> {
         if !documents.files.are_here() {
             return Ok(());
         }
@@ -50,12 +54,12 @@ impl Purlin {
                 let empty: Vec<&MissingFile> = lost
                     .iter()
                     .filter(is_mistake)
-                    .filter(|lost| matches!(lost.fate, Fate::Empty(_)))
+                    .filter(|lost| matches!(lost.state, FileState::Empty(_)))
                     .collect();
                 let unread: Vec<&MissingFile> = lost
                     .iter()
                     .filter(is_mistake)
-                    .filter(|lost| matches!(lost.fate, Fate::Unread { .. }))
+                    .filter(|lost| matches!(lost.state, FileState::Unread { .. }))
                     .collect();
                 if !empty.is_empty() {
                     let from = self.came_from(&last, base).await;
@@ -142,9 +146,9 @@ fn files_of(then: &Documents, graph: &Graph, node: &purlin_graph::Node<'_>) -> V
 
 /// The fault of a file that still exists but contains no documents.
 fn without_documents(lost: &MissingFile, last: &LastDeployed, resources: &[Key]) -> Diagnostic {
-    let MissingFile { name, held, fate, .. } = lost;
+    let MissingFile { name, contained, state, .. } = lost;
     let number = last.deployment.number;
-    let what = list(held.iter().map(Held::to_string));
+    let what = list(contained.iter().map(Held::to_string));
     let (subject, place) = match &**name {
         "-" => ("standard input", None),
         _ => ("this file", Some(Location::new(name.clone(), 0, 0))),
@@ -153,7 +157,7 @@ fn without_documents(lost: &MissingFile, last: &LastDeployed, resources: &[Key])
         format!("{subject} contained the {what} in deployment {number}, and contains no document now");
     let mut fault = Diagnostic::error("file-without-documents", message);
     fault.location = place;
-    if let Fate::Empty(why) = fate {
+    if let FileState::Empty(why) = state {
         fault = fault.fact(*why);
     }
     if !resources.is_empty() {
@@ -186,9 +190,9 @@ fn not_named(unread: &[&MissingFile], last: &LastDeployed, inputs: &[Arc<str>]) 
     };
     let mut fault = Diagnostic::error("files-not-named", message);
     for lost in unread.iter().take(LISTED) {
-        let what = list(lost.held.iter().map(Held::to_string));
-        let gone = match lost.fate {
-            Fate::Unread { exists: false } if &*lost.name != "-" => "; it no longer exists",
+        let what = list(lost.contained.iter().map(Held::to_string));
+        let gone = match lost.state {
+            FileState::Unread { exists: false } if &*lost.name != "-" => "; it no longer exists",
             _ => "",
         };
         fault = fault.fact(format!("`{}` contained the {what}{gone}", lost.name));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use purlin_documents::declares_resources;
 use purlin_model::Diagnostic;
 
-use super::{Comparison, Fate, MissingFile};
+use super::{Comparison, FileState, MissingFile};
 use crate::files::shown;
 
 /// The number of removed files that make an emptied folder suspicious.
@@ -24,10 +24,10 @@ pub(crate) struct GoneFile {
 impl Comparison<'_> {
     /// The faults of folders that have lost all their documents.
     pub(crate) fn emptied(&self, lost: &[MissingFile], number: u64) -> Vec<Diagnostic> {
-        let removed = lost.iter().filter(|lost| lost.fate == Fate::Removed && !lost.accepted);
+        let removed = lost.iter().filter(|lost| lost.state == FileState::Removed && !lost.accepted);
         let gone: Vec<GoneFile> = removed
             .filter_map(|lost| {
-                let declares = lost.held.iter().any(purlin_documents::Held::declares_resources);
+                let declares = lost.contained.iter().any(purlin_documents::Held::declares_resources);
                 Some(GoneFile { path: lost.path.clone()?, declares })
             })
             .collect();

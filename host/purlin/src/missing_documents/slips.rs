@@ -43,7 +43,7 @@ impl Comparison<'_> {
 
 /// The definitions of a file that matched before, and are one letter away from that.
 pub(crate) fn of_definitions(documents: &Documents, then: &SourceText, now: &SourceText) -> Vec<Diagnostic> {
-    let here = documents.catalogue.definitions().iter().filter(|one| one.location.file == now.name);
+    let here = documents.definition_index.definitions().iter().filter(|one| one.location.file == now.name);
     let here: Vec<&Definition> = here.collect();
     if here.is_empty() {
         return Vec::new();

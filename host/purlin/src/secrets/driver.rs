@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purlin_engine::{Call, Drivers as _, Look, Needed, SecretFault, SecretRef};
+use purlin_engine::{Call, Drivers as _, Needed, ReadRequest, SecretFault, SecretRef};
 use purlin_model::driver::{Failure, Inputs, Subject};
 use purlin_model::{Class, Context, Key, Map, ResourceId, SecretDriver, TypeName, Urn, Value};
 use purlin_sandbox::CallError;
@@ -48,10 +48,10 @@ pub(super) async fn read(
         params: Value::Map(version.collect::<Map>()),
         ..Inputs::default()
     };
-    let look = Look { id: Some(&secret.name), name: "", inputs: &inputs, state: None, known: &[] };
+    let request = ReadRequest { id: Some(&secret.name), name: "", inputs: &inputs, state: None, known: &[] };
     // The driver's logs may contain the secret, which is not known yet and could not be masked.
     let silence = tracing::subscriber::NoSubscriber::default();
-    let found = driver.read(&call, look).with_subscriber(silence).await;
+    let found = driver.read(&call, request).with_subscriber(silence).await;
     let Some(found) = found.map_err(|error| failed(name, error))? else {
         let fault = SecretFault::new(format!("its driver `{name}` reports that there is no such secret"));
         return Err(fault.help("add the secret where the driver looks for it, or correct `ref`"));

@@ -123,7 +123,7 @@ async fn a_day_of_passes_changes_and_grows_nothing() {
     let first = kept.pass(&documents).await;
     assert_eq!((first.summary.done.create, first.summary.waiting.len()), (3, 1), "{:?}", first.summary);
     let before = kept.store.load(&environment).await.expect("a snapshot");
-    let size = |snapshot: &purlin_state::Snapshot| (snapshot.records.len(), snapshot.unmet.len());
+    let size = |snapshot: &purlin_state::Snapshot| (snapshot.records.len(), snapshot.obstacles.len());
     assert_eq!(size(&before), (3, 1));
     let history = kept.store.history(&environment).await.expect("a history");
 
@@ -149,7 +149,7 @@ async fn a_day_of_passes_changes_and_grows_nothing() {
     let documents = kept.documents(&[PLATFORM, FOLDER, &vpc], "second");
     let pass = kept.pass(&documents).await;
     assert_eq!((pass.summary.done.create, pass.is_in_sync()), (2, true), "{:?}", pass.summary);
-    assert!(kept.store.load(&environment).await.expect("a snapshot").unmet.is_empty());
+    assert!(kept.store.load(&environment).await.expect("a snapshot").obstacles.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use purlin_model::{
-    Answer, Choices, Claim, Existing, Installed, Offered, RequirementContext, Setting, SettingDigest,
-    Settings, Share, Urn, Use, User, Value,
+    Answer, Choices, Claim, Existing, InstallationShare, InstallationUse, Installed, Offered,
+    RequirementContext, Setting, SettingDigest, Settings, Urn, User, Value,
 };
 use purlin_requirements::{Installation, Resolution, Why, suits};
 
@@ -22,7 +22,7 @@ fn installation(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -
         name: name.into(),
         place: "e of o/a".into(),
         reference: bundle.parse().expect("a reference"),
-        share: Arc::new(Share::new(namespace.into(), group.map(Arc::from), None, offers)),
+        share: Arc::new(InstallationShare::new(namespace.into(), group.map(Arc::from), None, offers)),
         outputs: Arc::new(outputs.iter().map(|name| Arc::from(*name)).collect()),
         settings: Arc::new(settings(&[("size", "1")])),
         created: 1,
@@ -249,7 +249,7 @@ fn an_installation_whose_dependencies_others_use_is_created() {
         ("other/db/disk", Some("dev/other")),
     ] {
         let mut context = seeing(vec![other.clone()]);
-        let needs = Use {
+        let needs = InstallationUse {
             installation: Urn::parse("urn:purlin:e/o::a::shared::installation.default::x").expect("a URN"),
             by_hand: false,
             bundle: None,
@@ -351,7 +351,7 @@ fn a_newer_version_is_offered_if_all_users_accept_it() {
     let deploy = |requirement: &str, context: &RequirementContext| deployed(&all, &[requirement], context);
     let needs = |version: &str, outputs: &[&str]| User {
         urn: Urn::parse("urn:purlin:e/o::b::shared::installation.default::db").expect("a URN"),
-        needs: Use {
+        needs: InstallationUse {
             installation: Urn::parse("urn:purlin:e/o::a::shared::installation.default::db").expect("a URN"),
             by_hand: false,
             bundle: None,
@@ -378,7 +378,7 @@ fn a_newer_version_is_offered_if_all_users_accept_it() {
 fn a_user_accepts_what_its_requirement_accepts() {
     let user = |bundle: &str, by_interface: bool, version: &str, interface: Option<&str>| User {
         urn: Urn::parse("urn:purlin:e/o::b::shared::installation.default::db").expect("a URN"),
-        needs: Use {
+        needs: InstallationUse {
             installation: Urn::parse("urn:purlin:e/o::a::shared::installation.default::db").expect("a URN"),
             by_hand: false,
             bundle: Some(bundle.into()),
@@ -406,7 +406,7 @@ fn a_user_accepts_what_its_requirement_accepts() {
     assert_eq!(accepts(&by_interface, "acme/other:v7.0.0", None, &both), Err("lacks-interface"));
     assert_eq!(accepts(&by_interface, "acme/db:v2.0.0", Some("urn:db"), &both), Err("out-of-range"));
     // A person who named it compares neither.
-    let needs = Use { by_hand: true, ..strict.needs };
+    let needs = InstallationUse { by_hand: true, ..strict.needs };
     assert_eq!(accepts(&User { needs, ..strict }, "acme/other:v2.0.0", None, &both), Ok(()));
 }
 
@@ -491,8 +491,8 @@ fn an_interface_is_provided_by_whatever_is_used() {
     let has = |id: &str, bundle: &str, provides: &str| {
         let one = installation(id, bundle, Some(""), &["connstr"]);
         let provides = Some(Arc::from(provides)).filter(|id: &Arc<str>| !id.is_empty());
-        let Share { namespace, group, offers, .. } = (*one.share).clone();
-        Existing { share: Arc::new(Share::new(namespace, group, provides, offers)), ..one }
+        let InstallationShare { namespace, group, offers, .. } = (*one.share).clone();
+        Existing { share: Arc::new(InstallationShare::new(namespace, group, provides, offers)), ..one }
     };
     let resolution = |of_bundle: &str, context: &RequirementContext| {
         let db = format!("{{name: db, bundle: {{{of_bundle}interface: {{id: '{ID}'}}}}}}");

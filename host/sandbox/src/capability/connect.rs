@@ -9,7 +9,7 @@ use wasmtime_wasi::p2::bindings::sockets::tcp::HostTcpSocket as _;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, TcpSocket};
 use wasmtime_wasi::sockets::WasiSocketsView as _;
 
-use purlin_model::trouble::Problem;
+use purlin_model::server_problem::ProblemKind;
 
 use super::{Guest, answers};
 
@@ -70,10 +70,10 @@ impl Guest {
             Err(error) => error.downcast()?,
         };
         let problem = match error {
-            ErrorCode::ConnectionRefused => Some(Problem::Refused),
-            ErrorCode::RemoteUnreachable => Some(Problem::Unreachable),
-            ErrorCode::Timeout => Some(Problem::ConnectTimeout),
-            ErrorCode::ConnectionReset | ErrorCode::ConnectionAborted => Some(Problem::Closed),
+            ErrorCode::ConnectionRefused => Some(ProblemKind::Refused),
+            ErrorCode::RemoteUnreachable => Some(ProblemKind::Unreachable),
+            ErrorCode::Timeout => Some(ProblemKind::ConnectTimeout),
+            ErrorCode::ConnectionReset | ErrorCode::ConnectionAborted => Some(ProblemKind::Closed),
             _ => None,
         };
         let reach = self.reach();

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use http::{Method, Request, Response, Uri};
 use purlin_model::grants::Scheme;
-use purlin_model::trouble::{self, Problem};
+use purlin_model::server_problem::{self, ProblemKind};
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{
@@ -135,7 +135,7 @@ async fn send(
     let (scheme, host, port) = place(request.uri())?;
     let (scheme, host) = (scheme, host.to_owned());
     let server = format!("{host}:{port}");
-    let made = trouble::Request {
+    let made = server_problem::RequestLine {
         method: request.method().to_string(),
         url: match port == scheme.port() {
             true => format!("{scheme}://{host}{}", request.uri().path()),
@@ -158,32 +158,32 @@ async fn send(
     answer
 }
 
-fn status(status: http::StatusCode) -> Option<Problem> {
-    (status.is_client_error() || status.is_server_error()).then(|| Problem::Status(status.as_u16()))
+fn status(status: http::StatusCode) -> Option<ProblemKind> {
+    (status.is_client_error() || status.is_server_error()).then(|| ProblemKind::Status(status.as_u16()))
 }
 
 /// The part of an error that concerns the call and the server; none if the host denied the request.
-fn problem(error: &Error) -> Option<Problem> {
+fn problem(error: &Error) -> Option<ProblemKind> {
     use std::io::ErrorKind;
     Some(match error {
         Error::Connect(error) => match error.kind() {
-            ErrorKind::ConnectionRefused => Problem::Refused,
-            ErrorKind::TimedOut => Problem::ConnectTimeout,
-            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Problem::Unreachable,
-            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Problem::Closed,
-            _ => Problem::Other(error.to_string()),
+            ErrorKind::ConnectionRefused => ProblemKind::Refused,
+            ErrorKind::TimedOut => ProblemKind::ConnectTimeout,
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => ProblemKind::Unreachable,
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => ProblemKind::Closed,
+            _ => ProblemKind::Other(error.to_string()),
         },
         Error::Tls(error) => match error.kind() {
-            ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => Problem::Closed,
-            _ => Problem::Tls(error.to_string()),
+            ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => ProblemKind::Closed,
+            _ => ProblemKind::Tls(error.to_string()),
         },
-        Error::DnsError { .. } | Error::DnsTimeout => Problem::UnknownHost,
-        Error::DestinationNotFound | Error::DestinationUnavailable => Problem::Unreachable,
-        Error::ConnectionTimeout => Problem::ConnectTimeout,
-        Error::HttpResponseTimeout | Error::ConnectionReadTimeout => Problem::ReplyTimeout,
-        Error::Hyper(error) if error.is_timeout() => Problem::ReplyTimeout,
-        Error::Hyper(error) if error.is_parse() => Problem::Garbled,
-        Error::Hyper(_) | Error::HttpResponseIncomplete | Error::ConnectionTerminated => Problem::Closed,
+        Error::DnsError { .. } | Error::DnsTimeout => ProblemKind::UnknownHost,
+        Error::DestinationNotFound | Error::DestinationUnavailable => ProblemKind::Unreachable,
+        Error::ConnectionTimeout => ProblemKind::ConnectTimeout,
+        Error::HttpResponseTimeout | Error::ConnectionReadTimeout => ProblemKind::ReplyTimeout,
+        Error::Hyper(error) if error.is_timeout() => ProblemKind::ReplyTimeout,
+        Error::Hyper(error) if error.is_parse() => ProblemKind::Garbled,
+        Error::Hyper(_) | Error::HttpResponseIncomplete | Error::ConnectionTerminated => ProblemKind::Closed,
         _ => return None,
     })
 }

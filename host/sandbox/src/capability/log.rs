@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Key;
 use purlin_model::grants::Need;
-use purlin_model::trouble::{Problem, Request, Trouble};
+use purlin_model::server_problem::{ProblemKind, RequestLine, ServerProblem};
 
 use super::Guest;
 use crate::bindings::purlin::driver::log;
-use crate::convert::people;
+use crate::convert::printable;
 use crate::error::size;
 use crate::facts::Facts;
 use crate::observer::{CallEvent, HostRequest, OptionalObserver};
@@ -177,7 +177,7 @@ impl Log {
     /// Reports a denial to the operator: each one once, and only up to a limit.
     pub(super) fn refused(&self, what: &str) {
         self.observe(CallEvent::Denial(what));
-        let what = people(&self.0.matcher, what).replace(['\n', '\t'], " ");
+        let what = printable(&self.0.matcher, what).replace(['\n', '\t'], " ");
         let mut state = self.state();
         if state.refused.len() >= MOST_REFUSED || state.refused.contains(&what) {
             return;
@@ -190,22 +190,22 @@ impl Log {
 
     /// Records a missing grant. If it holds a secret, it cannot be a line of grants.
     pub(super) fn lacks(&self, need: Need) {
-        if people(&self.0.matcher, &need.pattern) == need.pattern {
+        if printable(&self.0.matcher, &need.pattern) == need.pattern {
             self.0.facts.refused(need);
         }
     }
 
     /// Records that a server could not be reached, or replied with an error.
-    pub(super) fn trouble(&self, server: &str, request: Option<Request>, problem: Problem) {
-        let clean = |text: &str| people(&self.0.matcher, text);
+    pub(super) fn server_problem(&self, server: &str, request: Option<RequestLine>, problem: ProblemKind) {
+        let clean = |text: &str| printable(&self.0.matcher, text);
         let request =
-            request.map(|request| Request { method: clean(&request.method), url: clean(&request.url) });
+            request.map(|request| RequestLine { method: clean(&request.method), url: clean(&request.url) });
         let problem = match problem {
-            Problem::Tls(text) => Problem::Tls(clean(&text)),
-            Problem::Other(text) => Problem::Other(clean(&text)),
+            ProblemKind::Tls(text) => ProblemKind::Tls(clean(&text)),
+            ProblemKind::Other(text) => ProblemKind::Other(clean(&text)),
             problem => problem,
         };
-        self.0.facts.trouble(Trouble { server: clean(server), request, problem });
+        self.0.facts.server_problem(ServerProblem { server: clean(server), request, kind: problem });
     }
 
     /// Records that communication with a server succeeded.

@@ -36,7 +36,7 @@ use crate::sandbox::DriverSetup;
 use http::{Http, Trust};
 pub(crate) use log::Log;
 pub(crate) use operation::Operation;
-use reach::{Reach, Rules};
+use reach::{NetworkRules, Reach};
 
 /// Links everything that a driver may import. Its grants decide what it may do with it.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
@@ -55,7 +55,7 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 pub(crate) struct Granted {
     dirs: dirs::Dirs,
     env: env::Env,
-    rules: Arc<Rules>,
+    rules: Arc<NetworkRules>,
     trust: Arc<Trust>,
 }
 
@@ -64,7 +64,7 @@ impl Granted {
         Ok(Self {
             dirs: dirs::Dirs::validate(setup)?,
             env: env::Env::validate(setup),
-            rules: Arc::new(Rules::new(&setup.grants, limits)),
+            rules: Arc::new(NetworkRules::new(&setup.grants, limits)),
             trust: Arc::new(Trust::validate(setup)?),
         })
     }

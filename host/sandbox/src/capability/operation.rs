@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Guest, Stop};
 use crate::bindings::purlin::driver::operation;
 use crate::context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
-use crate::convert::{LONGEST_ID, people};
+use crate::convert::{LONGEST_ID, printable};
 use crate::error::CallError;
 use crate::observer::{CallEvent, HostRequest};
 use crate::secrets::SecretMatcher;
@@ -68,7 +68,7 @@ impl operation::Host for Guest {
         if let Some(on_progress) = &self.operation.progress
             && self.log.spend(message.len() + 16)
         {
-            let message = people(&self.operation.matcher, &message);
+            let message = printable(&self.operation.matcher, &message);
             on_progress(Progress { message, percent: percent.map(|percent| percent.min(100)) });
         }
         Ok(())

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Grants;
 use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, Need, Scheme};
-use purlin_model::trouble::{Problem, Request};
+use purlin_model::server_problem::{ProblemKind, RequestLine};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::log::Log;
@@ -21,7 +21,7 @@ use crate::limits::{ADDRESSES, CONNECTIONS, LOOKUPS, Limits};
 use crate::observer::HostRequest;
 
 /// The network grants of one driver, and its limits per call.
-pub(super) struct Rules {
+pub(super) struct NetworkRules {
     grants: Grants,
     requests: u32,
     response: u64,
@@ -64,7 +64,7 @@ pub(super) struct Target<'a> {
 pub(super) struct Reach(Arc<Inner>);
 
 struct Inner {
-    rules: Arc<Rules>,
+    rules: Arc<NetworkRules>,
     log: Log,
     connections: Arc<Semaphore>,
     state: Mutex<State>,
@@ -80,7 +80,7 @@ struct State {
     connecting: Option<SocketAddr>,
 }
 
-impl Rules {
+impl NetworkRules {
     pub(super) fn new(grants: &Grants, limits: &Limits) -> Self {
         Self {
             grants: grants.clone(),
@@ -134,7 +134,7 @@ impl Rules {
 }
 
 impl Reach {
-    pub(super) fn new(rules: &Arc<Rules>, log: &Log) -> Self {
+    pub(super) fn new(rules: &Arc<NetworkRules>, log: &Log) -> Self {
         let state = State {
             requests: rules.requests,
             response: rules.response,
@@ -283,7 +283,7 @@ impl Reach {
         }
         let found = rules.look_up(name).await;
         if found.is_err() {
-            self.0.log.trouble(name, None, Problem::UnknownHost);
+            self.0.log.server_problem(name, None, ProblemKind::UnknownHost);
         }
         let found = found?;
         let sockets = || rules.grants.tcp.iter().chain(&rules.grants.udp);
@@ -306,9 +306,9 @@ impl Reach {
     }
 
     /// Records the result of communication with a server.
-    pub(super) fn notes(&self, server: &str, request: Option<Request>, problem: Option<Problem>) {
+    pub(super) fn notes(&self, server: &str, request: Option<RequestLine>, problem: Option<ProblemKind>) {
         match problem {
-            Some(problem) => self.0.log.trouble(server, request, problem),
+            Some(problem) => self.0.log.server_problem(server, request, problem),
             None => self.0.log.served(),
         }
     }

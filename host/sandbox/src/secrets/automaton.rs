@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_same_as_separate_searches() {
+    fn one_search_finds_the_same_as_separate_searches() {
         // Few letters, so that much overlaps.
         let mut seed = 7u64;
         let mut draw = |below: u64| {

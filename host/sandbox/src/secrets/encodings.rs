@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_and_hex_in_large_and_small() {
+    fn urls_and_hex_are_known_in_large_and_small_letters() {
         let found = encodings("a+b/C d~");
         for encoding in
             ["612B622F4320647E", "612b622f4320647e", "a%2Bb%2FC%20d~", "a%2bb%2fC%20d~", "a%2Bb%2FC+d~"]
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn json_of_many_languages_and_json_within_json() {
+    fn json_of_many_languages_and_json_within_json_is_known() {
         let found = encodings("a<b>&\"c/é🔑+'");
         for encoding in [
             r#"a<b>&\"c/é🔑+'"#,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_texts_have_few_dresses() {
+    fn plain_texts_have_few_encodings() {
         let found = encodings("hunter22");
         assert!(found.len() <= 10, "{found:?}");
         assert!(!found.contains(&"hunter22".to_owned()));

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
 use purlin_model::{Label, Limits, Map, Value};
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Look, Progress};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Progress, ReadRequest};
 use serde_json::json;
 
 use crate::common::{PASSWORD, create, guest, inputs, seconds, subject, with_password};
@@ -35,7 +35,7 @@ async fn a_life_from_check_to_delete() {
     let read = driver
         .read(
             &context,
-            Look {
+            ReadRequest {
                 id: Some(state.id.expose()),
                 name: name.expose(),
                 inputs: &given,
@@ -50,7 +50,13 @@ async fn a_life_from_check_to_delete() {
         let read = driver
             .read(
                 &context,
-                Look { id: Some(gone), name: name.expose(), inputs: &given, state: Some(&state), known: &[] },
+                ReadRequest {
+                    id: Some(gone),
+                    name: name.expose(),
+                    inputs: &given,
+                    state: Some(&state),
+                    known: &[],
+                },
             )
             .await;
         assert_eq!(read, Ok(None), "{gone}");
@@ -144,13 +150,16 @@ async fn reads_use_the_id_or_the_name_and_are_validated() {
     let context = CallContext::new(&subject, "key-1");
     let none = inputs(json!({}));
     let found = driver
-        .read(&context, Look { id: None, name: "a-name", inputs: &none, state: None, known: &[] })
+        .read(&context, ReadRequest { id: None, name: "a-name", inputs: &none, state: None, known: &[] })
         .await
         .expect("read")
         .expect("there");
     assert_eq!((found.state.id.expose(), found.values), ("a-name", None));
     let found = driver
-        .read(&context, Look { id: Some("an-id"), name: "a-name", inputs: &none, state: None, known: &[] })
+        .read(
+            &context,
+            ReadRequest { id: Some("an-id"), name: "a-name", inputs: &none, state: None, known: &[] },
+        )
         .await
         .expect("read");
     assert_eq!(found.expect("there").state.id, "an-id");
@@ -162,7 +171,10 @@ async fn reads_use_the_id_or_the_name_and_are_validated() {
     }
     let state = ResourceState { id: "i".into(), ..ResourceState::default() };
     let seen = driver
-        .read(&context, Look { id: Some("i"), name: "n", inputs: &given, state: Some(&state), known: &[] })
+        .read(
+            &context,
+            ReadRequest { id: Some("i"), name: "n", inputs: &given, state: Some(&state), known: &[] },
+        )
         .await
         .expect("read")
         .expect("there");
@@ -179,7 +191,7 @@ async fn reads_use_the_id_or_the_name_and_are_validated() {
         let error = driver
             .read(
                 &context,
-                Look { id: Some("i"), name: "n", inputs: &given, state: Some(&state), known: &[] },
+                ReadRequest { id: Some("i"), name: "n", inputs: &given, state: Some(&state), known: &[] },
             )
             .await
             .expect_err("junk");
@@ -189,7 +201,7 @@ async fn reads_use_the_id_or_the_name_and_are_validated() {
     let error = driver
         .read(
             &context,
-            Look { id: Some("astray"), name: "n", inputs: &none, state: Some(&astray), known: &[] },
+            ReadRequest { id: Some("astray"), name: "n", inputs: &none, state: Some(&astray), known: &[] },
         )
         .await
         .expect_err("junk");
@@ -211,7 +223,7 @@ async fn every_call_with_effects_knows_its_key_and_its_deadline() {
     let read = driver
         .read(
             &context("k-read"),
-            Look { id: Some("facts"), name: "n", inputs: &none, state: Some(&state), known: &[] },
+            ReadRequest { id: Some("facts"), name: "n", inputs: &none, state: Some(&state), known: &[] },
         )
         .await
         .expect("read");
@@ -246,7 +258,7 @@ async fn every_call_with_effects_can_be_cancelled_and_cut_off() {
                     driver
                         .read(
                             &context,
-                            Look {
+                            ReadRequest {
                                 id: Some("do"),
                                 name: "n",
                                 inputs: &waits,

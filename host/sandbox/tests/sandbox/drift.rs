@@ -8,7 +8,7 @@ use std::sync::Arc;
 use purlin_model::driver::{Failure, Inputs, ResourceState, keywords};
 use purlin_model::{DirGrant, Grants, Label, Limits, Value};
 use purlin_sandbox::{
-    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Look, Source,
+    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, ReadRequest, Source,
 };
 use serde_json::json;
 
@@ -77,7 +77,7 @@ async fn manual_changes_are_reported_and_repaired() {
         driver
             .read(
                 &context,
-                Look {
+                ReadRequest {
                     id: Some(state.id.expose()),
                     name: name.expose(),
                     inputs: &given,
@@ -118,7 +118,7 @@ async fn manual_changes_are_reported_and_repaired() {
     // The driver leaves to its schema everything that the host decides with it.
     assert_eq!(impact.replaces, Vec::<String>::new());
     let schema = driver.manifest().schema(subject.key.type_name()).expect("a schema");
-    keywords::judge(&schema.inputs, change.before, change.after, &mut impact);
+    keywords::add_effects(&schema.inputs, change.before, change.after, &mut impact);
     assert_eq!(impact.replaces, ["/values/path"]);
 }
 
@@ -135,7 +135,7 @@ async fn a_change_of_secret_content_is_reported_without_the_content() {
         .driver
         .read(
             &context,
-            Look {
+            ReadRequest {
                 id: Some(state.id.expose()),
                 name: "/out/a.txt",
                 inputs: &given,
@@ -156,7 +156,7 @@ async fn a_change_of_secret_content_is_reported_without_the_content() {
         .driver
         .read(
             &context,
-            Look {
+            ReadRequest {
                 id: Some(state.id.expose()),
                 name: "/out/a.txt",
                 inputs: &given,
@@ -196,7 +196,10 @@ async fn killed_at_its_checkpoint_it_has_made_nothing() {
     for id in [Some("/out/a.txt"), None] {
         assert_eq!(
             driver
-                .read(&context, Look { id, name: "/out/a.txt", inputs: &given, state: None, known: &[] })
+                .read(
+                    &context,
+                    ReadRequest { id, name: "/out/a.txt", inputs: &given, state: None, known: &[] }
+                )
                 .await,
             Ok(None)
         );
@@ -247,7 +250,10 @@ async fn kill_at_any_moment() {
         let state = driver.create(&context, &given, "/out/a.txt", None).await.expect("made again");
         assert!(text(&path) == content);
         let found = driver
-            .read(&context, Look { id: None, name: "/out/a.txt", inputs: &given, state: None, known: &[] })
+            .read(
+                &context,
+                ReadRequest { id: None, name: "/out/a.txt", inputs: &given, state: None, known: &[] },
+            )
             .await
             .expect("read");
         assert_eq!(found.expect("there").state, state);
@@ -270,7 +276,10 @@ async fn a_foreign_file_is_not_an_earlier_attempt() {
     refused(driver.create(&context, &given, "/out/a.txt", None).await.expect_err("refused"));
     refused(
         driver
-            .read(&context, Look { id: None, name: "/out/a.txt", inputs: &given, state: None, known: &[] })
+            .read(
+                &context,
+                ReadRequest { id: None, name: "/out/a.txt", inputs: &given, state: None, known: &[] },
+            )
             .await
             .expect_err("refused"),
     );
@@ -279,7 +288,13 @@ async fn a_foreign_file_is_not_an_earlier_attempt() {
     let import = driver
         .read(
             &context,
-            Look { id: Some("/out/a.txt"), name: "/out/a.txt", inputs: &given, state: None, known: &[] },
+            ReadRequest {
+                id: Some("/out/a.txt"),
+                name: "/out/a.txt",
+                inputs: &given,
+                state: None,
+                known: &[],
+            },
         )
         .await;
     let import = import.expect("read").expect("there");
@@ -296,7 +311,7 @@ async fn non_files_and_missing_grants_do_not_mean_gone() {
     let read = driver
         .read(
             &context,
-            Look {
+            ReadRequest {
                 id: Some("/out/a.txt"),
                 name: "/out/a.txt",
                 inputs: &given,
@@ -309,7 +324,7 @@ async fn non_files_and_missing_grants_do_not_mean_gone() {
     fs::remove_dir(files.at("a.txt")).expect("removed");
     for id in ["/elsewhere/a.txt", "/out/../a.txt"] {
         let read = driver
-            .read(&context, Look { id: Some(id), name: id, inputs: &given, state: None, known: &[] })
+            .read(&context, ReadRequest { id: Some(id), name: id, inputs: &given, state: None, known: &[] })
             .await;
         assert!(matches!(read, Err(CallError::Failure(_))), "{id}: {read:?}");
     }
@@ -323,7 +338,7 @@ async fn non_files_and_missing_grants_do_not_mean_gone() {
         .driver
         .read(
             &context,
-            Look {
+            ReadRequest {
                 id: Some("/out/a.txt"),
                 name: "/out/a.txt",
                 inputs: &given,
@@ -350,14 +365,20 @@ async fn a_driver_without_read_takes_the_record_for_real_and_finds_nothing_else(
     let seen = driver
         .read(
             &context,
-            Look { id: Some(state.id.expose()), name: "n", inputs: &given, state: Some(&state), known: &[] },
+            ReadRequest {
+                id: Some(state.id.expose()),
+                name: "n",
+                inputs: &given,
+                state: Some(&state),
+                known: &[],
+            },
         )
         .await;
     let seen = seen.expect("read").expect("there");
     assert_eq!((seen.state, seen.values), (state.clone(), None));
     for id in [Some(state.id.expose()), None] {
         let found = driver
-            .read(&context, Look { id, name: "n", inputs: &given, state: None, known: &[] })
+            .read(&context, ReadRequest { id, name: "n", inputs: &given, state: None, known: &[] })
             .await
             .expect_err("nothing found is not gone");
         assert_eq!(found.to_string(), "the driver `purlin/echo` cannot read existing objects");

@@ -7,7 +7,7 @@ use crate::harness::{Call, attack};
 const TOO_MUCH: &str = "returned more than 4 MiB, its output limit; `drivers.acme/bad.limits.output`";
 
 #[test]
-fn large_answers() {
+fn large_answers_are_rejected() {
     for name in ["huge-output", "huge-secrets", "huge-cookie", "huge-id", "huge-failure", "huge-checkpoint"] {
         attack(name).fails(TOO_MUCH);
     }
@@ -22,7 +22,7 @@ fn large_answers() {
 }
 
 #[test]
-fn answers_that_grow_when_they_are_read() {
+fn answers_that_grow_when_they_are_read_are_rejected() {
     for name in ["many-lists", "many-keys", "many-numbers"] {
         attack(name).fails("it contains more than 104857 values");
     }
@@ -35,7 +35,7 @@ fn answers_that_grow_when_they_are_read() {
 }
 
 #[test]
-fn answers_that_take_long_to_read() {
+fn answers_that_take_long_to_read_are_harmless() {
     for place in ["", "manifests", "elsewhere"] {
         attack("many-places").with("place", place).harmless();
     }
@@ -45,7 +45,7 @@ fn answers_that_take_long_to_read() {
 }
 
 #[test]
-fn outputs_that_are_not_json() {
+fn outputs_that_are_not_json_are_rejected() {
     let outputs = |text: &str| attack("answer").with("outputs", text);
     for wrong in [
         "",
@@ -78,7 +78,7 @@ fn outputs_that_are_not_json() {
 }
 
 #[test]
-fn keys_that_mean_something_elsewhere() {
+fn keys_that_mean_something_elsewhere_are_plain_keys() {
     for key in ["__proto__", "constructor", "a.b", "a['b']", "${resources.x}", "", "a/b~c", "$ref", "\\n"] {
         let outputs = json!({key: {"x": 1}}).to_string();
         attack("answer").with("outputs", outputs.clone()).answers(outputs);
@@ -86,7 +86,7 @@ fn keys_that_mean_something_elsewhere() {
 }
 
 #[test]
-fn ids_that_look_like_something_else() {
+fn ids_that_look_like_something_else_are_plain_ids() {
     for id in ["../../etc/passwd", "/", "urn:purlin:a", "a#b", "${x}", "-rf", "http://h/"] {
         attack("answer").with("id", id).answers(format!("{id} {{}}"));
     }
@@ -95,7 +95,7 @@ fn ids_that_look_like_something_else() {
 }
 
 #[test]
-fn names_that_are_none() {
+fn empty_and_overlong_names_are_rejected() {
     attack("name")
         .with("length", 4097)
         .called(Call::Name)
@@ -105,7 +105,7 @@ fn names_that_are_none() {
 }
 
 #[test]
-fn manifests_that_collide() {
+fn manifests_that_collide_are_rejected() {
     let files = |names: &[&str]| {
         let files: Vec<_> = names.iter().map(|name| json!({"name": name})).collect();
         attack("answer").with("manifests", files)
@@ -127,7 +127,7 @@ fn manifests_that_collide() {
 }
 
 #[test]
-fn lies_about_identity() {
+fn lies_about_identity_are_rejected_or_harmless() {
     attack("two-ids").answers("the second");
     attack("checkpoint-flood").briefly().harmless();
     attack("checkpoint")

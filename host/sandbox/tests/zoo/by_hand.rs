@@ -3,7 +3,7 @@
 use crate::harness::{Call, by_hand};
 
 #[test]
-fn the_honest_one_works() {
+fn the_honest_driver_works() {
     by_hand("honest").answers("id {}");
     by_hand("honest").called(Call::Check).answers("checked");
     by_hand("honest").called(Call::Read).answers("none");
@@ -14,7 +14,7 @@ fn the_honest_one_works() {
 }
 
 #[test]
-fn invalid_memory_for_the_host() {
+fn invalid_memory_for_the_host_harms_nothing() {
     for name in ["realloc-null", "realloc-overlapping"] {
         by_hand(name).harmless();
     }
@@ -26,7 +26,7 @@ fn invalid_memory_for_the_host() {
 }
 
 #[test]
-fn texts_and_lists_that_lie() {
+fn texts_and_lists_that_lie_are_rejected() {
     for name in [
         "text-outside",
         "text-too-long",
@@ -45,7 +45,7 @@ fn texts_and_lists_that_lie() {
 }
 
 #[test]
-fn invalid_answers() {
+fn invalid_answers_harm_nothing() {
     for name in [
         "variant-out-of-range",
         "failure-out-of-range",
@@ -60,7 +60,7 @@ fn invalid_answers() {
 }
 
 #[test]
-fn imports_at_the_wrong_time() {
+fn imports_at_the_wrong_time_are_rejected() {
     by_hand("import-in-post-return").fails("the driver `acme/bad` crashed: ");
     by_hand("import-in-start").refused("cannot call `describe`");
     by_hand("import-in-describe").refused("outside `create`");
@@ -69,18 +69,18 @@ fn imports_at_the_wrong_time() {
 }
 
 #[test]
-fn invalid_handles() {
+fn invalid_handles_are_rejected() {
     for name in ["handle-unknown", "handle-dropped-twice", "handle-of-another-kind", "poll-outside"] {
         by_hand(name).fails("the driver `acme/bad` ");
     }
 }
 
 #[test]
-fn a_manifest_for_a_terminal() {
+fn escapes_in_a_manifest_are_harmless() {
     by_hand("escapes-in-manifest").harmless();
 }
 
 #[test]
-fn names_for_a_terminal() {
+fn escapes_in_names_are_shown_in_plain() {
     by_hand("escapes-in-names").refused("\\u{1b}[2J");
 }

@@ -95,7 +95,7 @@ impl GrantedFolders {
 }
 
 #[test]
-fn paths_that_lead_out() {
+fn no_path_leads_out_of_a_granted_folder() {
     let folders = GrantedFolders::new();
     for path in [
         "../outside/file",
@@ -144,7 +144,7 @@ fn paths_that_lead_out() {
 }
 
 #[test]
-fn links_that_guests_make() {
+fn links_that_guests_make_lead_out_of_no_folder() {
     let folders = GrantedFolders::new();
     for (target, path) in [
         ("../outside", "made-link/file"),
@@ -170,7 +170,7 @@ fn links_that_guests_make() {
 }
 
 #[test]
-fn folders_that_may_only_be_read() {
+fn folders_granted_for_reading_stay_unchanged() {
     let folders = GrantedFolders::new();
     for (op, path) in [
         ("write", "file"),
@@ -203,7 +203,7 @@ fn folders_that_may_only_be_read() {
 }
 
 #[test]
-fn links_that_change_meanwhile() {
+fn links_that_change_meanwhile_lead_out_of_no_folder() {
     let folders = GrantedFolders::new();
     for _ in 0..3 {
         folders.attack("read-swapped").beside(json!({"attack": "swap-links"})).answers("found");
@@ -212,7 +212,7 @@ fn links_that_change_meanwhile() {
 }
 
 #[test]
-fn pipes_without_a_writer() {
+fn pipes_without_a_writer_are_harmless() {
     let folders = GrantedFolders::new();
     let made = quietly(|| std::process::Command::new("mkfifo").arg(folders.at("rw/pipe")).status());
     let made = made.expect("mkfifo");

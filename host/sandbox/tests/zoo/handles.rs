@@ -22,7 +22,7 @@ fn handles_end_at_their_limit() {
 }
 
 #[test]
-fn sockets_and_files_are_few() {
+fn sockets_and_files_end_at_their_limit() {
     attack("hold-tcp").answers(r#"{"held":64}"#);
     attack("hold-udp").answers(r#"{"held":64}"#);
     let folder = tempfile::tempdir().expect("a folder");
@@ -34,7 +34,7 @@ fn sockets_and_files_are_few() {
 }
 
 #[test]
-fn requests_to_servers_with_long_names() {
+fn requests_to_servers_with_long_names_are_harmless() {
     // Copying four mebibytes so often exceeds the call's time on a busy machine.
     attack("hold-long-requests").harmless();
     attack("hold-long-requests").with("bytes", 10_000).answers(r#"{"held":900}"#);
@@ -42,7 +42,7 @@ fn requests_to_servers_with_long_names() {
 }
 
 #[test]
-fn folders_of_many_files() {
+fn folders_of_many_files_are_listed_completely() {
     let folder = tempfile::tempdir().expect("a folder");
     for n in 0..5_000 {
         std::fs::write(folder.path().join(format!("{n:0200}")), "").expect("written");
@@ -52,7 +52,7 @@ fn folders_of_many_files() {
 }
 
 #[test]
-fn long_lists_of_handles() {
+fn long_lists_of_handles_harm_nothing() {
     attack("poll-list").fails("the driver `acme/bad` crashed: ");
     attack("poll-list").with("handles", 500).answers(r#"{"ready":1}"#);
     attack("poll-list").with("handles", 900_000).harmless();
@@ -61,13 +61,13 @@ fn long_lists_of_handles() {
 }
 
 #[test]
-fn headers_without_end() {
+fn headers_without_end_are_harmless() {
     attack("large-fields").harmless();
     attack("many-fields").harmless();
 }
 
 #[test]
-fn the_environment_of_a_program() {
+fn a_program_has_an_empty_environment() {
     attack("exit").fails("exit status");
     attack("exit").with("status", 7).fails("exit status");
     attack("abort").fails("it panicked or aborted");

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Label, Limits, Value};
 use purlin_sandbox::{
-    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Look, Sandbox, Source,
+    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, ReadRequest, Sandbox,
+    Source,
 };
 use serde_json::json;
 use tracing_subscriber::layer::SubscriberExt;
@@ -522,7 +523,7 @@ async fn one(
         Call::Read => driver
             .read(
                 &context,
-                Look { id: Some("id"), name: "n", inputs: &inputs, state: Some(&state), known: &[] },
+                ReadRequest { id: Some("id"), name: "n", inputs: &inputs, state: Some(&state), known: &[] },
             )
             .await
             .map(|observed| {

@@ -54,7 +54,7 @@ fn request(server: &Server) -> Attack {
 }
 
 #[test]
-fn smuggled_requests() {
+fn requests_cannot_be_smuggled() {
     let (server, _runtime) = answering(http("200 OK", "", "hello"));
     let at = format!("127.0.0.1:{}", server.port());
     request(&server).answers(r#""text":"hello""#);
@@ -130,7 +130,7 @@ fn smuggled_requests() {
 }
 
 #[test]
-fn places_that_are_inside() {
+fn no_spelling_reaches_places_inside() {
     let (server, _runtime) = answering(http("200 OK", "", "inside"));
     let port = server.port();
     let any = HttpGrant::parse("http://*:*/*").expect("a grant");
@@ -177,7 +177,7 @@ fn places_that_are_inside() {
 }
 
 #[test]
-fn servers_that_trickle() {
+fn servers_that_trickle_are_cut_off() {
     let (body, _one) = serve(|mut stream| async move {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n").await;
         while stream.write_all(b"x").await.is_ok() {
@@ -207,7 +207,7 @@ fn servers_that_trickle() {
 }
 
 #[test]
-fn answers_without_a_reader() {
+fn answers_without_a_reader_are_limited() {
     // Most of such an answer is its head, which comes in one piece.
     let fields = |bytes: usize| format!("x: {}\r\n", "y".repeat(bytes)).repeat(50);
     for (bytes, held) in [(1_000, r#"{"held":900,"last":""}"#), (8_000, r#"{"held":0,"last":"ErrorCode::"#)] {
@@ -219,7 +219,7 @@ fn answers_without_a_reader() {
 }
 
 #[test]
-fn paths_that_take_long_to_read() {
+fn paths_that_take_long_to_read_are_refused() {
     let (server, _runtime) = answering(http("200 OK", "", "hello"));
     let grant = HttpGrant::parse(&format!("http://127.0.0.1:{}/a/*", server.port())).expect("a grant");
     for part in ["%25".to_owned() + &"25".repeat(32_000), "%2e%2e%2f".repeat(7_000), "%".repeat(32_000)] {
@@ -232,7 +232,7 @@ fn paths_that_take_long_to_read() {
 }
 
 #[test]
-fn heads_without_end() {
+fn heads_without_end_are_cut_off() {
     let (many, _one) = serve(|mut stream| async move {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n").await;
         while stream.write_all(&b"x: y\r\n".repeat(1_000)).await.is_ok() {}
@@ -263,7 +263,7 @@ fn heads_without_end() {
 }
 
 #[test]
-fn answers_without_end() {
+fn answers_without_end_are_cut_off() {
     let (endless, _one) = serve(|mut stream| async move {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
         while stream.write_all(&[b'x'; 60_000]).await.is_ok() {}
@@ -317,7 +317,7 @@ fn redirects_and_names_lead_nowhere() {
 }
 
 #[test]
-fn sockets_that_are_refused() {
+fn sockets_without_a_grant_are_refused() {
     let (server, _runtime) = serve(|mut stream| async move {
         let _ = stream.read(&mut [0; 10]).await;
     });

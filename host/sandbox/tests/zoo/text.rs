@@ -58,14 +58,14 @@ fn channels(text: &str) -> Vec<(&'static str, Attack)> {
 }
 
 #[test]
-fn secrets_in_every_channel() {
+fn secrets_are_masked_in_every_channel() {
     for (_, attack) in channels("before {secret} after") {
         attack.harmless();
     }
 }
 
 #[test]
-fn secrets_in_every_encoding() {
+fn secrets_are_masked_in_every_encoding() {
     for encoding in ENCODINGS {
         for channel in ["stdout", "log", "progress", "panic"] {
             let text = "before {secret} after";
@@ -83,7 +83,7 @@ fn secrets_in_every_encoding() {
 }
 
 #[test]
-fn secrets_in_answers() {
+fn secrets_in_answers_are_masked() {
     let answer = |outputs: &str| attack("answer").with("encoding", "percent").with("outputs", outputs);
     answer(r#"{"{secret}":1}"#).answers(r#"id "[secret]""#);
     answer(r#"{"a":{"b":{"{secret}":1}},"c":2}"#).answers(r#"{"a":{"b":"[secret]"},"c":2}"#);
@@ -94,12 +94,12 @@ fn secrets_in_answers() {
 }
 
 #[test]
-fn a_secret_in_two_writes() {
+fn a_secret_in_two_writes_is_masked() {
     attack("say-halves").with("text", "begin {secret} end").logs("begin [secret] end").harmless();
 }
 
 #[test]
-fn escapes_in_every_channel() {
+fn escapes_are_shown_in_plain_in_every_channel() {
     let all = ESCAPES.join("|");
     for (_, attack) in channels(&all) {
         attack.harmless();
@@ -111,19 +111,19 @@ fn escapes_in_every_channel() {
 }
 
 #[test]
-fn long_words_in_every_channel() {
+fn long_words_are_harmless_in_every_channel() {
     for (_, attack) in channels(&"\u{1b}".repeat(200_000)) {
         attack.harmless();
     }
 }
 
 #[test]
-fn bytes_that_are_not_text() {
+fn bytes_that_are_not_text_are_harmless() {
     attack("say-bytes").logs("before").harmless();
 }
 
 #[test]
-fn floods_in_every_channel() {
+fn floods_are_harmless_in_every_channel() {
     for channel in ["stdout", "stderr", "log", "progress", "metrics"] {
         attack("flood").with("channel", channel).with("count", 20_000).briefly().harmless();
     }
@@ -135,7 +135,7 @@ fn floods_in_every_channel() {
 }
 
 #[test]
-fn metrics_named_after_a_secret() {
+fn metrics_named_after_a_secret_do_not_show_it() {
     let say = attack("say").with("channel", "metrics").with("encoding", "hex");
     say.with("text", "x.{secret}").harmless();
 }

@@ -5,14 +5,14 @@ use crate::harness::{Call, attack, by_hand};
 const STOPPED: &str = "was stopped after 400ms, its time limit; `drivers.acme/bad.limits.time`";
 
 #[test]
-fn loops_of_every_kind() {
+fn loops_of_every_kind_are_stopped() {
     for name in ["loop", "loop-of-calls", "loop-of-questions", "wait-for-nothing"] {
         attack(name).briefly().fails(STOPPED);
     }
 }
 
 #[test]
-fn loops_in_every_function() {
+fn loops_are_stopped_in_every_function() {
     for (name, call) in [
         ("loop-in-check", Call::Check),
         ("loop-in-name", Call::Name),
@@ -32,7 +32,7 @@ fn loops_in_every_function() {
 }
 
 #[test]
-fn traps_in_every_function() {
+fn traps_are_reported_in_every_function() {
     for (name, call) in [
         ("trap-in-check", Call::Check),
         ("trap-in-name", Call::Name),
@@ -52,14 +52,14 @@ fn traps_in_every_function() {
 }
 
 #[test]
-fn waits_that_never_end() {
+fn waits_that_never_end_are_stopped() {
     for name in ["sleep-for-ever", "wait-for-the-end-of-time"] {
         attack(name).briefly().fails(STOPPED);
     }
 }
 
 #[test]
-fn a_cancelled_call() {
+fn a_cancelled_call_may_answer_and_is_cut_off_otherwise() {
     attack("ignore-cancellation").cut_off().fails("interrupted");
     attack("answer-after-cancellation").cancelled().answers("made");
     attack("fail-after-cancellation").cancelled().fails("I was told to stop");

@@ -66,7 +66,7 @@ fn loops_and_locals(loops: usize, locals: usize) -> Vec<u8> {
 }
 
 #[test]
-fn types_within_types() {
+fn deeply_nested_types_are_rejected() {
     component("types-within-types", nested_instance_types(700)).refused("");
     for levels in [5_000, 100_000, 1_000_000] {
         component("types-within-types", nested_instance_types(levels))
@@ -75,18 +75,18 @@ fn types_within_types() {
 }
 
 #[test]
-fn code_that_takes_long_to_compile() {
+fn code_that_takes_long_to_compile_is_rejected() {
     // On a fast machine it reaches the memory limit before the time limit, 10 s.
     component("long-to-compile", loops_and_locals(3_000, 3_000)).refused("takes more than 1");
 }
 
 #[test]
-fn code_that_takes_much_memory_to_compile() {
+fn code_that_takes_much_memory_to_compile_is_rejected() {
     component("much-to-compile", loops_and_locals(20_000, 40_000)).refused("takes more than 1 GiB of memory");
 }
 
 #[test]
-fn bytes_that_are_nearly_components() {
+fn truncated_components_are_rejected() {
     let good = crate::common::component("hostile/honest");
     for end in (9..good.len()).step_by(good.len() / 7) {
         component("torn", good[..end].to_vec()).refused("not a valid component");

@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 use super::wire::{
     Reader, TOO_LONG, get_id, get_label, put_bytes, put_id, put_label, put_number, put_optional,
 };
-use super::{CodecError, entries, records, unmet};
+use super::{CodecError, entries, obstacle, records};
 use crate::{Change, RecordId};
 
 const PUT: u8 = 1;
@@ -15,7 +15,7 @@ const INTEND: u8 = 3;
 const CHECKPOINT: u8 = 4;
 const SETTLE: u8 = 5;
 const DEPLOYED: u8 = 6;
-const HOLD: u8 = 7;
+const CLOSED: u8 = 7;
 const OBSTRUCT: u8 = 8;
 const TRUST: u8 = 9;
 const VANISH: u8 = 10;
@@ -72,12 +72,12 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
             entries::put_deployment(out, deployment)?;
             put_optional(out, documents.as_deref(), put_bytes);
         }
-        Change::Obstruct { urn, unmet } => {
+        Change::Obstruct { urn, obstacle } => {
             out.push(OBSTRUCT);
             put_id(out, &RecordId::current(urn.clone()))?;
-            out.push(u8::from(unmet.is_some()));
-            if let Some(unmet) = unmet {
-                unmet::put(out, unmet)?;
+            out.push(u8::from(obstacle.is_some()));
+            if let Some(obstacle) = obstacle {
+                obstacle::put(out, obstacle)?;
             }
         }
         Change::Vanish { urn, objects } => {
@@ -85,8 +85,8 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
             put_id(out, &RecordId::current(urn.clone()))?;
             entries::put_vanished(out, objects);
         }
-        Change::Hold(holder) => {
-            out.push(HOLD);
+        Change::SetClosed(holder) => {
+            out.push(CLOSED);
             put_optional(out, holder.as_ref(), entries::put_holder);
         }
         Change::Trust => out.push(TRUST),
@@ -133,13 +133,13 @@ fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
         }
         OBSTRUCT => {
             let urn = get_id(reader)?.urn;
-            let unmet = match reader.flag()? {
-                true => Some(Box::new(unmet::get(reader, urn.clone())?)),
+            let obstacle = match reader.flag()? {
+                true => Some(Box::new(obstacle::get(reader, urn.clone())?)),
                 false => None,
             };
-            Change::Obstruct { urn, unmet }
+            Change::Obstruct { urn, obstacle }
         }
-        HOLD => Change::Hold(reader.optional(entries::get_holder)?),
+        CLOSED => Change::SetClosed(reader.optional(entries::get_holder)?),
         TRUST => Change::Trust,
         VANISH => Change::Vanish { urn: get_id(reader)?.urn, objects: entries::get_vanished(reader)? },
         _ => return Err("it contains a change of an unknown kind"),

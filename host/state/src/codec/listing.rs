@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use purlin_model::{Setting, SettingDigest, Settings, Share, Urn};
+use purlin_model::{InstallationShare, Setting, SettingDigest, Settings, Urn};
 
 use super::CodecError;
 use super::wire::{NOT_UTF_8, Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
@@ -75,7 +75,7 @@ pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), CodecError
 pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<Listing, CodecError> {
     let bundles: Vec<Arc<str>> =
         table(reader, |reader| std::str::from_utf8(reader.rest()).map(Into::into).map_err(|_| NOT_UTF_8))?;
-    let shares: Vec<Arc<Share>> =
+    let shares: Vec<Arc<InstallationShare>> =
         table(reader, |reader| serde_json::from_slice(reader.rest()).map(Arc::new).map_err(|_| NO_JSON))?;
     let outputs: Vec<Arc<BTreeSet<Arc<str>>>> = table(reader, |reader| {
         let mut names = BTreeSet::new();

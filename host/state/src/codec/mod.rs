@@ -16,9 +16,9 @@
 mod changes;
 mod entries;
 mod listing;
+mod obstacle;
 mod opening;
 mod records;
-mod unmet;
 mod value;
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use purlin_model::{Label, ResourceStatus, Urn};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::change::{HOLD_NOTE, STALENESS_NOTE};
+use crate::change::{CLOSED_NOTE, STALENESS_NOTE};
 use crate::envelope::{Head, KIND, Stored, assemble, damaged};
 use crate::keys::{DataKey, Keyring};
 use crate::packed;
@@ -43,9 +43,9 @@ const INTENT: u8 = b'i';
 const CHECKPOINT: u8 = b'k';
 const DEPLOYMENT: u8 = b'h';
 const DOCUMENTS: u8 = b'd';
-const UNMET: u8 = b'u';
+const OBSTACLE: u8 = b'u';
 const VANISHED: u8 = b'v';
-const HOLD: u8 = b'l';
+const CLOSED: u8 = b'l';
 const STALENESS: u8 = b'q';
 const KNOWN: u8 = b'e';
 const NAME: u8 = b'n';
@@ -103,9 +103,9 @@ pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Vec<u
 }
 
 /// Encodes the obstacle of a resource.
-pub(crate) fn encode_unmet(unmet: &ObstacleRecord, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    let place = |out: &mut Vec<u8>| wire::put_id(out, &RecordId::current(unmet.urn.clone()));
-    pack(UNMET, unmet.urn.as_str(), keys, false, place, |body| unmet::put(body, unmet))
+pub(crate) fn encode_obstacle(obstacle: &ObstacleRecord, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    let place = |out: &mut Vec<u8>| wire::put_id(out, &RecordId::current(obstacle.urn.clone()));
+    pack(OBSTACLE, obstacle.urn.as_str(), keys, false, place, |body| obstacle::put(body, obstacle))
 }
 
 /// Encodes the objects of a resource that its system may still show although they are gone.
@@ -119,8 +119,8 @@ pub(crate) fn encode_vanished(urn: &Urn, objects: &[Vanished], keys: &Keyring) -
 }
 
 /// Encodes the note on who closed an environment.
-pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    pack(HOLD, HOLD_NOTE, keys, false, nowhere, |body| {
+pub(crate) fn encode_closed(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    pack(CLOSED, CLOSED_NOTE, keys, false, nowhere, |body| {
         entries::put_holder(body, holder);
         Ok(())
     })
@@ -150,7 +150,7 @@ pub(crate) fn encode_known(known: &EnvironmentSummary, keys: &Keyring) -> Result
             wire::put_number(body, last.number);
             entries::put_deployment(body, &Deployment { steps: Vec::new(), ..last.clone() })?;
         }
-        wire::put_optional(body, known.held.as_ref(), entries::put_holder);
+        wire::put_optional(body, known.closed_by.as_ref(), entries::put_holder);
         wire::put_number(body, known.installations as u64);
         wire::put_number(body, known.unready.len() as u64);
         for (status, count) in &known.unready {
@@ -321,7 +321,7 @@ pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Envi
     let environment = || {
         let Head { kind, mut place, .. } = stored.head()?;
         match kind {
-            RECORD | INTENT | UNMET => wire::get_id(&mut place).map(|id| Environment::of_urn(&id.urn)),
+            RECORD | INTENT | OBSTACLE => wire::get_id(&mut place).map(|id| Environment::of_urn(&id.urn)),
             DEPLOYMENT | NAME => entries::get_environment(&mut place).map(Some),
             _ => Err(KIND),
         }
@@ -371,10 +371,10 @@ pub(crate) fn decode_documents(bytes: &[u8], digest: &[u8; 32], keys: &Keyring) 
 }
 
 /// Decodes the obstacle of a resource.
-pub(crate) fn decode_unmet(bytes: &[u8], name: &str, keys: &Keyring) -> Result<ObstacleRecord, Error> {
-    Stored::open(bytes, name)?.read(UNMET, name, keys, |place, body| {
+pub(crate) fn decode_obstacle(bytes: &[u8], name: &str, keys: &Keyring) -> Result<ObstacleRecord, Error> {
+    Stored::open(bytes, name)?.read(OBSTACLE, name, keys, |place, body| {
         let id = wire::get_id(place)?;
-        unmet::get(body, id.urn)
+        obstacle::get(body, id.urn)
     })
 }
 
@@ -390,8 +390,8 @@ pub(crate) fn decode_vanished(
 }
 
 /// Decodes the note on who closed an environment.
-pub(crate) fn decode_hold(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Holder, Error> {
-    Stored::open(bytes, name)?.read(HOLD, name, keys, |_, body| entries::get_holder(body))
+pub(crate) fn decode_closed(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Holder, Error> {
+    Stored::open(bytes, name)?.read(CLOSED, name, keys, |_, body| entries::get_holder(body))
 }
 
 /// Decodes why the records may be older than the real state.
@@ -416,14 +416,14 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<EnvironmentSu
             }
             false => None,
         };
-        let held = body.optional(entries::get_holder)?;
+        let closed_by = body.optional(entries::get_holder)?;
         let installations = usize::try_from(body.number()?).map_err(|_| KIND)?;
         let mut unready = BTreeMap::new();
         for _ in 0..body.count()? {
             let status = ResourceStatus::parse(body.text()?).ok_or(KIND)?;
             unready.insert(status, usize::try_from(body.number()?).map_err(|_| KIND)?);
         }
-        Ok(EnvironmentSummary { environment, records, installations, last, unready, held, holder: None })
+        Ok(EnvironmentSummary { environment, records, installations, last, unready, closed_by, holder: None })
     })
 }
 

@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 use purlin_model::{
-    Awaited, Key, Label, Map, Obstacle, Offered, Settings, Share, Unfinished, Unknown, Urn, Use, Value, Wait,
+    Awaited, InstallationShare, InstallationUse, Key, Label, Map, Obstacle, Offered, Settings, Unfinished,
+    Unknown, Urn, Value, Wait,
 };
 
 use super::*;
@@ -110,7 +111,7 @@ prop_compose! {
     }
 }
 
-fn share() -> impl Strategy<Value = Share> {
+fn share() -> impl Strategy<Value = InstallationShare> {
     let text = || ".{0,9}".prop_map(Arc::<str>::from);
     let offered = (text(), proptest::option::of(text()), ".{0,5}", any::<bool>());
     let offered = offered.prop_map(|(name, id, word, is_sensitive)| {
@@ -122,16 +123,25 @@ fn share() -> impl Strategy<Value = Share> {
             let given = Arc::from("0a");
             let interface = version.clone();
             let (bundle, by_interface) = (version.clone(), !by_hand);
-            Use { installation, by_hand, bundle, by_interface, version, outputs, interface, given }
+            InstallationUse {
+                installation,
+                by_hand,
+                bundle,
+                by_interface,
+                version,
+                outputs,
+                interface,
+                given,
+            }
         },
     );
     let group = || proptest::option::of(text());
     (text(), group(), any::<bool>(), group(), vec(offered, 0..3), proptest::option::of(needs)).prop_map(
-        |(namespace, group, by_hand, provides, offers, uses)| Share {
+        |(namespace, group, by_hand, provides, offers, uses)| InstallationShare {
             by_hand,
             uses,
             promoted: offers.iter().map(|one| (Arc::clone(&one.name), "${params.a}".into())).collect(),
-            ..Share::new(namespace, group, provides, offers)
+            ..InstallationShare::new(namespace, group, provides, offers)
         },
     )
 }
@@ -241,12 +251,12 @@ fn change() -> impl Strategy<Value = Change> {
         (deployment(), proptest::option::of(vec(any::<u8>(), 0..9))).prop_map(|(deployment, documents)| {
             Change::Deployed { deployment: deployment.into(), documents }
         }),
-        proptest::option::of(holder()).prop_map(Change::Hold),
+        proptest::option::of(holder()).prop_map(Change::SetClosed),
         Just(Change::Trust),
-        (id(), proptest::option::of((obstacle(), any::<u64>()))).prop_map(|(id, unmet)| {
-            let unmet =
-                unmet.map(|(obstacle, since)| ObstacleRecord { urn: id.urn.clone(), obstacle, since });
-            Change::Obstruct { urn: id.urn, unmet: unmet.map(Box::new) }
+        (id(), proptest::option::of((obstacle(), any::<u64>()))).prop_map(|(id, obstacle)| {
+            let obstacle =
+                obstacle.map(|(obstacle, since)| ObstacleRecord { urn: id.urn.clone(), obstacle, since });
+            Change::Obstruct { urn: id.urn, obstacle: obstacle.map(Box::new) }
         }),
         (id(), vec((label(), any::<u64>()), 0..3)).prop_map(|(id, objects)| {
             let objects = objects.into_iter().map(|(id, since)| Vanished { id, since });
@@ -283,9 +293,9 @@ proptest! {
                 prop_assert_eq!(decode_intent(&encoded, "", &keys).expect("reads"), *intent);
                 prop_assert!(decode(&encoded, "", &keys).is_err());
             }
-            Change::Obstruct { unmet: Some(unmet), .. } => {
-                let encoded = encode_unmet(&unmet, &keys).expect("writes");
-                prop_assert_eq!(decode_unmet(&encoded, "", &keys).expect("reads"), *unmet);
+            Change::Obstruct { obstacle: Some(obstacle), .. } => {
+                let encoded = encode_obstacle(&obstacle, &keys).expect("writes");
+                prop_assert_eq!(decode_obstacle(&encoded, "", &keys).expect("reads"), *obstacle);
             }
             Change::Vanish { urn, objects } => {
                 let encoded = encode_vanished(&urn, &objects, &keys).expect("writes");
@@ -303,10 +313,10 @@ proptest! {
                     let named = encode_name(&environment, &keys).expect("writes");
                     prop_assert_eq!(&decode_name(&named).expect("reads"), &environment);
                     let last = Some(Deployment { steps: Vec::new(), ..(*deployment).clone() });
-                    let held = Some(deployment.holder.clone());
+                    let closed_by = Some(deployment.holder.clone());
                     let unready = [(ResourceStatus::Failed, 2), (ResourceStatus::Drifted, 1)].into();
                     let (environment, holder) = (environment.clone(), None);
-                    let known = EnvironmentSummary { environment, records: 7, installations: 3, last, unready, held, holder };
+                    let known = EnvironmentSummary { environment, records: 7, installations: 3, last, unready, closed_by, holder };
                     let bytes = encode_known(&known, &keys).expect("writes");
                     prop_assert_eq!(decode_known(&bytes, &keys).expect("reads"), known);
                     keys.data().expect("a key");
@@ -332,10 +342,10 @@ proptest! {
                 let bytes = encode_listing(&listing, &keys).expect("writes");
                 prop_assert_eq!(decode_listing(&bytes, &keys).expect("reads"), listing);
             }
-            Change::Hold(Some(holder)) => {
+            Change::SetClosed(Some(holder)) => {
                 for _ in 0..2 {
-                    let bytes = encode_hold(&holder, &keys).expect("writes");
-                    prop_assert_eq!(&decode_hold(&bytes, "", &keys).expect("reads"), &holder);
+                    let bytes = encode_closed(&holder, &keys).expect("writes");
+                    prop_assert_eq!(&decode_closed(&bytes, "", &keys).expect("reads"), &holder);
                     keys.data().expect("a key");
                 }
             }
@@ -542,7 +552,7 @@ fn with_a_key_everything_is_sealed() {
         command: "a-command".into(),
         since: 1,
     };
-    let bytes = encode_hold(&holder, &keys).expect("writes");
+    let bytes = encode_closed(&holder, &keys).expect("writes");
     assert!(!contains(&bytes, b"some") && !contains(&bytes, b"a-command"));
 }
 
@@ -560,7 +570,7 @@ fn a_sealed_entry_opens_only_with_its_kind_and_lookup_key() {
         assemble(stored.sealed, Stored::open(&other, "").expect("whole").clear, &[]).expect("written");
     let error = decode(&swapped, "x", &keys).expect_err("of another");
     assert_eq!(error.to_string(), "the record of `x` is damaged: its secrets cannot be decrypted");
-    assert!(decode_intent(&bytes, "x", &keys).is_err() && decode_hold(&bytes, "x", &keys).is_err());
+    assert!(decode_intent(&bytes, "x", &keys).is_err() && decode_closed(&bytes, "x", &keys).is_err());
     // A sealed entry must not have a clear body.
     let longer = assemble(stored.sealed, stored.clear, b"more").expect("written");
     assert!(decode(&longer, "x", &keys).is_err());

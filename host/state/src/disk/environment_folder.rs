@@ -122,9 +122,9 @@ impl Claimed {
             // The previous holder was killed. Its last writes may not be durable yet, and
             // everything written from now on depends on them.
             if place.folder.join(HOLDER).exists() {
-                journal::settle(&place.folder)?;
+                journal::sync_all(&place.folder)?;
                 files::sync_folder(&place.folder)?;
-                root.settle_names()?;
+                root.sync_names()?;
             }
             let fence = next_fence(&mut lock).map_err(Error::io("write", &path))?;
             root::announce(&place.folder, holder)?;
@@ -140,7 +140,7 @@ impl Claimed {
     /// Makes the folder itself durable, now that it contains something.
     pub(crate) fn settle_folder(&self) -> Result<(), Error> {
         files::sync_folder(self.folder())?;
-        self.root.settle_names()
+        self.root.sync_names()
     }
 
     pub(crate) fn root(&self) -> &Root {

@@ -71,7 +71,7 @@ impl Root {
     }
 
     /// Determines the content of the folder. Writes nothing.
-    pub(crate) fn look(&self) -> Result<FolderFormat, Error> {
+    pub(crate) fn format(&self) -> Result<FolderFormat, Error> {
         let path = self.path.join("format");
         let corrupt = |detail: &str| Error::Corrupt { folder: self.path.clone(), detail: detail.into() };
         match purlin_files::read_text(&path, SMALL) {
@@ -132,7 +132,7 @@ impl Root {
         let file = open_lock(&path)?;
         match take(&file, &path, Hold::Shared, wait)? {
             true => {
-                self.settle()?;
+                self.sync_after_kill()?;
                 let _ = fs::remove_file(self.path.join(HOLDER));
                 Ok(file)
             }
@@ -146,7 +146,7 @@ impl Root {
         let lock = open_lock(&path)?;
         match take(&lock, &path, Hold::Alone, wait)? {
             true => {
-                self.settle()?;
+                self.sync_after_kill()?;
                 announce(&self.path, holder)?;
                 Ok(Alone { path: self.path.clone(), lock })
             }
@@ -156,19 +156,19 @@ impl Root {
 
     /// Syncs the files of a process that was killed while it had locked the whole store. They may
     /// be complete but not yet durable, and everything written from now on depends on them.
-    fn settle(&self) -> Result<(), Error> {
+    fn sync_after_kill(&self) -> Result<(), Error> {
         if !self.path.join(HOLDER).exists() {
             return Ok(());
         }
         for folder in self.folders()? {
-            journal::settle(&folder)?;
+            journal::sync_all(&folder)?;
             files::sync_folder(&folder)?;
         }
-        self.settle_names()
+        self.sync_names()
     }
 
     /// Makes the names of the environments, the format and the keys durable.
-    pub(super) fn settle_names(&self) -> Result<(), Error> {
+    pub(super) fn sync_names(&self) -> Result<(), Error> {
         if self.environments().exists() {
             files::sync_folder(&self.environments())?;
         }

@@ -93,7 +93,7 @@ impl Writing {
             Some((_, path)) => {
                 let journal = Journal::open(folder, path.clone(), &mut table, probe.clone())?;
                 if let Some(noted) = noted {
-                    journal::reached(folder, &path, noted.position, journal.position())?;
+                    journal::check_reaches(folder, &path, noted.position, journal.position())?;
                 }
                 (Some(journal), Some(Head::open(folder)?))
             }
@@ -189,7 +189,7 @@ impl Writing {
         {
             // The process that created the key may have been killed before the name of its file was
             // durable.
-            self.claimed.root().settle_names()?;
+            self.claimed.root().sync_names()?;
             entries.push((keyspace::DATA_KEY.to_vec(), Some(key.encode())));
             self.key_noted = true;
         }
@@ -257,7 +257,7 @@ impl Writing {
 
     /// Replaces the content with a table, atomically even in a crash.
     pub(crate) fn replace(&mut self, table: Table) -> Result<(), Error> {
-        self.claimed.root().settle_names()?;
+        self.claimed.root().sync_names()?;
         self.shared.write().table = table;
         if self.journal.is_some() {
             return self.renew();

@@ -57,7 +57,7 @@ struct Inner {
 
 /// The part of an environment to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum EnvironmentPart {
     All,
     /// Everything except the records.
     NoRecords,
@@ -66,7 +66,7 @@ enum Part {
 /// The source to read an environment from.
 enum Source<'a> {
     /// The table that this process writes.
-    Held(&'a Table),
+    Claimed(&'a Table),
     /// The journal, for the duration of this read.
     Journal(&'a mut Reading),
 }
@@ -75,7 +75,7 @@ enum Source<'a> {
 #[derive(Default)]
 struct Open {
     /// The environments that this process has locked.
-    held: HashMap<Environment, Weak<EmbeddedClaim>>,
+    claims: HashMap<Environment, Weak<EmbeddedClaim>>,
     /// The environment that was read last, unless it is locked, so that reading it again costs only
     /// the new frames.
     read: Option<(Environment, Reading)>,
@@ -90,7 +90,7 @@ impl EmbeddedStore {
     pub fn open(folder: &Path, options: OpenOptions) -> Result<Self, Error> {
         let OpenOptions { key, holder, wait, probe } = options;
         let (root, probe) = (Root::at(folder), Probed(probe));
-        root.look()?;
+        root.format()?;
         let keys = Arc::new(Keyring::open(&key, &root.vault())?);
         let open = Mutex::new(Some(Open::default()));
         Ok(Self(Arc::new(Inner { root, keys, wait, holder, probe, open })))
@@ -116,7 +116,8 @@ impl EmbeddedStore {
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (inner, environment) = (Arc::clone(&self.0), environment.clone());
-        blocking("purlin-state-read", move || inner.read(&environment, Part::NoRecords, call)).await?
+        blocking("purlin-state-read", move || inner.read(&environment, EnvironmentPart::NoRecords, call))
+            .await?
     }
 }
 
@@ -135,11 +136,11 @@ impl Inner {
     fn read<T: Default>(
         &self,
         environment: &Environment,
-        part: Part,
+        part: EnvironmentPart,
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.read_from(environment, part, |source, keys| match source {
-            Source::Held(table) => call(table, keys, false),
+            Source::Claimed(table) => call(table, keys, false),
             Source::Journal(reading) => call(&reading.table, keys, !reading.original),
         })
     }
@@ -148,13 +149,13 @@ impl Inner {
     fn read_from<T: Default>(
         &self,
         environment: &Environment,
-        part: Part,
+        part: EnvironmentPart,
         call: impl Fn(Source<'_>, &Keyring) -> Result<T, Error>,
     ) -> Result<T, Error> {
         // A lock that was released may still be referenced.
-        let held = self.with(|open| open.held.get(environment).and_then(Weak::upgrade))?;
-        if let Some(held) = held.filter(|held| !held.is_lost()) {
-            return call(Source::Held(&held.shared().read().table), &self.keys);
+        let claim = self.with(|open| open.claims.get(environment).and_then(Weak::upgrade))?;
+        if let Some(claim) = claim.filter(|claim| !claim.is_lost()) {
+            return call(Source::Claimed(&claim.shared().read().table), &self.keys);
         }
         let Some(mut reading) = self.reading(environment, part)? else { return Ok(T::default()) };
         let mut result = call(Source::Journal(&mut reading), &self.keys);
@@ -165,7 +166,7 @@ impl Inner {
             reading = again;
             result = call(Source::Journal(&mut reading), &self.keys);
         }
-        if part == Part::All {
+        if part == EnvironmentPart::All {
             // The records are seldom read twice, and they take the most memory.
             drop(reading.take_records());
         }
@@ -174,11 +175,11 @@ impl Inner {
     }
 
     /// The journal of an environment in its current state.
-    fn reading(&self, environment: &Environment, part: Part) -> Result<Option<Reading>, Error> {
+    fn reading(&self, environment: &Environment, part: EnvironmentPart) -> Result<Option<Reading>, Error> {
         let place = self.root.place(environment);
         let last = self.with(|open| open.read.take())?;
         if let Some((_, mut last)) = last.filter(|(last, _)| last == environment)
-            && (last.has_records || part == Part::NoRecords)
+            && (last.has_records || part == EnvironmentPart::NoRecords)
             && last.go_on(&place.folder)?
         {
             return Ok(Some(last));
@@ -195,12 +196,12 @@ impl Inner {
         self.keys.refresh()?;
         self.keys.confirm()?;
         let writing = Writing::open(claimed, self.keys.clone(), self.probe.clone())?;
-        let held = Arc::new(EmbeddedClaim::new(writing, environment.clone(), self.keys.clone())?);
+        let claim = Arc::new(EmbeddedClaim::new(writing, environment.clone(), self.keys.clone())?);
         self.with(|open| {
-            open.held.retain(|_, held| held.strong_count() > 0);
-            open.held.insert(environment.clone(), Arc::downgrade(&held));
+            open.claims.retain(|_, claim| claim.strong_count() > 0);
+            open.claims.insert(environment.clone(), Arc::downgrade(&claim));
         })?;
-        Ok(Lock::new(environment.clone(), held))
+        Ok(Lock::new(environment.clone(), claim))
     }
 
     /// Every environment with a folder, sorted by URN prefix.
@@ -266,7 +267,7 @@ impl Inner {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
         }
         let environment = place.environment.clone();
-        self.read(&place.environment, Part::All, move |table, keys, _| {
+        self.read(&place.environment, EnvironmentPart::All, move |table, keys, _| {
             match snapshot::is_known(table, &environment) {
                 true => snapshot::known(table, &environment, keys).map(Some),
                 false => Ok(None),
@@ -311,7 +312,7 @@ impl Inner {
                     let of = place.environment.clone();
                     let read =
                         move |table: &Table, keys: &Keyring, _| snapshot::listing(table, &of, keys).map(Some);
-                    self.read(&place.environment, Part::All, read)?
+                    self.read(&place.environment, EnvironmentPart::All, read)?
                 }
             };
             all.extend(listing.filter(|listing| !listing.is_empty()));
@@ -325,8 +326,8 @@ impl Store for EmbeddedStore {
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
         let (inner, of) = (Arc::clone(&self.0), environment.clone());
         let load = move || {
-            inner.read_from(&of, Part::All, |source, keys| match source {
-                Source::Held(table) => snapshot::snapshot(table, &of, keys),
+            inner.read_from(&of, EnvironmentPart::All, |source, keys| match source {
+                Source::Claimed(table) => snapshot::snapshot(table, &of, keys),
                 Source::Journal(reading) => {
                     let stored = reading.take_records();
                     let mut snapshot = snapshot::snapshot_of(stored, &reading.table, &of, keys)?;
@@ -342,8 +343,9 @@ impl Store for EmbeddedStore {
     async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
         let Some(environment) = Environment::of_urn(urn) else { return Ok(None) };
         let (inner, urn) = (Arc::clone(&self.0), urn.clone());
-        let find =
-            move || inner.read(&environment, Part::All, |table, keys, _| snapshot::find(table, &urn, keys));
+        let find = move || {
+            inner.read(&environment, EnvironmentPart::All, |table, keys, _| snapshot::find(table, &urn, keys))
+        };
         blocking("purlin-state-read", find).await?
     }
 
@@ -413,10 +415,10 @@ impl Store for EmbeddedStore {
         blocking("purlin-state-import", move || inner.import(&export, &holder, options)).await?
     }
 
-    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+    async fn holder(&self, environment: &Environment) -> Result<Option<crate::HeldLock>, Error> {
         let (inner, environment) = (Arc::clone(&self.0), environment.clone());
         let holder = blocking("purlin-state-read", move || inner.root.place(&environment).holder()).await?;
-        Ok(holder.map(|holder| crate::Held { holder: *holder, lease: None }))
+        Ok(holder.map(|holder| crate::HeldLock { holder: *holder, lease: None }))
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {

@@ -88,7 +88,7 @@ impl EmbeddedStore {
 
 /// The format of a folder. If its note is lost or invalid, the folder of the environments shows it.
 fn format_of(root: &Root, report: &mut RepairReport) -> Result<FolderFormat, Error> {
-    match root.look() {
+    match root.format() {
         Ok(FolderFormat::Current) if !root.path().join("format").exists() => {}
         Err(Error::Corrupt { .. }) => {}
         found => return found,

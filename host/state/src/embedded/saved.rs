@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::journal::{self, Part, Position, Reading};
+use crate::disk::journal::{self, JournalPart, Position, Reading};
 use crate::disk::{EnvironmentFolder, Root, head};
 use crate::table::Table;
 use crate::{Error, codec, keyspace};
@@ -54,7 +54,7 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
             let here = reading.position();
             saved.end = Some(here);
             if let Some(noted) = noted
-                && let Err(error) = journal::reached(folder, &path, noted, here)
+                && let Err(error) = journal::check_reaches(folder, &path, noted, here)
             {
                 saved.findings.push(error.to_string());
                 saved.lost.push(since(noted.id == here.id, noted.number, here.number));
@@ -117,7 +117,7 @@ fn rescue(bytes: &[u8], saved: &mut Saved) -> (Option<[u8; 16]>, u64) {
         saved.lost.push(journal::LOST_BASE.into());
     }
     saved.read |= found.parts.iter().any(|part| !part.entries.is_empty());
-    for Part { entries, broken, .. } in found.parts {
+    for JournalPart { entries, broken, .. } in found.parts {
         if let Some(at) = broken {
             saved.lost.push(journal::lost_at(at));
         }

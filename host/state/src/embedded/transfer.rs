@@ -1,6 +1,6 @@
 //! Exports and imports of the embedded store.
 
-use super::{Inner, Part};
+use super::{EnvironmentPart, Inner};
 use crate::disk::{Claimed, Writing};
 use crate::export::{Export, ImportOptions};
 use crate::keys::Owner;
@@ -20,7 +20,7 @@ impl Inner {
             }
         };
         let of = environment.clone();
-        let export = self.read(environment, Part::All, |table, keys, _| {
+        let export = self.read(environment, EnvironmentPart::All, |table, keys, _| {
             Export::of(&of, table.iter(), keys, &owner).map(Some)
         })?;
         match export {

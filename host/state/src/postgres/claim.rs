@@ -16,9 +16,9 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_postgres::types::Type;
 
 use super::Inner;
-use super::connect::{Parameter, Trouble, on, parameter};
+use super::connect::{Parameter, QueryFailure, on, parameter};
 use super::lease::NOW;
-use super::read::{Reached, is_documents, is_history};
+use super::read::{CommitPosition, is_documents, is_history};
 use super::releases::Leaving;
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, EntryKind};
@@ -101,7 +101,7 @@ impl Shared {
 }
 
 /// The environment, and the task that writes to it.
-pub(super) struct Held {
+pub(super) struct PostgresClaim {
     inner: Arc<Inner>,
     fence: i64,
     lapsed: Option<Duration>,
@@ -117,13 +117,13 @@ pub(super) struct Leased {
     /// The time since a holder left calls that may still be under way.
     pub(super) lapsed: Option<Duration>,
     pub(super) table: Table,
-    pub(super) reached: Reached,
+    pub(super) reached: CommitPosition,
     pub(super) until: Moment,
     /// When the clock of the database was read, and its time.
     pub(super) clock: (Moment, u64),
 }
 
-impl Held {
+impl PostgresClaim {
     /// Starts the task, and registers the holder in the store.
     pub(super) fn start(inner: &Arc<Inner>, leased: Leased) -> Arc<Self> {
         let Leased { environment, fence, lapsed, table, reached, until, clock } = leased;
@@ -147,17 +147,17 @@ impl Held {
         };
         inner.database.handle().spawn(task.run(received));
         let environment = shared.environment.clone();
-        let held = Arc::new(Self {
+        let claim = Arc::new(Self {
             inner: Arc::clone(inner),
             fence,
             lapsed,
             shared,
             messages: Mutex::new(messages),
         });
-        let mut all = inner.held();
-        all.retain(|_, held| held.strong_count() > 0);
-        all.insert(environment, Arc::downgrade(&held));
-        held
+        let mut all = inner.claims();
+        all.retain(|_, claim| claim.strong_count() > 0);
+        all.insert(environment, Arc::downgrade(&claim));
+        claim
     }
 
     /// Records why the records may be older than the real state.
@@ -178,7 +178,7 @@ impl Held {
 }
 
 #[async_trait]
-impl Writer for Held {
+impl Writer for PostgresClaim {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
         if self.is_lost() {
             return Err(self.shared.error());
@@ -209,7 +209,7 @@ impl Writer for Held {
     }
 }
 
-impl Held {
+impl PostgresClaim {
     /// Submits encoded changes.
     pub(super) fn take(&self, writes: Writes) -> Result<Durable, Error> {
         let (done, answer) = oneshot::channel();
@@ -239,7 +239,7 @@ impl Held {
 }
 
 #[async_trait]
-impl Claim for Held {
+impl Claim for PostgresClaim {
     fn fence(&self) -> u64 {
         u64::try_from(self.fence).unwrap_or_default()
     }
@@ -275,7 +275,7 @@ struct Task {
     place: Vec<u8>,
     fence: i64,
     /// The last commit.
-    reached: Reached,
+    reached: CommitPosition,
 }
 
 /// The result of a statement that only the holder may execute.
@@ -425,7 +425,7 @@ impl Task {
         match self.insist(action, &sql, &parameters).await? {
             Kept::Done => {}
             // An earlier attempt may have succeeded although its response was lost.
-            Kept::Gone => match self.look().await? {
+            Kept::Gone => match self.last_commit().await? {
                 Some(seq) if seq == next => {}
                 Some(seq) if seq < self.reached.seq => {
                     let detail = format!(
@@ -486,7 +486,7 @@ impl Task {
                     self.shared.extend(begun + usable_lease(self.inner.lease));
                     return Ok(Kept::Done);
                 }
-                Ok(Err(Trouble::Lost(detail))) => {
+                Ok(Err(QueryFailure::Lost(detail))) => {
                     tracing::debug!(%detail, "the database did not answer");
                     let left = self.shared.until().left();
                     if left.is_zero() {
@@ -499,10 +499,10 @@ impl Task {
                         self.reached.server = Some(server);
                     }
                 }
-                Ok(Err(Trouble::Missing)) => {
+                Ok(Err(QueryFailure::Missing)) => {
                     return Err(Ended::Failed { action, detail: "its tables are gone".into() });
                 }
-                Ok(Err(Trouble::Refused(detail) | Trouble::Login(detail))) => {
+                Ok(Err(QueryFailure::Refused(detail) | QueryFailure::Login(detail))) => {
                     return Err(Ended::Failed { action, detail });
                 }
                 Err(_) => return Err(Ended::Lost),
@@ -511,7 +511,7 @@ impl Task {
     }
 
     /// The sequence number of the last commit, if this process still has the lease.
-    async fn look(&self) -> Result<Option<i64>, Ended> {
+    async fn last_commit(&self) -> Result<Option<i64>, Ended> {
         let sql = format!(
             "SELECT seq FROM {}.environments
              WHERE place = $1 AND fence = $2 AND lease_until > clock_timestamp()",
@@ -520,7 +520,7 @@ impl Task {
         let parameters = vec![parameter(self.place.clone(), Type::BYTEA), parameter(self.fence, Type::INT8)];
         match self.inner.database.try_query(&sql, parameters).await {
             Ok(rows) => Ok(rows.first().and_then(|row| row.try_get(0).ok())),
-            Err(Trouble::Refused(detail) | Trouble::Login(detail)) => {
+            Err(QueryFailure::Refused(detail) | QueryFailure::Login(detail)) => {
                 Err(Ended::Failed { action: "read the state", detail })
             }
             Err(_) => Err(Ended::Lost),

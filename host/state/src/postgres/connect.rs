@@ -58,7 +58,7 @@ pub struct Address {
 
 /// Why a statement failed.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum QueryFailure {
     /// The tables do not exist.
     Missing,
     /// There was no response, so it is unknown whether the statement was executed. Another attempt
@@ -149,16 +149,20 @@ impl Database {
         sql: &str,
         parameters: Vec<Parameter>,
     ) -> Result<Vec<Row>, Error> {
-        self.try_query(sql, parameters).await.map_err(|trouble| self.failed(action, trouble))
+        self.try_query(sql, parameters).await.map_err(|failure| self.failed(action, failure))
     }
 
     /// The same, for callers that handle failures.
-    pub(super) async fn try_query(&self, sql: &str, parameters: Vec<Parameter>) -> Result<Vec<Row>, Trouble> {
+    pub(super) async fn try_query(
+        &self,
+        sql: &str,
+        parameters: Vec<Parameter>,
+    ) -> Result<Vec<Row>, QueryFailure> {
         let begun = Instant::now();
         let mut pause = PAUSE;
         loop {
             match self.once(sql, &parameters).await {
-                Err(Trouble::Lost(_)) if begun.elapsed() + pause < self.patience => {
+                Err(QueryFailure::Lost(_)) if begun.elapsed() + pause < self.patience => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(PAUSES);
                 }
@@ -168,7 +172,7 @@ impl Database {
     }
 
     /// Sends a statement once.
-    pub(super) async fn once(&self, sql: &str, parameters: &[Parameter]) -> Result<Vec<Row>, Trouble> {
+    pub(super) async fn once(&self, sql: &str, parameters: &[Parameter]) -> Result<Vec<Row>, QueryFailure> {
         let client = self.client().await?;
         let parameters: Vec<(&(dyn ToSql + Sync), Type)> =
             parameters.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
@@ -177,23 +181,24 @@ impl Database {
             Err(_) => {
                 // A late response must not be mistaken for that of the next statement.
                 drop(Object::take(client));
-                Err(Trouble::Lost(format!("the server did not answer within {} s", ANSWER.as_secs())))
+                Err(QueryFailure::Lost(format!("the server did not answer within {} s", ANSWER.as_secs())))
             }
         }
     }
 
     /// A connection that no other statement uses.
-    async fn client(&self) -> Result<Object, Trouble> {
+    async fn client(&self) -> Result<Object, QueryFailure> {
         self.pool.get().await.map_err(|error| match error {
             PoolError::Backend(error) => of_connection(&error),
-            PoolError::Closed => Trouble::Refused("the state is closed".into()),
-            PoolError::Timeout(TimeoutType::Wait) => {
-                Trouble::Lost(format!("all {CONNECTIONS} connections were in use for {} s", ANSWER.as_secs()))
-            }
+            PoolError::Closed => QueryFailure::Refused("the state is closed".into()),
+            PoolError::Timeout(TimeoutType::Wait) => QueryFailure::Lost(format!(
+                "all {CONNECTIONS} connections were in use for {} s",
+                ANSWER.as_secs()
+            )),
             PoolError::Timeout(_) => {
-                Trouble::Lost(format!("no server completed a login within {} s", self.login.as_secs()))
+                QueryFailure::Lost(format!("no server completed a login within {} s", self.login.as_secs()))
             }
-            other => Trouble::Refused(cause(&other)),
+            other => QueryFailure::Refused(cause(&other)),
         })
     }
 
@@ -208,7 +213,7 @@ impl Database {
             }
             result
         };
-        result.await.map_err(|trouble| self.failed(action, trouble))
+        result.await.map_err(|failure| self.failed(action, failure))
     }
 
     /// A value of another type than the tables have, as an error for users.
@@ -217,13 +222,13 @@ impl Database {
     }
 
     /// A failure as an error for users.
-    pub(super) fn failed(&self, action: &'static str, trouble: Trouble) -> Error {
+    pub(super) fn failed(&self, action: &'static str, failure: QueryFailure) -> Error {
         let place = self.place.clone();
-        match trouble {
-            Trouble::Missing => Error::Unprepared { place },
-            Trouble::Lost(detail) => Error::Unreachable { place, detail },
-            Trouble::Login(detail) => Error::Login { place, detail },
-            Trouble::Refused(detail) => Error::Database { place, action, detail },
+        match failure {
+            QueryFailure::Missing => Error::Unprepared { place },
+            QueryFailure::Lost(detail) => Error::Unreachable { place, detail },
+            QueryFailure::Login(detail) => Error::Login { place, detail },
+            QueryFailure::Refused(detail) => Error::Database { place, action, detail },
         }
     }
 }
@@ -305,18 +310,18 @@ fn trust(ca: Option<&[u8]>) -> Result<ClientConfig, Error> {
 
 /// Why there is no connection. What speaks another protocol, or no TLS, will not do so at another attempt.
 /// While a statement is under way, the same error leaves open whether it was executed.
-fn of_connection(error: &tokio_postgres::Error) -> Trouble {
+fn of_connection(error: &tokio_postgres::Error) -> QueryFailure {
     match of_statement(error) {
-        Trouble::Lost(detail) if error.as_db_error().is_none() && is_lasting(error) => {
-            Trouble::Refused(detail)
+        QueryFailure::Lost(detail) if error.as_db_error().is_none() && is_lasting(error) => {
+            QueryFailure::Refused(detail)
         }
-        trouble => trouble,
+        failure => failure,
     }
 }
 
 /// Whether a connection that failed with this error may succeed at another attempt.
 pub(super) fn may_pass(error: &tokio_postgres::Error) -> bool {
-    matches!(of_connection(error), Trouble::Lost(_))
+    matches!(of_connection(error), QueryFailure::Lost(_))
 }
 
 /// Whether the server answered, and with something that PostgreSQL does not answer.
@@ -334,31 +339,31 @@ fn is_lasting(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-fn of_statement(error: &tokio_postgres::Error) -> Trouble {
+fn of_statement(error: &tokio_postgres::Error) -> QueryFailure {
     let Some(answer) = error.as_db_error() else {
         let detail = cause(error);
         // A certificate that is not trusted stays untrusted.
         return match detail.contains("invalid peer certificate") || error.to_string().contains("config") {
-            true => Trouble::Refused(detail),
-            false => Trouble::Lost(detail),
+            true => QueryFailure::Refused(detail),
+            false => QueryFailure::Lost(detail),
         };
     };
     let code = answer.code();
     if [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME].contains(code) {
-        return Trouble::Missing;
+        return QueryFailure::Missing;
     }
     let detail = format!("{} (SQLSTATE {})", answer.message(), code.code());
     if code.code().starts_with(INVALID_AUTHORIZATION) {
-        return Trouble::Login(detail);
+        return QueryFailure::Login(detail);
     }
     if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
         // A standby accepts no writes until it is promoted, which can happen at any moment.
-        return Trouble::Lost(format!("the server accepts no changes, as a standby does: {detail}"));
+        return QueryFailure::Lost(format!("the server accepts no changes, as a standby does: {detail}"));
     }
     // The classes of connections, of exhausted resources and of operator intervention.
     let passes = ["08", "53", "57"].iter().any(|class| code.code().starts_with(class))
         || [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code);
-    if passes { Trouble::Lost(detail) } else { Trouble::Refused(detail) }
+    if passes { QueryFailure::Lost(detail) } else { QueryFailure::Refused(detail) }
 }
 
 /// An error with its causes, in one line.
@@ -424,7 +429,7 @@ mod tests {
         Address { url, schema: "purlin".to_owned(), password: None, ca: None }
     }
 
-    async fn ask(database: &Database) -> Trouble {
+    async fn ask(database: &Database) -> QueryFailure {
         database.try_query("SELECT 1", Vec::new()).await.expect_err("no database")
     }
 
@@ -450,9 +455,9 @@ mod tests {
         ] {
             let (port, asked) = server(Some(answer.clone()));
             let database = Database::new(&address(&[port], sslmode), PATIENCE).expect("a database");
-            let trouble = ask(&database).await;
-            let case = format!("{sslmode} {}: {trouble:?}", answer.escape_ascii());
-            assert_eq!(!matches!(trouble, Trouble::Lost(_)), is_lasting, "{case}");
+            let failure = ask(&database).await;
+            let case = format!("{sslmode} {}: {failure:?}", answer.escape_ascii());
+            assert_eq!(!matches!(failure, QueryFailure::Lost(_)), is_lasting, "{case}");
             assert_eq!(asked.load(Ordering::SeqCst) == 1, is_lasting, "{case}");
         }
     }
@@ -476,12 +481,18 @@ mod tests {
             let ports: Vec<u16> = servers.iter().map(|(port, _)| *port).collect();
             // One attempt.
             let database = Database::within(&address(&ports, "disable"), Duration::ZERO, LIMIT);
-            let trouble = ask(&database.expect("a database")).await;
+            let failure = ask(&database.expect("a database")).await;
             let asked: Vec<usize> = servers.iter().map(|(_, asked)| asked.load(Ordering::SeqCst)).collect();
-            assert_eq!(asked, vec![1; asked.len()], "{answers:?}: {trouble:?}");
-            let (Trouble::Lost(detail) | Trouble::Login(detail)) = &trouble else { panic!("{trouble:?}") };
+            assert_eq!(asked, vec![1; asked.len()], "{answers:?}: {failure:?}");
+            let (QueryFailure::Lost(detail) | QueryFailure::Login(detail)) = &failure else {
+                panic!("{failure:?}")
+            };
             assert!(detail.contains(expected), "{answers:?}: {detail}");
-            assert_eq!(matches!(trouble, Trouble::Login(_)), expected == "28P01", "{answers:?}: {detail}");
+            assert_eq!(
+                matches!(failure, QueryFailure::Login(_)),
+                expected == "28P01",
+                "{answers:?}: {detail}"
+            );
         }
     }
 
@@ -492,7 +503,7 @@ mod tests {
             url: "postgres:///state?user=ada&host=a,b&port=1,2,3&sslmode=disable".to_owned(),
             ..address(&[], "disable")
         };
-        let trouble = ask(&Database::new(&address, Duration::from_secs(2)).expect("a database")).await;
-        assert!(matches!(&trouble, Trouble::Refused(detail) if detail.contains("ports")), "{trouble:?}");
+        let failure = ask(&Database::new(&address, Duration::from_secs(2)).expect("a database")).await;
+        assert!(matches!(&failure, QueryFailure::Refused(detail) if detail.contains("ports")), "{failure:?}");
     }
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use purlin_files::Moment;
 use tokio_postgres::types::Type;
 
-use super::claim::{Held, Leased};
+use super::claim::{Leased, PostgresClaim};
 use super::connect::parameter;
-use super::read::{Loaded, Reached};
+use super::read::{CommitPosition, Loaded};
 use super::{Inner, keys};
 use crate::error::NO_RANDOM;
 use crate::table::Table;
@@ -27,7 +27,12 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    pub(super) fn into_leased(self, environment: &Environment, table: Table, reached: Reached) -> Leased {
+    pub(super) fn into_leased(
+        self,
+        environment: &Environment,
+        table: Table,
+        reached: CommitPosition,
+    ) -> Leased {
         let Self { fence, lapsed, until, clock } = self;
         Leased { environment: environment.clone(), fence, lapsed, table, reached, until, clock }
     }
@@ -35,11 +40,11 @@ impl Taken {
 
 impl Inner {
     /// Takes the lease of an environment, and reads it.
-    pub(super) async fn hold(
+    pub(super) async fn claim(
         self: Arc<Self>,
         environment: &Environment,
         holder: &Holder,
-    ) -> Result<Arc<Held>, Error> {
+    ) -> Result<Arc<PostgresClaim>, Error> {
         let taken = self.acquire(environment, holder).await?;
         let read = async {
             // Only now, because a rotation of the key waits for holders that took the environment
@@ -58,12 +63,12 @@ impl Inner {
         let (last, now) = (reached.server.take(), self.server().await);
         let moved = matches!((&last, &now), (Some(last), Some(now)) if last != now);
         reached.server = now.or(last);
-        let held = Held::start(&self, taken.into_leased(environment, table, reached));
+        let claim = PostgresClaim::start(&self, taken.into_leased(environment, table, reached));
         if moved {
             // The records count as out of date until everything was read.
-            held.note_staleness(Staleness::Copied).await?;
+            claim.note_staleness(Staleness::Copied).await?;
         }
-        Ok(held)
+        Ok(claim)
     }
 
     /// Takes the lease of an environment.
@@ -117,7 +122,7 @@ impl Inner {
     }
 
     /// The holder of an environment's lease, and the remaining time.
-    pub(super) async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+    pub(super) async fn holder(&self, environment: &Environment) -> Result<Option<crate::HeldLock>, Error> {
         let sql = format!(
             "SELECT holder, extract(epoch FROM lease_until - clock_timestamp())::float8
              FROM {}.environments WHERE place = $1 AND lease_until > clock_timestamp()",
@@ -129,7 +134,7 @@ impl Inner {
         let read = || Ok((row.try_get::<_, Option<String>>(0)?, row.try_get::<_, f64>(1)?));
         let (shown, left) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
         let lease = Duration::try_from_secs_f64(left).ok();
-        Ok(shown.and_then(|text| holder(&text)).map(|holder| crate::Held { holder: *holder, lease }))
+        Ok(shown.and_then(|text| holder(&text)).map(|holder| crate::HeldLock { holder: *holder, lease }))
     }
 
     /// Releases a lease that was not used.

@@ -35,12 +35,12 @@ use tokio::sync::watch;
 use tokio_postgres::types::Type;
 use zeroize::Zeroizing;
 
-use self::claim::{Held, spawn};
+use self::claim::{PostgresClaim, spawn};
 pub use self::connect::Address;
 use self::connect::{Database, parameter};
 pub use self::inspect::DatabaseReport;
 pub use self::options::PostgresOptions;
-use self::read::{Loaded, Reached};
+use self::read::{CommitPosition, Loaded};
 pub use self::releases::Releases;
 use crate::keys::Keyring;
 use crate::keyspace::{self, EntryKind};
@@ -60,7 +60,7 @@ struct Inner {
     keys: Keyring,
     lease: Duration,
     /// The environments that this process holds.
-    held: Mutex<HashMap<Environment, Weak<Held>>>,
+    claims: Mutex<HashMap<Environment, Weak<PostgresClaim>>>,
     is_closed: AtomicBool,
     /// The number of leases that are being released in the background.
     leaving: watch::Sender<usize>,
@@ -90,9 +90,9 @@ impl PostgresStore {
         schema::check(&database).await?;
         let keys = keys::open(&database, &key).await?;
         let lease = lease.max(PostgresOptions::SHORTEST_LEASE);
-        let (held, is_closed) = (Mutex::default(), AtomicBool::new(false));
+        let (claims, is_closed) = (Mutex::default(), AtomicBool::new(false));
         let leaving = watch::Sender::new(0);
-        Ok(Self(Arc::new(Inner { database, keys, lease, held, is_closed, leaving })))
+        Ok(Self(Arc::new(Inner { database, keys, lease, claims, is_closed, leaving })))
     }
 
     /// The name of the store for messages.
@@ -173,8 +173,8 @@ impl PostgresStore {
 }
 
 impl Inner {
-    fn held(&self) -> MutexGuard<'_, HashMap<Environment, Weak<Held>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn claims(&self) -> MutexGuard<'_, HashMap<Environment, Weak<PostgresClaim>>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn releases(&self) -> Releases {
@@ -188,9 +188,9 @@ impl Inner {
     }
 
     /// The environment, if this process holds it.
-    fn holding(&self, environment: &Environment) -> Option<Arc<Held>> {
-        let held = self.held().get(environment).and_then(Weak::upgrade);
-        held.filter(|held| !held.is_lost())
+    fn claim_of(&self, environment: &Environment) -> Option<Arc<PostgresClaim>> {
+        let claim = self.claims().get(environment).and_then(Weak::upgrade);
+        claim.filter(|claim| !claim.is_lost())
     }
 
     /// Reads, and reads again with refreshed keys on failure: another process may have changed
@@ -207,14 +207,14 @@ impl Inner {
 
     /// Why the records may be older than the real state: another server took the last commit, or
     /// this server was reset to an earlier moment.
-    async fn staleness(&self, reached: &Reached) -> Option<Staleness> {
+    async fn staleness(&self, reached: &CommitPosition) -> Option<Staleness> {
         let last = reached.server.as_ref()?;
         (self.server().await? != *last).then_some(Staleness::Copied)
     }
 
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
-        if let Some(held) = self.holding(environment) {
-            return snapshot::snapshot(&held.table(), environment, &self.keys);
+        if let Some(claim) = self.claim_of(environment) {
+            return snapshot::snapshot(&claim.table(), environment, &self.keys);
         }
         self.with_keys(|| async {
             let Some(Loaded { mut table, reached }) = self.read(environment).await? else {
@@ -230,8 +230,8 @@ impl Inner {
     }
 
     async fn find(&self, environment: &Environment, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
-        if let Some(held) = self.holding(environment) {
-            return snapshot::find(&held.table(), urn, &self.keys);
+        if let Some(claim) = self.claim_of(environment) {
+            return snapshot::find(&claim.table(), urn, &self.keys);
         }
         let Some(key) = keyspace::of(EntryKind::Record, &RecordId::current(urn.clone())) else {
             return Ok(None);
@@ -255,8 +255,8 @@ impl Inner {
 
     async fn lock(self: Arc<Self>, environment: Environment, holder: Holder) -> Result<Lock, Error> {
         self.keys.confirm()?;
-        let held = self.hold(&environment, &holder).await?;
-        Ok(Lock::new(environment, held as _))
+        let claim = self.claim(&environment, &holder).await?;
+        Ok(Lock::new(environment, claim as _))
     }
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
@@ -373,7 +373,7 @@ impl Store for PostgresStore {
         self.on(|inner| inner.import(export, holder, options)).await
     }
 
-    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+    async fn holder(&self, environment: &Environment) -> Result<Option<crate::HeldLock>, Error> {
         let environment = environment.clone();
         self.on(|inner| async move { inner.holder(&environment).await }).await
     }

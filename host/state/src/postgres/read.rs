@@ -17,7 +17,7 @@ const BEHIND_DOCUMENTS: u8 = EntryKind::Documents as u8 + 1;
 
 /// The last commit of an environment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reached {
+pub(super) struct CommitPosition {
     /// The number of commits.
     pub(super) seq: i64,
     /// The identity of the server that took the last one.
@@ -29,7 +29,7 @@ pub(super) struct Reached {
 pub(super) struct Loaded {
     /// Everything except documents; only the keys of deployments.
     pub(super) table: Table,
-    pub(super) reached: Reached,
+    pub(super) reached: CommitPosition,
 }
 
 /// All entries of an environment at one moment, unchecked.
@@ -38,7 +38,7 @@ pub(super) struct Whole {
     pub(super) table: Table,
     /// The head that the last writer sealed.
     pub(super) head: Option<Vec<u8>>,
-    pub(super) reached: Reached,
+    pub(super) reached: CommitPosition,
     /// The tally of the entries in the form of [`Loaded`].
     pub(super) tally: Tally,
 }
@@ -84,7 +84,7 @@ impl Inner {
                 head = value.map(<[u8]>::to_vec);
                 let read = || Ok((row.try_get(2)?, row.try_get(3)?));
                 let (seq, server) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-                loaded.reached = Reached { seq, server };
+                loaded.reached = CommitPosition { seq, server };
             } else {
                 let value = Bytes::copy_from_slice(value.unwrap_or_default());
                 loaded.table.apply_bytes(Bytes::copy_from_slice(key), Some(value));
@@ -99,7 +99,7 @@ impl Inner {
         &self,
         environment: &Environment,
         head: Option<&[u8]>,
-        reached: &Reached,
+        reached: &CommitPosition,
         tally: Tally,
     ) -> Result<(), Error> {
         let expected = match head {
@@ -136,7 +136,7 @@ impl Inner {
                 whole.head = value;
                 let read = || Ok((row.try_get(2)?, row.try_get(3)?));
                 let (seq, server) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-                whole.reached = Reached { seq, server };
+                whole.reached = CommitPosition { seq, server };
                 continue;
             }
             let value = value.unwrap_or_default();

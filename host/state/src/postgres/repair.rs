@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio_postgres::types::Type;
 
 use super::Inner;
-use super::claim::Held;
+use super::claim::PostgresClaim;
 use super::connect::parameter;
 use super::read::{Whole, is_documents, is_history};
 use crate::check::{RepairReport, environment_of, inspect, left_out};
@@ -114,14 +114,14 @@ impl Inner {
             }
         };
         reached.server = self.server().await.or(reached.server);
-        let held = Held::start(&self, taken.into_leased(environment, table, reached));
+        let claim = PostgresClaim::start(&self, taken.into_leased(environment, table, reached));
         let gone = repaired.removed.into_iter().map(|key| Write::Remove { key });
         let new = repaired.added.into_iter().map(|(key, value)| Write::Put { key, value });
-        let written = match held.take(Writes(gone.chain(new).chain([stale]).collect())) {
+        let written = match claim.take(Writes(gone.chain(new).chain([stale]).collect())) {
             Ok(durable) => durable.await,
             Err(error) => Err(error),
         };
-        written.and(held.release().await)?;
+        written.and(claim.release().await)?;
         Ok(report)
     }
 

@@ -90,7 +90,7 @@ impl Inner {
         only: &Keyring,
         holder: &Holder,
     ) -> Result<(), Error> {
-        let held = Arc::clone(&self).hold(environment, holder).await?;
+        let claim = Arc::clone(&self).claim(environment, holder).await?;
         let sealed = async {
             let Some(whole) = self.whole(environment).await? else { return Ok(()) };
             let mut writes = Vec::new();
@@ -105,11 +105,11 @@ impl Inner {
                 whole.head.is_some_and(|head| codec::decode_head(&head, environment, only).is_err());
             match writes.is_empty() && !is_head_old {
                 true => Ok(()),
-                false => held.take(Writes(writes))?.await,
+                false => claim.take(Writes(writes))?.await,
             }
         };
         let sealed = sealed.await;
-        sealed.and(held.release().await)
+        sealed.and(claim.release().await)
     }
 
     /// Replaces the data keys, if the state has the `old` ones.

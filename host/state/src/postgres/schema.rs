@@ -12,7 +12,7 @@
 
 use tokio_postgres::types::Type;
 
-use super::connect::{Database, Trouble, parameter};
+use super::connect::{Database, QueryFailure, parameter};
 use crate::Error;
 
 /// The tables.
@@ -169,8 +169,8 @@ pub(super) async fn version(database: &Database) -> Result<Option<i32>, Error> {
             let found = rows.first().map(|row| row.try_get(0)).transpose();
             found.map_err(|error| database.unreadable(&error))
         }
-        Err(Trouble::Missing) => Ok(None),
-        Err(trouble) => Err(database.failed("read the version of the tables", trouble)),
+        Err(QueryFailure::Missing) => Ok(None),
+        Err(failure) => Err(database.failed("read the version of the tables", failure)),
     }
 }
 

@@ -23,8 +23,8 @@ impl Inner {
             None => self.keys.key()?.owner(),
         };
         // The submissions of this process are included.
-        if let Some(held) = self.holding(environment) {
-            held.commit(Vec::new()).await?;
+        if let Some(claim) = self.claim_of(environment) {
+            claim.commit(Vec::new()).await?;
         }
         self.with_keys(|| async {
             let whole = self.whole(environment).await?;
@@ -45,21 +45,21 @@ impl Inner {
     ) -> Result<(), Error> {
         export.check_key(&self.keys)?;
         let environment = export.environment();
-        let held = Arc::clone(&self).hold(environment, &holder).await?;
+        let claim = Arc::clone(&self).claim(environment, &holder).await?;
         let imported = async {
-            options.check(environment, held.table().range(&keyspace::all(EntryKind::Record)).count())?;
+            options.check(environment, claim.table().range(&keyspace::all(EntryKind::Record)).count())?;
             let mut new = export.entries(&self.keys, options.staleness())?;
-            options.keep_closed(environment, &held.table(), &mut new);
+            options.keep_closed(environment, &claim.table(), &mut new);
             let gone = self.keys_of(environment).await?.into_iter().filter(|key| new.get(key).is_none());
             let mut writes: Vec<Write> = gone.map(|key| Write::Remove { key }).collect();
             writes.extend(
                 new.iter().map(|(key, value)| Write::Put { key: key.to_vec(), value: value.to_vec() }),
             );
             // One submission is one transaction.
-            held.take(Writes(writes))?.await
+            claim.take(Writes(writes))?.await
         };
         let imported = imported.await;
-        imported.and(held.release().await)
+        imported.and(claim.release().await)
     }
 
     /// The keys of all entries of an environment.

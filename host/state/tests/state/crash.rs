@@ -174,7 +174,7 @@ fn check(snapshot: &Snapshot, acknowledged: &[Option<usize>; TASKS]) {
 }
 
 #[test]
-fn killed_at_any_instant() {
+fn a_kill_at_any_instant_loses_nothing_that_was_acknowledged() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("state");
     let mut acknowledged = [None::<usize>; TASKS];
@@ -221,7 +221,7 @@ fn killed_at_any_instant() {
 }
 
 #[test]
-fn killed_at_every_place() {
+fn a_kill_at_every_place_loses_nothing_that_was_acknowledged() {
     let trial = tempfile::tempdir().expect("a folder");
     let places = Arc::new(Mutex::new(Vec::new()));
     let probe = Probe::new({

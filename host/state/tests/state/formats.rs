@@ -143,14 +143,14 @@ fn changes() -> Vec<(&'static str, Change)> {
     vec![
         ("intend", pending),
         ("checkpoint", checkpoint),
-        ("obstruct", Change::Obstruct { urn: urn(0), unmet: Some(Box::new(obstacle())) }),
+        ("obstruct", Change::Obstruct { urn: urn(0), obstacle: Some(Box::new(obstacle())) }),
         ("vanish", Change::Vanish { urn: urn(8), objects: vanished() }),
         ("deployed", Change::Deployed { deployment: Box::new(deployment()), documents }),
     ]
 }
 
 fn close() -> Change {
-    Change::Hold(Some(closer()))
+    Change::SetClosed(Some(closer()))
 }
 
 /// The seeds of the fuzz target that decodes changes.
@@ -201,10 +201,13 @@ fn has_everything(folder: &Path) {
     assert_eq!(plain(&snapshot.records), expected);
     let Change::Intend(mut intent) = intend(secret_record(7)) else { panic!("an intent") };
     intent.checkpoint = Some(checkpoint());
-    assert_eq!((snapshot.pending, snapshot.unmet, snapshot.held), (vec![*intent], vec![obstacle()], None));
+    assert_eq!(
+        (snapshot.pending, snapshot.obstacles, snapshot.closed_by),
+        (vec![*intent], vec![obstacle()], None)
+    );
     assert_eq!(snapshot.vanished, [(urn(8), vanished())].into());
     let snapshot = run(store.load(&prod())).expect("loads");
-    assert_eq!((plain(&snapshot.records), snapshot.held), (vec![elsewhere], Some(closer())));
+    assert_eq!((plain(&snapshot.records), snapshot.closed_by), (vec![elsewhere], Some(closer())));
     assert_eq!(run(store.history(&environment())).expect("lists"), [deployment()]);
     let digest = deployment().documents.expect("a digest");
     let documents = run(store.documents(&environment(), &digest)).expect("reads");

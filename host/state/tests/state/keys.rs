@@ -27,7 +27,7 @@ fn fill<S: Store + ?Sized>(store: &Working<S>) -> Snapshot {
     let changes = changes.chain([intend(secret_record(30)), put(long())]).collect();
     run(store.commit(changes)).expect("commits");
     // Two environments, so that a rotation must seal more than one.
-    run(store.commit_in(&prod(), vec![Change::Hold(Some(holder()))])).expect("commits");
+    run(store.commit_in(&prod(), vec![Change::SetClosed(Some(holder()))])).expect("commits");
     store.release().expect("released");
     run(store.load(&environment())).expect("loads")
 }
@@ -162,11 +162,11 @@ fn a_rotation_killed_at_any_place_leaves_one_key_that_opens_everything() {
         assert!(!status.success(), "it was not killed at `{place}`");
         let store = open(folder.path()).unwrap_or_else(|error| panic!("{place}: {error}"));
         assert_eq!(run(store.load(&environment())).expect("loads"), expected, "{place}");
-        assert_eq!(run(store.load(&prod())).expect("loads").held, Some(holder()), "{place}");
+        assert_eq!(run(store.load(&prod())).expect("loads").closed_by, Some(holder()), "{place}");
         // The next writer completes the rotation.
         run(store.commit(vec![put(secret_record(50))])).expect("commits");
         assert!(!folder.path().join("key.next").exists(), "{place}");
-        assert_eq!(run(store.load(&prod())).expect("loads").held, Some(holder()), "{place}");
+        assert_eq!(run(store.load(&prod())).expect("loads").closed_by, Some(holder()), "{place}");
         let now = fs::read_to_string(folder.path().join("key")).expect("a key");
         *(if now == key { &mut old } else { &mut new }) += 1;
         run(store.close()).expect("closes");

@@ -178,13 +178,13 @@ fn documents_are_kept_for_the_last_hundred() {
 #[test]
 fn an_environment_is_closed_until_it_is_opened() {
     stores(|store| {
-        let held = |environment: &Environment| run(store.load(environment)).expect("loads").held;
-        let hold = Change::Hold;
-        assert_eq!(held(&environment()), None);
-        run(store.commit(vec![hold(Some(holder()))])).expect("commits");
-        assert_eq!((held(&environment()), held(&other())), (Some(holder()), None));
-        run(store.commit(vec![hold(None)])).expect("commits");
-        assert_eq!(held(&environment()), None);
+        let closed_by = |environment: &Environment| run(store.load(environment)).expect("loads").closed_by;
+        let set_closed = Change::SetClosed;
+        assert_eq!(closed_by(&environment()), None);
+        run(store.commit(vec![set_closed(Some(holder()))])).expect("commits");
+        assert_eq!((closed_by(&environment()), closed_by(&other())), (Some(holder()), None));
+        run(store.commit(vec![set_closed(None)])).expect("commits");
+        assert_eq!(closed_by(&environment()), None);
     });
 }
 
@@ -240,7 +240,7 @@ fn change() -> impl Strategy<Value = Change> {
                 deployed(deployment(&format!("d{id}"), number, documents.as_deref()), documents.as_deref())
             }
         ),
-        1 => any::<bool>().prop_map(|held| Change::Hold(held.then(holder))),
+        1 => any::<bool>().prop_map(|closed| Change::SetClosed(closed.then(holder))),
         1 => Just(Change::Trust),
     ]
 }
@@ -324,5 +324,5 @@ fn tell_the_same(
 
 /// Whether a change concerns its environment as a whole.
 fn is_of_all(change: &Change) -> bool {
-    matches!(change, Change::Deployed { .. } | Change::Hold(_) | Change::Trust)
+    matches!(change, Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust)
 }

@@ -15,7 +15,7 @@ use crate::common::scene::{KEY, LEASES, runtime};
 use crate::common::*;
 
 #[test]
-fn a_database_keeps() {
+fn a_database_keeps_what_is_committed() {
     let scene = scene!();
     let again = scene.run(PostgresStore::prepare(&scene.options()));
     assert!(!again.expect("prepared already"));
@@ -34,7 +34,7 @@ fn a_database_keeps() {
 
 /// Nothing depends on a session, so a pooler may give each transaction a different one.
 #[test]
-fn a_pooler_may_stand_in_between() {
+fn a_database_behind_a_pooler_keeps_what_is_committed() {
     let scene = scene!();
     let Some(pooler) = Pooler::start(&scene.server) else { return };
     let mut options = scene.options();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use purlin_model::{Offered, Share, Urn, Use, Value};
+use purlin_model::{InstallationShare, InstallationUse, Offered, Urn, Value};
 use purlin_state::{
     Change, Environment, Error, KeyProvider, Listing, MemoryStore, OpenOptions, Record, RecordId, Staleness,
     Status, Store, Vacancy,
@@ -24,12 +24,12 @@ fn temporary() -> tempfile::TempDir {
 }
 
 #[test]
-fn memory_keeps() {
+fn memory_keeps_what_is_committed() {
     keeps(&MemoryStore::new());
 }
 
 #[test]
-fn a_folder_keeps() {
+fn a_folder_keeps_what_is_committed() {
     let folder = temporary();
     keeps(&*open(&folder.path().join("state")).expect("opens"));
     let store = open(&folder.path().join("state")).expect("opens again");
@@ -531,7 +531,7 @@ fn installation(number: usize) -> Record {
     Record {
         urn: Urn::parse(&urn).expect("a URN"),
         definition: Some(format!("acme/db:v1.{}.0", number % 3).into()),
-        share: Some(Arc::new(Share::new("dev".into(), group, None, offers))),
+        share: Some(Arc::new(InstallationShare::new("dev".into(), group, None, offers))),
         status: if number.is_multiple_of(5) { Status::Absent } else { Status::Ready },
         abandoned: number.is_multiple_of(11),
         dependencies: Box::default(),
@@ -543,7 +543,7 @@ fn installation(number: usize) -> Record {
 fn user(number: usize) -> Record {
     let urn = "urn:purlin:dev/acme::other::shared::installation.default::db";
     let installation = Urn::parse(urn).expect("a URN");
-    let needs = Use {
+    let needs = InstallationUse {
         installation,
         by_hand: false,
         bundle: None,
@@ -555,7 +555,7 @@ fn user(number: usize) -> Record {
     };
     let record = self::installation(number);
     let share = record.share.as_deref().cloned().unwrap_or_default();
-    Record { share: Some(Arc::new(Share { uses: Some(needs), ..share })), ..record }
+    Record { share: Some(Arc::new(InstallationShare { uses: Some(needs), ..share })), ..record }
 }
 
 fn remove_installation(number: usize) -> Change {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{Scene, THING, found, named, none, size, things};
 
 #[test]
-fn a_thing_lives() {
+fn a_thing_is_created_changed_and_deleted() {
     let service = Service::start();
     service.key("t0ken-of-the-test");
     let secrets = json!({"bearer": "t0ken-of-the-test", "body": {"password": "hidden-in-the-body"}});
@@ -158,7 +158,7 @@ fn values_of_a_developer_stay_in_their_place() {
 }
 
 #[test]
-fn an_api_that_others_wrote_is_spoken_to() {
+fn an_api_that_others_wrote_works() {
     let Some(dns) = PowerDns::start() else { return };
     let values = |kind: &str| {
         json!({

@@ -58,7 +58,7 @@ fn the_cluster_has_to_prove_who_it_is() {
 }
 
 #[test]
-fn it_keeps_the_contract() {
+fn the_driver_keeps_the_contract() {
     let Some(k8s) = Kubernetes::start() else { return };
     let url = format!("http://127.0.0.1:{}", k8s.plain_port());
     let workspace = workspace_at(std::slice::from_ref(&url), &k8s.authority(), &json!({"values": {}}));

@@ -41,7 +41,7 @@ fn is_whole(k8s: &Kubernetes, attempt: usize, workspace: &Workspace) {
 }
 
 #[test]
-fn killed_while_it_creates_it_makes_nothing_twice() {
+fn a_kill_during_creation_makes_nothing_twice() {
     let Some(k8s) = Kubernetes::start() else { return };
     let proxy = Proxy::to(k8s.plain_port());
     let kills = at_every_message(
@@ -54,7 +54,7 @@ fn killed_while_it_creates_it_makes_nothing_twice() {
 }
 
 #[test]
-fn killed_while_it_changes_and_prunes_it_finishes() {
+fn changes_and_pruning_finish_after_a_kill() {
     let Some(k8s) = Kubernetes::start() else { return };
     let proxy = Proxy::to(k8s.plain_port());
     let kills = at_every_message(
@@ -77,7 +77,7 @@ fn killed_while_it_changes_and_prunes_it_finishes() {
 }
 
 #[test]
-fn killed_while_it_deletes_it_forgets_nothing() {
+fn a_kill_during_deletion_forgets_nothing() {
     let Some(k8s) = Kubernetes::start() else { return };
     let proxy = Proxy::to(k8s.plain_port());
     let kills = at_every_message(

@@ -20,7 +20,7 @@ fn managers(object: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn a_deployment_lives_its_life() {
+fn a_deployment_is_created_changed_and_deleted() {
     let Some(k8s) = Kubernetes::start() else { return };
     let mut inputs = one(&k8s.url(), &deployment("web", "shop:1", 2));
     inputs["values"]["outputs"] = json!({"available": "/status/availableReplicas"});

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{DATABASE, ROLE, database, role, server, wanted, workspace};
 
 #[test]
-fn a_role_a_database_and_privileges_live() {
+fn a_role_a_database_and_privileges_are_created_changed_and_deleted() {
     let Some(postgres) = Postgres::start() else { return };
     let workspace = workspace("dev", &server(postgres.port), PASSWORD);
     let reader = || json!({"type": "pg-role", "params": {"role": {"name": "reader"}, "password": "r"}});

@@ -186,25 +186,25 @@ fn days(system: &dyn System, kept: Kept) {
 }
 
 #[test]
-fn a_day_with_postgresql() {
+fn commands_work_after_a_rotation_with_postgresql() {
     let Some(system) = Role::start() else { return };
     days(&system, Kept::Documents);
 }
 
 #[test]
-fn a_day_with_postgresql_and_a_secret_store() {
+fn commands_work_after_a_rotation_with_postgresql_and_a_secret_store() {
     let Some(system) = Role::start() else { return };
     days(&system, Kept::Store);
 }
 
 #[test]
-fn a_day_with_redis() {
+fn commands_work_after_a_rotation_with_redis() {
     let Some(system) = RedisUser::start() else { return };
     days(&system, Kept::Documents);
 }
 
 #[test]
-fn a_day_with_s3() {
+fn commands_work_after_a_rotation_with_s3() {
     let Some(system) = Bucket::start() else { return };
     days(&system, Kept::Store);
 }
@@ -322,19 +322,19 @@ fn down_in_the_middle(system: &dyn System) {
 }
 
 #[test]
-fn postgresql_is_down_in_the_middle() {
+fn commands_continue_after_postgresql_was_down_in_the_middle() {
     let Some(system) = Role::start() else { return };
     down_in_the_middle(&system);
 }
 
 #[test]
-fn redis_is_down_in_the_middle() {
+fn commands_continue_after_redis_was_down_in_the_middle() {
     let Some(system) = RedisUser::start() else { return };
     down_in_the_middle(&system);
 }
 
 #[test]
-fn s3_is_down_in_the_middle() {
+fn commands_continue_after_s3_was_down_in_the_middle() {
     let Some(system) = Bucket::start() else { return };
     down_in_the_middle(&system);
 }

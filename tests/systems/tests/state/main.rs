@@ -190,7 +190,7 @@ fn machines_share_the_environments_of_a_state() {
 /// The program is killed at messages to the database, before the server has them or when the answer is lost. Another
 /// machine takes over when the lease has ended: nothing is created twice, and nothing is forgotten.
 #[test]
-fn killed_at_messages_to_the_database() {
+fn kills_at_messages_to_the_database_repeat_and_forget_nothing() {
     let Some(postgres) = Postgres::start() else { return };
     let proxy = Proxy::to(postgres.port);
     let key = key();

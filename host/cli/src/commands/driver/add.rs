@@ -71,7 +71,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         (None, None) => PathBuf::from(WORKSPACE_FILE),
     };
     let workspace = found.unwrap_or_else(|| Workspace { folder: app.folder.clone(), ..Workspace::default() });
-    let inspections = look(&args.source, &workspace, app).await?;
+    let inspections = inspect_all(&args.source, &workspace, app).await?;
     let manifests = inspections
         .iter()
         .filter_map(|one| one.manifest.as_ref().and_then(|manifest| manifest.as_ref().ok()));
@@ -146,7 +146,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 }
 
 /// Inspects all components, each of which must be a driver.
-async fn look(source: &Path, workspace: &Workspace, app: &App) -> Result<Vec<Inspection>, Failure> {
+async fn inspect_all(source: &Path, workspace: &Workspace, app: &App) -> Result<Vec<Inspection>, Failure> {
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace.clone() }, app)?;
     let mut inspections = Vec::new();
     for file in components(source)? {

@@ -143,10 +143,10 @@ async fn once(
     app: &App,
 ) -> Result<Status, Failure> {
     let scene = scene(args, driver, app).await?;
-    look(&scene, args, only, stop, app).await
+    examine(&scene, args, only, stop, app).await
 }
 
-async fn look(
+async fn examine(
     scene: &Scene,
     args: &Args,
     only: Option<&'static Rule>,
@@ -209,7 +209,7 @@ async fn watch(
                 app.ui.data(&format!("\n{}\n", paint(STRONG, format!("── again {} ──", driver))));
             }
             let outcome = match &scene {
-                Ok(scene) => look(scene, args, only, stop, app).await,
+                Ok(scene) => examine(scene, args, only, stop, app).await,
                 Err(_) => once(args, driver, only, stop, app).await,
             };
             last = match outcome {

@@ -52,7 +52,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     };
     // Inspecting drivers needs no key.
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
-    let looked = app.timings.wait("look at the driver", look(args, &purlin)).await;
+    let looked = app.timings.wait("look at the driver", inspect(args, &purlin)).await;
     let inspections = looked.map_err(|error| Failure::host(error, &sources))?;
     let trouble = inspections.iter().find_map(|inspection| {
         let manifest_error = inspection.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
@@ -80,7 +80,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-async fn look(args: &Args, purlin: &Purlin) -> Result<Vec<Inspection>, purlin_host::Error> {
+async fn inspect(args: &Args, purlin: &Purlin) -> Result<Vec<Inspection>, purlin_host::Error> {
     match super::examined(&args.driver, purlin) {
         Examined::File(path) => Ok(vec![purlin.inspect_file(&path, !args.bytes_only).await?]),
         Examined::Name(name) => purlin.inspect(&name, !args.bytes_only).await,

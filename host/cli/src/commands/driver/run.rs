@@ -11,7 +11,9 @@ use purlin_files::reason;
 use purlin_host::Examined;
 use purlin_model::driver::{Failure as Failed, Observed};
 use purlin_model::{Label, Workspace};
-use purlin_sandbox::{CallContext, CallError, Change, CheckpointSink, Driver, Look, Progress, ProgressSink};
+use purlin_sandbox::{
+    CallContext, CallError, Change, CheckpointSink, Driver, Progress, ProgressSink, ReadRequest,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -286,7 +288,7 @@ async fn call(
             let recorded = request.recorded.then_some(&request.state);
             let id = request.id.as_deref().or(recorded.map(|state| state.id.expose()));
             let found = driver
-                .read(&context, Look { id, name: name.expose(), inputs, state: recorded, known: &[] })
+                .read(&context, ReadRequest { id, name: name.expose(), inputs, state: recorded, known: &[] })
                 .await?;
             let found = found.map(|found| Observed { state: sealed(found.state), ..found });
             answer::observed(found.as_ref(), show)

@@ -10,7 +10,7 @@ use crate::input::{self, Place};
 use crate::naming;
 use crate::render;
 use crate::report::FORMAT;
-use crate::report::environment::{Details, Entry, Shown, types, values};
+use crate::report::environment::{Details, Entry, EnvironmentReport, types, values};
 
 /// Show an environment: its context, its values and its record.
 ///
@@ -80,7 +80,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             input::in_context(loaded, &documents, &place.workspace).ok()
         }
     };
-    let shown = Shown {
+    let shown = EnvironmentReport {
         format: FORMAT,
         environment: Details {
             entry,

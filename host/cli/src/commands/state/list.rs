@@ -1,6 +1,6 @@
 //! `purlin state list`
 
-use purlin_state::Held;
+use purlin_state::HeldLock;
 
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
@@ -51,7 +51,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     for environment in &environments {
         let snapshot = place.purlin.snapshot(environment).await.map_err(fail)?;
         let holder = place.purlin.holder_of(environment).await.map_err(fail)?;
-        all.push((environment, Resource::all(&snapshot), snapshot.held, holder));
+        all.push((environment, Resource::all(&snapshot), snapshot.closed_by, holder));
     }
     match args.format.format {
         Format::Json => {
@@ -60,17 +60,17 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         Format::Text => {
             let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
-            for (environment, resources, held, holder) in &all {
+            for (environment, resources, closed_by, holder) in &all {
                 if args.all && !resources.is_empty() {
                     app.ui.data(&format!("{}\n", crate::text::line(&environment.to_string())));
                 }
                 if !resources.is_empty() {
                     app.ui.data(&render::state::table(resources, columns));
                 }
-                if let Some(holder) = held {
+                if let Some(holder) = closed_by {
                     app.ui.note(&format!("{environment} is closed to deployments by {holder}"));
                 }
-                if let Some(Held { holder, lease }) = holder {
+                if let Some(HeldLock { holder, lease }) = holder {
                     let lease = lease.map_or_else(String::new, |lease| {
                         format!("; its lease ends in {} s unless it is renewed", lease.as_secs_f64().ceil())
                     });

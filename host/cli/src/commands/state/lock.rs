@@ -5,7 +5,7 @@ use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
-use crate::report::state::{Held, Holder};
+use crate::report::state::{Holder, LockReport};
 use crate::surroundings;
 
 /// Close an environment to deployments until `purlin state unlock`.
@@ -40,20 +40,25 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let place = input::place_to_change(&args.place.documents(), app).await?;
     let environment = place.environment();
-    let mut held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
+    let mut closed_by =
+        place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.closed_by;
     let own = surroundings::holder("state lock");
     let is_own = |holder: &purlin_state::Holder| {
         (&holder.user, &holder.host, holder.command.as_str()) == (&own.user, &own.host, args.reason.trim())
     };
-    if let Some(holder) = held.as_ref().filter(|holder| !is_own(holder)) {
+    if let Some(holder) = closed_by.as_ref().filter(|holder| !is_own(holder)) {
         return Err(Failure::run(format!("{environment} is already closed, by {holder}"))
             .hint("`purlin state unlock` opens it"));
     }
     // An interrupted command can be repeated.
-    let changed = held.is_none();
+    let changed = closed_by.is_none();
     if changed {
-        place.purlin.hold(&environment, Some(args.reason.trim())).await.map_err(Failure::without_sources)?;
-        held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
+        place
+            .purlin
+            .set_closed(&environment, Some(args.reason.trim()))
+            .await
+            .map_err(Failure::without_sources)?;
+        closed_by = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.closed_by;
     }
     place.purlin.close().await.map_err(Failure::without_sources)?;
     match args.format.format {
@@ -64,10 +69,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             });
             app.ui.hint("`purlin state unlock` opens it again");
         }
-        Format::Json => app.ui.json(&Held {
+        Format::Json => app.ui.json(&LockReport {
             format: FORMAT,
             environment,
-            locked: held.as_ref().map(Holder::new),
+            locked: closed_by.as_ref().map(Holder::new),
             changed,
         }),
     }

@@ -6,7 +6,7 @@ use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::render;
 use crate::report::FORMAT;
-use crate::report::state::{Details, Shown};
+use crate::report::state::{Details, ResourceReport};
 use crate::text;
 
 /// Show the full record of a resource.
@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(subject::unrecorded(urn.as_str()));
     };
     match args.format.format {
-        Format::Json => app.ui.json(&Shown { format: FORMAT, resource }),
+        Format::Json => app.ui.json(&ResourceReport { format: FORMAT, resource }),
         Format::Text => {
             let json = serde_json::to_value(&resource)
                 .map_err(|error| Failure::caused("cannot describe the record", &error))?;

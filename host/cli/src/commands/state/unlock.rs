@@ -5,7 +5,7 @@ use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
-use crate::report::state::Held;
+use crate::report::state::LockReport;
 
 /// Open an environment to deployments again.
 ///
@@ -30,22 +30,27 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place_to_change(&args.place.documents(), app).await?;
     let environment = place.environment();
-    let held = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.held;
-    if let Some(command) = held.as_ref().and_then(purlin_host::interrupted_move) {
+    let closed_by = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.closed_by;
+    if let Some(command) = closed_by.as_ref().and_then(purlin_host::interrupted_move) {
         return Err(Failure::run(format!("{environment} is closed, because a move was interrupted"))
             .hint(format!("`{command}` finishes it and opens the environment")));
     }
-    if held.is_some() {
-        place.purlin.hold(&environment, None).await.map_err(Failure::without_sources)?;
+    if closed_by.is_some() {
+        place.purlin.set_closed(&environment, None).await.map_err(Failure::without_sources)?;
     }
     place.purlin.close().await.map_err(Failure::without_sources)?;
-    match (args.format.format, &held) {
+    match (args.format.format, &closed_by) {
         (Format::Text, Some(holder)) => {
             app.ui.say(&format!("{environment} is open again; it was closed by {holder}."));
         }
         (Format::Text, None) => app.ui.say(&format!("{environment} is open; nothing was changed.")),
         (Format::Json, _) => {
-            app.ui.json(&Held { format: FORMAT, environment, locked: None, changed: held.is_some() });
+            app.ui.json(&LockReport {
+                format: FORMAT,
+                environment,
+                locked: None,
+                changed: closed_by.is_some(),
+            });
         }
     }
     Ok(Status::Done)

@@ -32,7 +32,7 @@ pub(super) struct Block {
     /// Its boxes, then its ports.
     pub(super) layout: Layout,
     /// The edge of each path, in the order of the paths; none for what several share.
-    pub(super) edges: Vec<Part>,
+    pub(super) edges: Vec<PathOwner>,
     /// The places where edges come in and leave, by end and kind.
     pub(super) entries: BTreeMap<(usize, usize), (f64, f64)>,
     pub(super) exits: BTreeMap<(usize, usize), (f64, f64)>,
@@ -40,7 +40,7 @@ pub(super) struct Block {
 
 /// The edge, or the bundle of edges, that a path of a block belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PathOwner {
     /// An edge by number.
     Edge(usize),
     /// All edges of a kind from other blocks to a box.
@@ -159,18 +159,18 @@ fn fill(block: &mut Block, number: usize, links: &[usize], drawing: &Drawing, se
         match (seats[link.from].block == number, seats[link.to].block == number) {
             (true, true) => {
                 own.push(Link { from: at[&link.from], to: at[&link.to], kind: link.kind });
-                block.edges.push(Part::Edge(*edge));
+                block.edges.push(PathOwner::Edge(*edge));
             }
             (true, false) => {
                 let (port, _) = port(&mut exits, link, last);
                 own.push(Link { from: at[&link.from], to: port, kind: link.kind });
-                block.edges.push(Part::Edge(*edge));
+                block.edges.push(PathOwner::Edge(*edge));
             }
             _ => {
                 let (port, is_new) = port(&mut entries, link, 0);
                 if is_new {
                     own.push(Link { from: port, to: at[&link.to], kind: link.kind });
-                    block.edges.push(Part::Entry { to: link.to, kind: link.kind });
+                    block.edges.push(PathOwner::Entry { to: link.to, kind: link.kind });
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::blocks::{Block, Drawing, Part, blocks};
+use super::blocks::{Block, Drawing, PathOwner, blocks};
 use super::layout::Path;
 
 /// The page is about this many times as wide as it is high.
@@ -37,14 +37,14 @@ pub(super) struct Area {
 }
 
 /// A point on the way of an edge between blocks, and whether the edge goes right there, or left.
-pub(super) type Turn = (f64, f64, f64);
+pub(super) type Bend = (f64, f64, f64);
 
 /// The way of edges of one kind from a block to a box in another one.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
     pub(super) to: usize,
     pub(super) kind: usize,
-    pub(super) turns: Vec<Turn>,
+    pub(super) bends: Vec<Bend>,
 }
 
 /// Where everything is.
@@ -55,7 +55,7 @@ pub(super) struct Page {
     /// One per group.
     pub(super) frames: Vec<Area>,
     /// The ways of edges inside blocks.
-    pub(super) paths: Vec<(Part, Path)>,
+    pub(super) paths: Vec<(PathOwner, Path)>,
     pub(super) routes: Vec<Route>,
     pub(super) area: Area,
 }
@@ -220,13 +220,13 @@ fn arrange(drawing: &Drawing, frames: &[Frame], divided: &[Vec<usize>]) -> Page 
         for (key, (exit_x, exit_y)) in &block.exits {
             let (other, end) = spots[block_of[key.0]];
             let Some((entry_x, entry_y)) = end.entries.get(key) else { continue };
-            let turns = route(
+            let bends = route(
                 &mut columns,
                 *key,
                 ((spot.x + exit_x, spot.y + exit_y), spot.column),
                 ((other.x + entry_x, other.y + entry_y), other),
             );
-            page.routes.push(Route { to: key.0, kind: key.1, turns });
+            page.routes.push(Route { to: key.0, kind: key.1, bends });
         }
     }
     page.area = area(&page);
@@ -239,23 +239,23 @@ fn route(
     (to, kind): (usize, usize),
     (exit, from): ((f64, f64), usize),
     (entry, end): ((f64, f64), Spot),
-) -> Vec<Turn> {
-    let mut turns = vec![(exit.0, exit.1, 1.0), (columns[from].right, exit.1, 1.0)];
+) -> Vec<Bend> {
+    let mut bends = vec![(exit.0, exit.1, 1.0), (columns[from].right, exit.1, 1.0)];
     let mut y = exit.1;
     if from < end.column {
         for column in &mut columns[from + 1..end.column] {
             y = nearest(column, y).map_or(y, |gap| gap.track(to, kind));
-            turns.extend([(column.left, y, 1.0), (column.right, y, 1.0)]);
+            bends.extend([(column.left, y, 1.0), (column.right, y, 1.0)]);
         }
     } else {
         for (number, column) in columns.iter_mut().enumerate().take(from + 1).skip(end.column).rev() {
             let gap = if number == end.column { column.gaps.get_mut(end.gap) } else { nearest(column, y) };
             y = gap.map_or(y, |gap| gap.track(to, kind));
-            turns.extend([(column.right, y, -1.0), (column.left, y, -1.0)]);
+            bends.extend([(column.right, y, -1.0), (column.left, y, -1.0)]);
         }
     }
-    turns.extend([(columns[end.column].left, entry.1, 1.0), (entry.0, entry.1, 1.0)]);
-    turns
+    bends.extend([(columns[end.column].left, entry.1, 1.0), (entry.0, entry.1, 1.0)]);
+    bends
 }
 
 fn nearest(column: &mut Column, y: f64) -> Option<&mut Gap> {
@@ -270,12 +270,12 @@ fn area(page: &Page) -> Area {
         .iter()
         .flat_map(|frame| [(frame.x, frame.y), (frame.x + frame.width, frame.y + frame.height)]);
     // A curve that reverses its direction extends beyond its points.
-    let turns = page
+    let bends = page
         .routes
         .iter()
-        .flat_map(|route| &route.turns)
+        .flat_map(|route| &route.bends)
         .flat_map(|(x, y, _)| [(x - 30.0, *y), (x + 30.0, *y)]);
-    let points: Vec<(f64, f64)> = corners.chain(turns).collect();
+    let points: Vec<(f64, f64)> = corners.chain(bends).collect();
     let least = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::INFINITY, f64::min);
     let most = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
     if points.is_empty() {

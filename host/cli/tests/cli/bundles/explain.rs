@@ -52,7 +52,7 @@ fn every_choice_is_explained() {
 }
 
 #[test]
-fn programs_get_the_same_in_the_order_in_which_it_would_be_made() {
+fn json_lists_installations_in_the_order_of_their_creation() {
     let out = project().run(&["bundle", "explain", "acme/app", "--format", "json"]).out;
     let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let of = |field: &str| -> Vec<String> {

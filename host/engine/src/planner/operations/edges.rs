@@ -27,7 +27,7 @@ impl Edges {
     ///
     /// # Errors
     /// [`Error::Integrity`] if the hard edges alone form a cycle.
-    pub(super) fn settle(self, operations: &mut [Operation]) -> Result<Vec<(u32, u32)>, Error> {
+    pub(super) fn apply_to(self, operations: &mut [Operation]) -> Result<Vec<(u32, u32)>, Error> {
         for (before, after) in &self.hard {
             add(operations, *before, *after);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use purlin_model::{Finding, Urn};
 use purlin_state::{Change, Operation, Record, RecordId, Vanished};
 
-use super::{Completed, Outcome, Task, Turn};
+use super::{CallPermit, Completed, Outcome, Task};
 use crate::driver::Driver;
 use crate::error::Cause;
 use crate::plan::Action;
@@ -17,7 +17,7 @@ use crate::run::exclusion::Side;
 impl Task<'_> {
     /// Deletes the resource that is recorded under `id`. Does nothing if there is no record: the
     /// resource that was to be replaced was kept, or was deleted together with its host.
-    pub(super) async fn delete(self, id: &RecordId, call: bool, stays: bool, turn: Turn) -> Outcome {
+    pub(super) async fn delete(self, id: &RecordId, call: bool, stays: bool, permit: CallPermit) -> Outcome {
         let Some(record) = self.recorded(id) else {
             let was_planned = self.step.action == Action::Delete;
             return Ok(Completed {
@@ -47,7 +47,7 @@ impl Task<'_> {
             let intent = self.intend(Operation::Delete(id.clone()), &**driver, &mut call).await?;
             let may_move = id.superseded.is_none() && self.step.action == Action::Delete;
             let result = self.delete_record(&**driver, &call, &record, may_move).await;
-            drop(turn);
+            drop(permit);
             if let Err(error) = result {
                 return Err(self.failed_deletion(intent, error).await);
             }

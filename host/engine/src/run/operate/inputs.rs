@@ -16,9 +16,9 @@ use purlin_state::Record;
 
 use super::Task;
 use super::call::repeatedly;
-use super::read::look_at;
+use super::read::read_if_exists;
 use crate::changes::diff;
-use crate::driver::{Call, Driver, Look};
+use crate::driver::{Call, Driver, ReadRequest};
 use crate::error::Cause;
 use crate::records::recorded::exists;
 
@@ -47,7 +47,7 @@ impl<'a> Attempt<'a> {
     pub(super) async fn new(task: Task<'a>, driver: &dyn Driver, record: &'a Record, may_move: bool) -> Self {
         let plan = &task.shared.plan;
         let reached = match &plan.current {
-            Some(current) => current.reached(record, &plan.recorded, driver).await,
+            Some(current) => current.with_current_connection(record, &plan.recorded, driver).await,
             None => None,
         };
         let from = if reached.is_some() { From::Connection } else { From::Record };
@@ -116,7 +116,7 @@ fn may_be_inputs(error: &CallError) -> bool {
 impl Task<'_> {
     /// Reads a recorded resource. Returns the result, and the inputs if other inputs than the
     /// recorded ones were needed.
-    pub(super) async fn look(
+    pub(super) async fn read_recorded(
         self,
         driver: &dyn Driver,
         call: &Call,
@@ -127,9 +127,14 @@ impl Task<'_> {
         let mut attempt = Attempt::new(self, driver, record, true).await;
         let known = if id.is_none() { self.known_as(record) } else { Vec::new() };
         loop {
-            let look =
-                Look { id, name: record.name.expose(), inputs: attempt.inputs(), state, known: &known };
-            match driver.read(call, look).await {
+            let request = ReadRequest {
+                id,
+                name: record.name.expose(),
+                inputs: attempt.inputs(),
+                state,
+                known: &known,
+            };
+            match driver.read(call, request).await {
                 Ok(found) => return Ok((found, attempt.succeeded())),
                 Err(CallError::Failure(Failure::NotFound(_))) => return Ok((None, attempt.succeeded())),
                 Err(error) if attempt.next(driver, &error).await => {}
@@ -168,7 +173,7 @@ impl Task<'_> {
         record: &Record,
     ) -> Result<Option<Observed>, Cause> {
         let id = Some(record.state.id.expose());
-        let found = self.look(driver, &self.call(), record, id, Some(&record.state)).await?;
+        let found = self.read_recorded(driver, &self.call(), record, id, Some(&record.state)).await?;
         Ok(found.0)
     }
 
@@ -223,8 +228,9 @@ impl Task<'_> {
             return Some(found.state);
         }
         let id = Some(record.state.id.expose());
-        let by_id = Look { id, name: record.name.expose(), inputs, state: Some(&record.state), known: &[] };
-        let found = look_at(driver, &self.call(), by_id).await.ok()??;
+        let by_id =
+            ReadRequest { id, name: record.name.expose(), inputs, state: Some(&record.state), known: &[] };
+        let found = read_if_exists(driver, &self.call(), by_id).await.ok()??;
         (found.state.outputs == record.state.outputs).then(|| record.state.clone())
     }
 
@@ -232,13 +238,14 @@ impl Task<'_> {
     /// may differ, since ids can contain the place. `None` if other records might match it.
     async fn by_name(self, driver: &dyn Driver, record: &Record, inputs: &Inputs) -> Option<Observed> {
         let known = self.known_as(record);
-        let look = Look { id: None, name: record.name.expose(), inputs, state: None, known: &known };
-        let found = look_at(driver, &self.call(), look).await.ok()??;
+        let request =
+            ReadRequest { id: None, name: record.name.expose(), inputs, state: None, known: &known };
+        let found = read_if_exists(driver, &self.call(), request).await.ok()??;
         let recorded = &self.shared.plan.recorded;
         let seen = Record { state: found.state.clone(), ..record.clone() };
         let copies = recorded.copies(&record.urn).chain(recorded.current(&record.urn));
         let mut others = copies.filter(|copy| copy.driver.name == record.driver.name);
         let is_it = |other: &Arc<Record>| other.id() == record.id();
-        (others.all(is_it) && recorded.holders(&seen).all(is_it)).then_some(found)
+        (others.all(is_it) && recorded.of_same_object(&seen).all(is_it)).then_some(found)
     }
 }

@@ -9,11 +9,11 @@ use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::{patiently, repeatedly};
-use super::read::{look_at, refreshed};
-use super::{Completed, Outcome, Task, Turn, nothing};
+use super::read::{read_if_exists, refreshed};
+use super::{CallPermit, Completed, Outcome, Task, nothing};
 use crate::changes::fate::{self, Case, Fate};
-use crate::changes::{ask, diff, digest, holding, ignore};
-use crate::driver::{Call, Driver, Look};
+use crate::changes::{ask, data_loss, diff, digest, ignore};
+use crate::driver::{Call, Driver, ReadRequest};
 use crate::error::Cause;
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared};
 use crate::records::making::{each_once, named, reports_all, share, with_unknown_host};
@@ -22,7 +22,7 @@ use crate::run::exclusion::Side;
 use crate::run::run_state::RunState;
 use crate::values::evaluate::{self, NodeValues};
 use crate::values::predict;
-use crate::values::rules::{Rules, connection};
+use crate::values::rules::{SchemaRules, connection};
 use crate::values::workload;
 
 /// What to do, now that all inputs are known.
@@ -40,7 +40,7 @@ impl Task<'_> {
         planned: Option<&Prepared>,
         instead_of: InsteadOf,
         certain: bool,
-        turn: Turn,
+        permit: CallPermit,
     ) -> Outcome {
         let Some(node) = self.node() else { return Ok(nothing()) };
         let driver = self.driver(&node)?;
@@ -54,7 +54,7 @@ impl Task<'_> {
         match decision {
             Decision::Keep(prepared) => self.keep(prepared.as_ref()),
             Decision::Update(prepared) => match record {
-                Some(record) => self.change(node, &**driver, call, record, prepared, turn).await,
+                Some(record) => self.change(node, &**driver, call, record, prepared, permit).await,
                 None => Ok(nothing()),
             },
             Decision::Create(prepared) => {
@@ -63,7 +63,7 @@ impl Task<'_> {
                     (record, &self.operation.kind)
                 {
                     self.make_room(old, dependents).await?;
-                    return Box::pin(self.create(planned, InsteadOf::Deleted, certain, turn)).await;
+                    return Box::pin(self.create(planned, InsteadOf::Deleted, certain, permit)).await;
                 }
                 let name = match driver.manifest().implements.name {
                     true => driver.name(&call, &prepared.inputs).await?,
@@ -84,7 +84,7 @@ impl Task<'_> {
                     && let Some(found) = self.found_by_name(node, &**driver, &made).await?
                 {
                     drop(side);
-                    return self.take_over(node, &**driver, call, &found, turn).await;
+                    return self.take_over(node, &**driver, call, &found, permit).await;
                 }
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &**driver, &mut call).await?;
                 // The resource that is deleted once the new one exists. The id of another driver's
@@ -107,9 +107,9 @@ impl Task<'_> {
                     drop(side);
                     self.written(vec![self.withdrawn(id)]).await?;
                     self.make_room(old, &[]).await?;
-                    return Box::pin(self.create(planned, InsteadOf::Deleted, certain, turn)).await;
+                    return Box::pin(self.create(planned, InsteadOf::Deleted, certain, permit)).await;
                 }
-                drop(turn);
+                drop(permit);
                 let rules = &self.shared.plan.rules;
                 let certain = predict::outputs(rules, &**driver, &self.step.key, &prepared.inputs, None, &[]);
                 let (made, failure) =
@@ -189,9 +189,14 @@ impl Task<'_> {
             return Ok(None);
         }
         let known = self.known_as(made);
-        let look =
-            Look { id: None, name: made.name.expose(), inputs: &made.inputs, state: None, known: &known };
-        let Some(found) = look_at(driver, &self.call(), look).await? else { return Ok(None) };
+        let request = ReadRequest {
+            id: None,
+            name: made.name.expose(),
+            inputs: &made.inputs,
+            state: None,
+            known: &known,
+        };
+        let Some(found) = read_if_exists(driver, &self.call(), request).await? else { return Ok(None) };
         // The host is uncertain until the resource matches the documents.
         let (state, digest) = (found.state.clone(), [0; 32]);
         let wanted = with_unknown_host(&Record { state, digest, ..made.clone() });
@@ -242,17 +247,22 @@ impl Task<'_> {
         driver: &dyn Driver,
         call: Call,
         found: &Record,
-        turn: Turn,
+        permit: CallPermit,
     ) -> Outcome {
         match self.decide(node, driver, &call, Some(found), false, false).await? {
             Decision::Keep(prepared) => self.keep(prepared.as_ref()),
-            Decision::Update(prepared) => self.change(node, driver, call, found, prepared, turn).await,
+            Decision::Update(prepared) => self.change(node, driver, call, found, prepared, permit).await,
             Decision::Create(_) => Ok(nothing()),
         }
     }
 
     /// Updates a resource in place, unless it turns out that nothing changed.
-    pub(super) async fn update(self, planned: Option<&Prepared>, always: bool, turn: Turn) -> Outcome {
+    pub(super) async fn update(
+        self,
+        planned: Option<&Prepared>,
+        always: bool,
+        permit: CallPermit,
+    ) -> Outcome {
         let Some(node) = self.node() else { return Ok(nothing()) };
         let driver = self.driver(&node)?;
         let call = self.call();
@@ -266,7 +276,7 @@ impl Task<'_> {
         };
         match decision {
             Decision::Keep(prepared) => self.keep(prepared.as_ref()),
-            Decision::Update(prepared) => self.change(node, &**driver, call, &record, prepared, turn).await,
+            Decision::Update(prepared) => self.change(node, &**driver, call, &record, prepared, permit).await,
             Decision::Create(_) => Ok(nothing()),
         }
     }
@@ -346,7 +356,7 @@ impl Task<'_> {
             forced: certain.then_some(Reason::ReplaceRequested),
             always,
         };
-        let (fate, reasons) = fate::judge(&case, &mut changes);
+        let (fate, reasons) = fate::decide(&case, &mut changes);
         let Impact { stable_outputs: stable, .. } = impact;
         let prepared = Prepared { inputs, digest, stable };
         match fate {
@@ -364,7 +374,7 @@ impl Task<'_> {
         mut call: Call,
         record: &Record,
         prepared: Prepared,
-        turn: Turn,
+        permit: CallPermit,
     ) -> Outcome {
         let name = record.name.clone();
         let Some(changed) = self.record(node, driver, prepared.inputs.clone(), name) else {
@@ -377,13 +387,18 @@ impl Task<'_> {
             pinned: record.pinned,
             share: share(node, Some(record)),
             named: named(node, &record.state),
-            holds_data: holding::held(driver, self.step.key.type_name(), &prepared.inputs, Some(record)),
+            holds_data: data_loss::data_to_record(
+                driver,
+                self.step.key.type_name(),
+                &prepared.inputs,
+                Some(record),
+            ),
             ..changed
         };
         // If the recorded host was replaced or is no longer recorded, the resource may still live
         // in the previous object.
         let is_elsewhere = match &changed.deleted_with {
-            Some(host) if record.deleted_with.as_ref() == Some(host) => !self.shared.has_home(record),
+            Some(host) if record.deleted_with.as_ref() == Some(host) => !self.shared.has_current_host(record),
             Some(host) => *record.perhaps_deleted_with == [host.clone()] && self.is_younger(host, record),
             None => false,
         };
@@ -401,7 +416,7 @@ impl Task<'_> {
         };
         let result =
             repeatedly(self.shared, self.effort, driver.patience(), || driver.update(&call, change)).await;
-        drop(turn);
+        drop(permit);
         // The desired inputs are not the actual ones.
         let changed = match &result {
             Err(CallError::Failure(Failure::Partial { .. })) => Record {
@@ -447,21 +462,21 @@ impl Task<'_> {
             durable.await?;
             return Err(failure);
         }
-        self.shared.node_values.settle(node.id, known);
+        self.shared.node_values.fill(node.id, known);
         Ok(Completed { action, durable: Some(durable) })
     }
 }
 
-pub(super) fn held(driver: &dyn Driver, record: &Record, holder: &Record) -> Cause {
+pub(super) fn id_taken(driver: &dyn Driver, record: &Record, holder: &Record) -> Cause {
     let (id, other) = (record.state.id.clone(), holder.urn.clone());
-    Cause::Held { driver: driver.known_as().to_owned(), id, other }
+    Cause::IdTaken { driver: driver.known_as().to_owned(), id, other }
 }
 
 /// Why a state that a driver returned does not count as complete: its outputs break a promise of the
 /// resource type or of the driver.
 pub(super) fn broken_promise(
     driver: &dyn Driver,
-    rules: &Rules,
+    rules: &SchemaRules,
     type_name: &str,
     state: &ResourceState,
 ) -> Option<Cause> {
@@ -483,7 +498,7 @@ fn finish(
     result: Result<ResourceState, CallError>,
     certain: &purlin_model::Value,
     driver: &dyn Driver,
-    rules: &Rules,
+    rules: &SchemaRules,
     type_name: &str,
 ) -> Result<(Record, Option<Cause>), CallError> {
     match result {

@@ -9,10 +9,10 @@ use purlin_model::{Finding, Label, Unfinished};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Record, RecordId, Status};
 
-use super::provision::{broken_promise, held, partial};
+use super::provision::{broken_promise, id_taken, partial};
 use super::{Completed, Outcome, Task, nothing};
 use crate::changes::{ask, diff, digest, fate};
-use crate::driver::{Call, Driver, Look};
+use crate::driver::{Call, Driver, ReadRequest};
 use crate::error::Cause;
 use crate::plan::Action;
 use crate::records::making::{named, record_of, reports_all, with_possible_hosts, with_unknown_host};
@@ -56,7 +56,7 @@ impl Task<'_> {
         // The plan checked this too, but this run may have created the object with that id.
         let changes = vec![Change::Put(Box::new(record.clone())), settle];
         let durable = self.shared.claim(&record, is_anothers, changes)?;
-        let durable = durable.map_err(|holder| held(&**driver, &record, &holder))?;
+        let durable = durable.map_err(|holder| id_taken(&**driver, &record, &holder))?;
         self.recorded_unless(broken, Completed { action: Action::Adopt, durable: Some(durable) }).await
     }
 
@@ -91,8 +91,9 @@ impl Task<'_> {
                 let inputs = evaluate::read_inputs(graph, node, node_values, plan).await;
                 let mut inputs = inputs.map_err(Cause::Inputs)?;
                 self.shared.plan.rules.connect(&**driver, node.key.type_name(), &mut inputs);
-                let look = Look { id: Some(id), name: "", inputs: &inputs, state: None, known: &[] };
-                let Some(found) = look_at(&**driver, &self.call(), look).await? else {
+                let request =
+                    ReadRequest { id: Some(id), name: "", inputs: &inputs, state: None, known: &[] };
+                let Some(found) = read_if_exists(&**driver, &self.call(), request).await? else {
                     return Err(not_found(node, id));
                 };
                 let reads_params = plan.rules.reads_params(&**driver, node);
@@ -126,9 +127,9 @@ impl Task<'_> {
         let durable = self.shared.claim(&record, is_anothers, changes)?;
         let durable = match (durable, self.driver(&node)) {
             (Ok(durable), _) => durable,
-            (Err(holder), driver) => return Err(held(&**driver?, &record, &holder)),
+            (Err(holder), driver) => return Err(id_taken(&**driver?, &record, &holder)),
         };
-        self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+        self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         Ok(Completed { action: Action::Read, durable: Some(durable) })
     }
 
@@ -253,12 +254,12 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
 }
 
 /// Reads a resource. An object that the driver cannot find counts as gone.
-pub(super) async fn look_at(
+pub(super) async fn read_if_exists(
     driver: &dyn Driver,
     call: &Call,
-    look: Look<'_>,
+    request: ReadRequest<'_>,
 ) -> Result<Option<Observed>, Cause> {
-    match driver.read(call, look).await {
+    match driver.read(call, request).await {
         Ok(found) => Ok(found),
         Err(CallError::Failure(Failure::NotFound(_))) => Ok(None),
         Err(error) => Err(error.into()),

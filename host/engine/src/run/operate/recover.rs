@@ -74,13 +74,14 @@ impl Task<'_> {
             // A driver that marks its objects distinguishes the new one from others of the same
             // name by the key.
             let call = Call { idempotency_key: intent.idempotency_key.clone(), ..self.call() };
-            (found, other) = self.look(&**driver, &call, made, id, None).await?;
+            (found, other) = self.read_recorded(&**driver, &call, made, id, None).await?;
             // The object of this call may have been replaced since, by one that is not recorded.
             if found.is_none() && id.is_some() && self.shared.plan.may_be_stale {
-                (found, other) = self.look(&**driver, &call, made, None, None).await?;
+                (found, other) = self.read_recorded(&**driver, &call, made, None, None).await?;
             }
-            let is_held =
-                |seen: &Observed| self.shared.is_held(&Record { state: seen.state.clone(), ..made.clone() });
+            let is_recorded = |seen: &Observed| {
+                self.shared.is_object_recorded(&Record { state: seen.state.clone(), ..made.clone() })
+            };
             is_absent = found.is_none();
             let now = self.shared.moments.now();
             if is_absent {
@@ -91,7 +92,7 @@ impl Task<'_> {
                 let left = not_shown_for(intent.since, now, driver.grace());
                 (not_shown, is_absent) = (left, left.is_some());
             }
-            found = found.filter(|seen| !is_held(seen) && !is_absent);
+            found = found.filter(|seen| !is_recorded(seen) && !is_absent);
         }
         if is_absent && !implements.repeat_create {
             return match not_shown {

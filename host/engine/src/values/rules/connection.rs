@@ -7,10 +7,10 @@ use purlin_model::driver::keywords::{property, replacing_part};
 use purlin_model::driver::{Inputs, Manifest};
 use purlin_state::Record;
 
-use super::Rules;
+use super::SchemaRules;
 use crate::driver::Driver;
 
-impl Rules {
+impl SchemaRules {
     /// Fills in the driver's defaults for a connection, and marks the secret parts.
     pub(crate) fn connect(&self, driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) {
         if matches!(inputs.connection, Value::Null) {
@@ -64,7 +64,7 @@ pub(crate) fn brought_up_to_date(
     current: &Inputs,
     reads_params: bool,
 ) -> Option<Inputs> {
-    let reached = reached(manifest, record, &current.connection);
+    let reached = with_connection(manifest, record, &current.connection);
     match reads_params || record.inputs.params == current.params {
         true => reached,
         false => {
@@ -76,7 +76,7 @@ pub(crate) fn brought_up_to_date(
 
 /// The recorded inputs with the current connection. `None` if that leads to another system, or
 /// equals the recorded one.
-pub(crate) fn reached(manifest: &Manifest, record: &Record, current: &Value) -> Option<Inputs> {
+pub(crate) fn with_connection(manifest: &Manifest, record: &Record, current: &Value) -> Option<Inputs> {
     // Without a schema, it is unknown what identifies the system, so the recorded connection is
     // kept.
     let has_schema = record.urn.key().is_some_and(|key| manifest.schema(key.type_name()).is_some());

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use purlin_graph::Node;
 use purlin_schema::Schema;
 
-use super::Rules;
+use super::SchemaRules;
 use crate::driver::Driver;
 
 /// A compiled schema, or why it cannot be used.
@@ -22,12 +22,12 @@ pub(super) struct DriverSchemas {
 
 /// A schema of a driver.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum DriverSchemaKind {
     Inputs,
     Outputs,
 }
 
-impl Rules {
+impl SchemaRules {
     /// Whether the params of a resource are inputs of their own, besides what placeholders read from
     /// them: its driver's schema names `params` or describes no inputs at all, or Purlin itself reads
     /// them, for the document of a workload or for the users of an installation.
@@ -52,21 +52,21 @@ impl Rules {
 
     pub(super) fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
         let schema = driver.manifest().schema(type_name)?;
-        Some(self.made(driver, Part::Inputs, &schema.type_name, &schema.inputs))
+        Some(self.made(driver, DriverSchemaKind::Inputs, &schema.type_name, &schema.inputs))
     }
 
     /// A schema of a driver, compiled once.
     pub(super) fn made(
         &self,
         driver: &dyn Driver,
-        part: Part,
+        kind: DriverSchemaKind,
         type_name: &str,
         schema: &serde_json::Value,
     ) -> Usable {
         self.of(driver, |known| {
-            let made = match part {
-                Part::Inputs => &mut known.inputs,
-                Part::Outputs => &mut known.outputs,
+            let made = match kind {
+                DriverSchemaKind::Inputs => &mut known.inputs,
+                DriverSchemaKind::Outputs => &mut known.outputs,
             };
             if let Some(made) = made.get(type_name) {
                 return made.clone();

@@ -6,7 +6,7 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Diagnostic, DocumentPart, Location, SecretText, Value};
 use purlin_schema::Schema;
 
-use super::{Rules, document, place_of};
+use super::{SchemaRules, document, place_of};
 use crate::driver::Driver;
 
 /// A resource whose values are checked.
@@ -48,7 +48,7 @@ pub(super) fn hiding(
     faults
 }
 
-impl Rules {
+impl SchemaRules {
     /// The texts that must not be shown with a fault of a resource: those of its params that its type
     /// declares secret, and those of its inputs that its driver does.
     pub(super) fn secret_texts(&self, of: &Checked<'_>) -> Arc<[SecretText]> {

@@ -6,21 +6,23 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use purlin_model::driver::keywords::{has_change_keywords, has_write_once_outputs, judge, keep_write_once};
+use purlin_model::driver::keywords::{
+    add_effects, has_change_keywords, has_write_once_outputs, keep_write_once,
+};
 use purlin_model::driver::{Failure, Implements, Manifest, Observed, ResourceState};
 use purlin_sandbox::CallError;
 
-use super::Rules;
+use super::SchemaRules;
 use crate::driver::{About, Call, Driver, Request, Response};
 
 /// A driver with a schema that does more than describe the shape of its inputs.
 struct SchemaGuard {
     driver: Arc<dyn Driver>,
-    rules: Arc<Rules>,
+    rules: Arc<SchemaRules>,
     manifest: Manifest,
 }
 
-impl Rules {
+impl SchemaRules {
     /// Wraps the driver so that its schemas are enforced.
     pub(crate) fn guarded(self: &Arc<Self>, driver: Arc<dyn Driver>) -> Arc<dyn Driver> {
         let manifest = driver.manifest();
@@ -57,7 +59,7 @@ impl Driver for SchemaGuard {
 
     async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
         let before = match request {
-            Request::Read(look) => look.state,
+            Request::Read(request) => request.state,
             Request::Update(change) => Some(change.state),
             _ => None,
         };
@@ -70,7 +72,7 @@ impl Driver for SchemaGuard {
             Ok(Response::Impact(mut impact)) => {
                 let schema = self.manifest.schema(call.subject.key.type_name());
                 if let (Request::UpdateImpact(change), Some(schema)) = (request, schema) {
-                    judge(&schema.inputs, change.before, change.after, &mut impact);
+                    add_effects(&schema.inputs, change.before, change.after, &mut impact);
                 }
                 Ok(Response::Impact(impact))
             }

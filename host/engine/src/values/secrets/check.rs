@@ -8,7 +8,7 @@ use purlin_model::{Diagnostic, Template, Value};
 
 use super::SecretStores;
 use super::tree::{self, Leaf};
-use crate::values::rules::Rules;
+use crate::values::rules::SchemaRules;
 
 /// A fault for each store that a recipe of the graph names but that does not exist or is not
 /// granted to its driver, at its place in the definition. Stores that are named by placeholders are
@@ -17,7 +17,7 @@ use crate::values::rules::Rules;
 pub fn check<'a>(
     nodes: impl Iterator<Item = Node<'a>>,
     stores: &dyn SecretStores,
-    rules: &Rules,
+    rules: &SchemaRules,
 ) -> Vec<Diagnostic> {
     let mut seen = HashSet::new();
     let mut faults = Vec::new();

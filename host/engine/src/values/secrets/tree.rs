@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purlin_model::{Diagnostic, DocumentPart, Location, Map, Value};
 
 use super::{SecretFault, SecretRef, Vault};
-use crate::values::rules::Rules;
+use crate::values::rules::SchemaRules;
 
 /// A leaf of the tree.
 pub(super) enum Leaf {
@@ -58,7 +58,7 @@ pub(crate) fn resolve(
     refs: &Value,
     driver: &str,
     vault: &Vault,
-    rules: &Rules,
+    rules: &SchemaRules,
     definition: &Location,
 ) -> Result<Value, Vec<Diagnostic>> {
     let mut faults = Vec::new();
@@ -97,7 +97,7 @@ pub(crate) fn resolve_in(
     connection: Value,
     driver: &str,
     vault: &Vault,
-    rules: &Rules,
+    rules: &SchemaRules,
     definition: &Location,
 ) -> Result<Value, Vec<Diagnostic>> {
     let mut faults = Vec::new();
@@ -118,7 +118,7 @@ pub(crate) fn resolve_in(
 pub(super) fn placed(
     faults: Vec<(String, Diagnostic)>,
     root: &str,
-    rules: &Rules,
+    rules: &SchemaRules,
     definition: &Location,
 ) -> Vec<Diagnostic> {
     let at_leaf = |(place, fault): (String, Diagnostic)| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_documents::{Input, load};
-use purlin_engine::{PlanOptions, Rules, Summary};
+use purlin_engine::{PlanOptions, SchemaRules, Summary};
 use serde_json::Value as Json;
 
 use crate::support::{Platform, Thing, locked};
@@ -56,7 +56,7 @@ pub(crate) async fn up(platform: &Platform, parts: &[&str]) -> Summary {
 
 pub(crate) fn options(text: &str) -> PlanOptions {
     let loaded = load(&[Input::Text { name: "test.yaml".into(), text: text.into() }]);
-    PlanOptions { rules: Arc::new(Rules::new(&loaded.resource_types, None)), ..PlanOptions::default() }
+    PlanOptions { rules: Arc::new(SchemaRules::new(&loaded.resource_types, None)), ..PlanOptions::default() }
 }
 
 /// Like [`up`], but must succeed. Returns the calls of the driver, such as `create s`.

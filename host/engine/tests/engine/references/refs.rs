@@ -260,8 +260,8 @@ async fn a_reader_of_an_empty_value_waits() {
     let parts = [&*subnets(READS_VPC_ID), &vpc("v", ""), &subnet("vpcIdRef: {name: v}"), &host];
     let way = "it waits for `ec2/vpc#v`, which has no `vpcId` yet (test.yaml:";
     let obstacles = async || -> Vec<String> {
-        let unmet = platform.snapshot().await.unmet.into_iter();
-        unmet.map(|unmet| unmet.obstacle.to_string()).collect()
+        let obstacles = platform.snapshot().await.obstacles.into_iter();
+        obstacles.map(|obstacle| obstacle.obstacle.to_string()).collect()
     };
     locked(&platform.driver.weather).insert("vpcId".into(), String::new());
     // The run that creates it finds out that the value is empty.

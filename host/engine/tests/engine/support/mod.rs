@@ -14,7 +14,7 @@ use purlin_engine::{
     ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions, Scope,
     Summary,
 };
-use purlin_graph::{Catalogue, Graph};
+use purlin_graph::{DefinitionIndex, Graph};
 use purlin_model::driver::Implements;
 use purlin_model::{Context, Diagnostic, EnvironmentId, Value};
 use purlin_state::{Change, Environment, Record, Snapshot, Writer};
@@ -95,7 +95,7 @@ impl Platform {
         }
         let input = purlin_graph::Input {
             context: Arc::new(self.context()),
-            catalogue: Arc::new(Catalogue::new(loaded.definitions).expect("definitions")),
+            definition_index: Arc::new(DefinitionIndex::new(loaded.definitions).expect("definitions")),
             deployment: Arc::new(loaded.deployment),
             outputs: &KnownOutputs::default(),
             recorded: &|_| false,

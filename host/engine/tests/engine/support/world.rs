@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_engine::{About, Call, Driver, Drivers, Look, Needed, Request, Response};
+use purlin_engine::{About, Call, Driver, Drivers, Needed, ReadRequest, Request, Response};
 use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState, TypeSchema,
 };
@@ -347,7 +347,7 @@ impl Driver for Scripted {
             Request::Create { inputs, name, replaces } => {
                 Response::State(self.create(call, inputs, name, replaces).await?)
             }
-            Request::Read(look) => Response::Observed(self.read(call, look).await?),
+            Request::Read(request) => Response::Observed(self.read(call, request).await?),
             Request::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
             Request::Update(change) => Response::State(self.update(call, change).await?),
             Request::Delete { state, inputs } => {
@@ -427,19 +427,19 @@ impl Scripted {
             None => Ok(state),
         }
     }
-    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+    async fn read(&self, call: &Call, request: ReadRequest<'_>) -> Result<Option<Observed>, CallError> {
         if !self.manifest.implements.read {
             return Ok(None);
         }
-        let what = look.id.map_or_else(|| format!("by name #{}", look.name), ToOwned::to_owned);
-        self.act("read", call, look.inputs, &what).await?;
-        locked(&self.known).push(look.known.iter().map(|id| id.expose().to_owned()).collect());
+        let what = request.id.map_or_else(|| format!("by name #{}", request.name), ToOwned::to_owned);
+        self.act("read", call, request.inputs, &what).await?;
+        locked(&self.known).push(request.known.iter().map(|id| id.expose().to_owned()).collect());
         if *locked(&self.hides) {
             return Ok(None);
         }
         let mut world = locked(&self.world).clone();
         world.extend(locked(&self.lingering).clone());
-        let found = match look.id {
+        let found = match request.id {
             // Users may write an id with `./` before it.
             Some(id) => world.get_key_value(id.trim_start_matches("./")),
             None if *locked(&self.finds_any) => {
@@ -448,11 +448,11 @@ impl Scripted {
             None if *locked(&self.marks) => {
                 world.iter().find(|(_, thing)| thing.made_with == call.idempotency_key)
             }
-            None if *locked(&self.finds_oldest) => world.iter().find(|(_, thing)| thing.name == look.name),
-            None => world.iter().rfind(|(_, thing)| thing.name == look.name),
+            None if *locked(&self.finds_oldest) => world.iter().find(|(_, thing)| thing.name == request.name),
+            None => world.iter().rfind(|(_, thing)| thing.name == request.name),
         };
         Ok(found.map(|(id, thing)| {
-            let inputs = Inputs { values: thing.values.clone(), ..look.inputs.clone() };
+            let inputs = Inputs { values: thing.values.clone(), ..request.inputs.clone() };
             Observed { state: self.state(id, &inputs), values: Some(thing.values.clone()) }
         }))
     }

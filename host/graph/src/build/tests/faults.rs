@@ -234,7 +234,7 @@ fn text_that_refers_to_itself_is_a_loop() {
 }
 
 #[test]
-fn names_that_cannot_be_ids_and_names_given_twice() {
+fn names_that_cannot_be_ids_and_names_given_twice_are_faults() {
     let all = vec![definition("a", "*", json!({}))];
     let mut deployment =
         deploy(&[("a b", "dns", Json::Null), ("x", "dns", Json::Null), ("x", "s3", Json::Null)]);

@@ -11,7 +11,7 @@ use crate::testing::{definition, request, resource_lifecycle, show, tell, try_bu
 use crate::{EdgeKind, Graph, NodeId};
 
 /// Definitions of the types t0, t1, … whose recipes refer to, co-provision and select one another.
-fn catalogues() -> impl Strategy<Value = Vec<Definition>> {
+fn definition_lists() -> impl Strategy<Value = Vec<Definition>> {
     let index = 0..6_usize;
     let recipe = (
         proptest::collection::vec((index.clone(), any::<bool>()), 0..3),
@@ -133,7 +133,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn order_holds_and_does_not_depend_on_the_order_of_documents(
-        definitions in catalogues(),
+        definitions in definition_lists(),
         shuffled in Just([0_usize, 1, 2].to_vec()).prop_shuffle(),
         turn in 0..6_usize,
         settings in settings(),
@@ -161,7 +161,7 @@ proptest! {
 }
 
 #[test]
-fn ten_layers_of_a_thousand() {
+fn ten_layers_of_a_thousand_resources_have_every_edge() {
     let mut deployment = Deployment::default();
     for layer in 0..10 {
         for number in 0..1000 {

@@ -6,13 +6,13 @@ use purlin_model::{Definition, Deployment, Diagnostic, Key};
 use serde_json::json;
 
 use crate::testing::{context, definition, workload};
-use crate::{Catalogue, Graph, Input, UnknownOutputs, build};
+use crate::{DefinitionIndex, Graph, Input, UnknownOutputs, build};
 
 fn built(definitions: Vec<Definition>, recorded: &[&str]) -> Result<Graph, Vec<Diagnostic>> {
     let deployment = Deployment { workloads: vec![workload("web", &[], json!({}))], ..Deployment::default() };
     build(&Input {
         context: Arc::new(context()),
-        catalogue: Arc::new(Catalogue::new(definitions).expect("definitions")),
+        definition_index: Arc::new(DefinitionIndex::new(definitions).expect("definitions")),
         deployment: Arc::new(deployment),
         outputs: &UnknownOutputs,
         recorded: &|key: &Key| recorded.contains(&key.as_str()),

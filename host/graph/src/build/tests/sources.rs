@@ -50,7 +50,7 @@ fn base() -> Vec<Definition> {
 }
 
 #[test]
-fn the_example_of_the_source_edge_for_edge() {
+fn the_example_of_the_source_has_exactly_its_edges() {
     let graph = try_build(base(), workloads(&["my-workload", "my-workload-2"])).expect("a graph");
     insta::assert_snapshot!(show(&graph));
     let hidden: Vec<&str> = graph.nodes().filter(|node| !node.shown).map(|node| node.key.as_str()).collect();

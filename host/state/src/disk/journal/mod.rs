@@ -15,8 +15,8 @@ use std::io::{Read as _, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use self::frame::{FORMAT, FRAME, FrameKind, Header};
-pub(crate) use self::read::{Reading, missing, patiently, reached};
-pub(crate) use self::save::{LOST_BASE, Part, lost_at, rescue};
+pub(crate) use self::read::{Reading, check_reaches, missing, patiently};
+pub(crate) use self::save::{JournalPart, LOST_BASE, lost_at, rescue};
 use super::files;
 use crate::Error;
 use crate::probe::Probed;
@@ -147,7 +147,7 @@ pub(crate) fn is_closed_at(folder: &Path, position: &Position) -> bool {
 }
 
 /// Syncs the journals of an environment and their names, whichever process wrote them.
-pub(crate) fn settle(folder: &Path) -> Result<(), Error> {
+pub(crate) fn sync_all(folder: &Path) -> Result<(), Error> {
     let journals = list(folder)?.journals;
     for (_, path) in &journals {
         let file = purlin_files::open(path).map_err(Error::io("open", path))?;

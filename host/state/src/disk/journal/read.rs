@@ -42,7 +42,7 @@ impl Reading {
             // tries again.
             let mut reading = Self::of(folder, &path)?;
             if let Some(noted) = noted {
-                reached(folder, &path, noted.position, reading.position())?;
+                check_reaches(folder, &path, noted.position, reading.position())?;
                 reading.original = noted.original;
             }
             Ok(Some(reading))
@@ -101,7 +101,12 @@ pub(crate) fn missing(folder: &Path) -> Error {
 }
 
 /// Checks that a journal reaches the position that was noted.
-pub(crate) fn reached(folder: &Path, path: &Path, noted: Position, here: Position) -> Result<(), Error> {
+pub(crate) fn check_reaches(
+    folder: &Path,
+    path: &Path,
+    noted: Position,
+    here: Position,
+) -> Result<(), Error> {
     let same = noted.id == here.id;
     let fits = if same { here.number >= noted.number } else { here.generation > noted.generation };
     let forked = same && here.number == noted.number && here.check != noted.check;

@@ -13,12 +13,12 @@ pub(crate) struct Rescue {
     /// Whether its base is intact.
     pub(crate) base: bool,
     /// The frames and the remains of damaged ones, in order.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<JournalPart>,
 }
 
 /// A frame, or the bytes between two intact frames.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct JournalPart {
     /// The number of the last frame in this part.
     pub(crate) last: u64,
     /// The readable entries.
@@ -50,7 +50,7 @@ pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
             let entries = rest
                 .get(FRAME..next)
                 .map(|payload| frame::entries(payload).flatten().map(frame::owned).collect());
-            found.parts.push(Part {
+            found.parts.push(JournalPart {
                 last: behind.saturating_sub(1),
                 entries: entries.unwrap_or_default(),
                 broken: Some(at as u64),
@@ -73,7 +73,7 @@ pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
         if matches!(head.kind, FrameKind::Base | FrameKind::Packed) {
             entries.iter().cloned().for_each(|(key, value)| base.apply(key, value));
         }
-        found.parts.push(Part { last: head.number, entries, broken: None });
+        found.parts.push(JournalPart { last: head.number, entries, broken: None });
         last = head.number;
         at += FRAME + head.length;
     }

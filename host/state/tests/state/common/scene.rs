@@ -112,7 +112,7 @@ pub fn all(scene: &Scene, store: &dyn Store) -> impl PartialEq + std::fmt::Debug
         for digest in history.iter().filter_map(|deployment| deployment.documents) {
             documents.push(store.documents(&environment(), &digest).await.expect("reads"));
         }
-        (snapshot.records, snapshot.pending, snapshot.unmet, snapshot.held, history, documents)
+        (snapshot.records, snapshot.pending, snapshot.obstacles, snapshot.closed_by, history, documents)
     })
 }
 

@@ -77,7 +77,7 @@ fn many_frames_make_a_picture() {
 fn an_edge_back_goes_through_gaps() {
     let page = place(&drawing(&[(0, 1), (1, 0)], vec![vec![0], vec![1]], false));
     assert_eq!(page.routes.len(), 2);
-    for (x, y, direction) in page.routes.iter().flat_map(|route| &route.turns) {
+    for (x, y, direction) in page.routes.iter().flat_map(|route| &route.bends) {
         let point = Area { x: *x, y: *y, width: 0.0, height: 0.0 };
         assert!(*direction > 0.0 || page.frames.iter().all(|frame| !overlap(*frame, point)));
     }

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 
 use purlin_model::{Context, Criterion, Key, TypeName};
 
-use super::{Catalogue, Row, literal_length};
+use super::{CriterionRow, DefinitionIndex, literal_length};
 
 /// The definition for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,14 +14,14 @@ pub(crate) enum DefinitionMatch {
     /// No criterion matches.
     None,
     /// This one.
-    One(Row),
+    One(CriterionRow),
     /// Several are equally specific.
-    Tie(Vec<Row>),
+    Tie(Vec<CriterionRow>),
 }
 
 /// Finds definitions in one context.
 pub(crate) struct Matcher<'a> {
-    catalogue: &'a Catalogue,
+    definition_index: &'a DefinitionIndex,
     context: &'a Context,
     /// By `TYPE.CLASS`.
     cache: HashMap<Box<str>, Candidates<'a>>,
@@ -47,14 +47,14 @@ type Rank = (u8, usize);
 
 struct Best {
     rank: Rank,
-    row: Row,
+    row: CriterionRow,
     /// Others of the same rank, almost always none.
-    tied: Vec<Row>,
+    tied: Vec<CriterionRow>,
 }
 
 impl<'a> Matcher<'a> {
-    pub(crate) fn new(catalogue: &'a Catalogue, context: &'a Context) -> Self {
-        Self { catalogue, context, cache: HashMap::new() }
+    pub(crate) fn new(definition_index: &'a DefinitionIndex, context: &'a Context) -> Self {
+        Self { definition_index, context, cache: HashMap::new() }
     }
 
     /// The definition for a resource.
@@ -73,16 +73,17 @@ impl<'a> Matcher<'a> {
     }
 
     fn candidates(&self, type_name: &str, class: &str, name: &str) -> Candidates<'a> {
-        let here = |row: &Row| {
-            let (definition, criterion) = self.catalogue.row(*row)?;
+        let here = |row: &CriterionRow| {
+            let (definition, criterion) = self.definition_index.row(*row)?;
             in_context(criterion, self.context).then_some((*row, definition, criterion))
         };
         let mut exact = Ranked::default();
-        for (row, _, criterion) in self.catalogue.exact_rows(name).iter().filter_map(here) {
+        for (row, _, criterion) in self.definition_index.exact_rows(name).iter().filter_map(here) {
             exact.add(row, criterion, 0);
         }
         let mut patterns = Ranked::default();
-        for (row, definition, criterion) in self.catalogue.pattern_rows(class).iter().filter_map(here) {
+        for (row, definition, criterion) in self.definition_index.pattern_rows(class).iter().filter_map(here)
+        {
             if purlin_model::matches_pattern(&definition.type_pattern, type_name) {
                 patterns.add(row, criterion, literal_length(&definition.type_pattern));
             }
@@ -113,7 +114,7 @@ pub(crate) fn in_context(criterion: &Criterion, context: &Context) -> bool {
 }
 
 impl<'a> Ranked<'a> {
-    fn add(&mut self, row: Row, criterion: &'a Criterion, literal: usize) {
+    fn add(&mut self, row: CriterionRow, criterion: &'a Criterion, literal: usize) {
         let rank = (criterion.specificity(), literal);
         let new = Best { rank, row, tied: Vec::new() };
         let best = match &criterion.res_id {

@@ -4,18 +4,18 @@
 
 /// A problem between a call and a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ServerProblem {
     /// `HOST:PORT`, or a host alone if only its name was looked up.
     pub server: String,
     /// The request, if there was one.
-    pub request: Option<Request>,
-    /// The problem.
-    pub problem: Problem,
+    pub request: Option<RequestLine>,
+    /// What is wrong.
+    pub kind: ProblemKind,
 }
 
 /// A request, without its query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct RequestLine {
     /// Such as `POST`.
     pub method: String,
     /// Scheme, host, port and path.
@@ -24,7 +24,7 @@ pub struct Request {
 
 /// The possible problems between a call and a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum ProblemKind {
     /// The machine answers, and no server listens on the port.
     Refused,
     /// No name server knows the name.
@@ -47,7 +47,7 @@ pub enum Problem {
     Other(String),
 }
 
-impl Problem {
+impl ProblemKind {
     /// A stable short name, for programs.
     pub fn code(&self) -> &'static str {
         match self {

@@ -8,13 +8,13 @@ use purlin_sandbox::CallError;
 use purlin_state::Probe;
 
 /// A driver that reports to a probe before and after each call with effects.
-pub(crate) struct Probed {
+pub(crate) struct ProbedDriver {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) probe: Probe,
 }
 
 #[async_trait]
-impl Driver for Probed {
+impl Driver for ProbedDriver {
     fn about(&self) -> About<'_> {
         self.driver.about()
     }

@@ -8,13 +8,13 @@ use serde_json::{Value as Json, json};
 /// Bytes of one text that are shown.
 const LONGEST: usize = 300;
 
-/// Something that can be shown.
-pub(crate) trait Shown {
-    fn shown(&self) -> Json;
+/// Something that a report shows.
+pub(crate) trait ReportJson {
+    fn report_json(&self) -> Json;
 }
 
-impl Shown for Inputs {
-    fn shown(&self) -> Json {
+impl ReportJson for Inputs {
+    fn report_json(&self) -> Json {
         let mut all = serde_json::Map::new();
         for (name, value) in [
             ("values", &self.values),
@@ -34,52 +34,52 @@ impl Shown for Inputs {
     }
 }
 
-impl Shown for ResourceState {
-    fn shown(&self) -> Json {
+impl ReportJson for ResourceState {
+    fn report_json(&self) -> Json {
         json!({"id": self.id.to_string(), "outputs": short(self.outputs.redact())})
     }
 }
 
-impl Shown for Checked {
-    fn shown(&self) -> Json {
+impl ReportJson for Checked {
+    fn report_json(&self) -> Json {
         json!({"values": short(self.values.redact()), "secrets": short(self.secrets.redact())})
     }
 }
 
-impl Shown for Label {
-    fn shown(&self) -> Json {
+impl ReportJson for Label {
+    fn report_json(&self) -> Json {
         short(self.to_string().into())
     }
 }
 
-impl Shown for Observed {
-    fn shown(&self) -> Json {
-        let mut shown = self.state.shown();
+impl ReportJson for Observed {
+    fn report_json(&self) -> Json {
+        let mut shown = self.state.report_json();
         shown["values"] = self.values.as_ref().map_or(Json::Null, |values| short(values.redact()));
         shown
     }
 }
 
-impl<T: Shown> Shown for Option<T> {
-    fn shown(&self) -> Json {
-        self.as_ref().map_or("none".into(), Shown::shown)
+impl<T: ReportJson> ReportJson for Option<T> {
+    fn report_json(&self) -> Json {
+        self.as_ref().map_or("none".into(), ReportJson::report_json)
     }
 }
 
-impl Shown for Impact {
-    fn shown(&self) -> Json {
+impl ReportJson for Impact {
+    fn report_json(&self) -> Json {
         json!({"replaces": self.replaces, "stable-outputs": self.stable_outputs})
     }
 }
 
-impl Shown for () {
-    fn shown(&self) -> Json {
+impl ReportJson for () {
+    fn report_json(&self) -> Json {
         "done".into()
     }
 }
 
-impl Shown for Manifest {
-    fn shown(&self) -> Json {
+impl ReportJson for Manifest {
+    fn report_json(&self) -> Json {
         json!({"name": self.name, "version": self.version.to_string()})
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn error(error: &CallError) -> Json {
         Failure::Denied { capability, target, message } => {
             json!({"capability": capability, "target": target, "message": message})
         }
-        Failure::Partial { state, message } => json!({"state": state.shown(), "message": message}),
+        Failure::Partial { state, message } => json!({"state": state.report_json(), "message": message}),
         Failure::NotFound(message)
         | Failure::Conflict(message)
         | Failure::RetryAfter { message, .. }

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use purlin_model::{
-    Class, Descriptor, Key, ManifestPart, Part, Path, Placeholder, Reference, ResourceId, Selector, Template,
-    Value,
+    Class, Descriptor, DescriptorPart, Key, ManifestPart, Path, Placeholder, Reference, ResourceId, Selector,
+    Template, Value,
 };
 
 use crate::docs::{Docs, NoKey, Nodes, Params, Scope};
@@ -170,19 +170,19 @@ pub(crate) fn full_selector(
     docs.write_key(nodes, scope, &selector.start, &mut start)
         .map_err(|fault| (fault, selector.start.clone()))?;
     let mut full = selector.clone();
-    let class = |here: &str| Class::new(here).map_or(Part::Omitted, Part::Named);
-    let id = |here: &str| ResourceId::new(here).map_or(Part::Omitted, Part::Named);
+    let class = |here: &str| Class::new(here).map_or(DescriptorPart::Omitted, DescriptorPart::Named);
+    let id = |here: &str| ResourceId::new(here).map_or(DescriptorPart::Omitted, DescriptorPart::Named);
     if let Some((head, written)) = start.split_once('#') {
         full.start.class = class(head.split_once('.').map_or(Class::DEFAULT, |(_, class)| class));
         full.start.id = id(written);
     }
     for hop in &mut full.hops {
         let written = hop.target.clone();
-        if hop.target.class == Part::Here {
+        if hop.target.class == DescriptorPart::Here {
             let named = written.class_in(here.map(Key::class));
             hop.target.class = class(named.ok_or_else(|| (NoKey::Class, written.clone()))?);
         }
-        if hop.target.id == Part::Here {
+        if hop.target.id == DescriptorPart::Here {
             hop.target.id = id(here.ok_or((NoKey::Id, written))?.id());
         }
     }

@@ -14,12 +14,12 @@ use purlin_model::{
     Template, matches_pattern,
 };
 
-pub use explain::{Candidate, Explanation, Loser, Reason};
+pub use explain::{Candidate, Explanation, Reason, UnusedDefinition};
 pub(crate) use matcher::{DefinitionMatch, Matcher, is_implicit};
 
 /// One criterion: number of its definition, and its number in there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Row {
+pub(crate) struct CriterionRow {
     pub(crate) definition: u32,
     pub(crate) criterion: u32,
 }
@@ -38,19 +38,19 @@ pub fn may_match(definition: &Definition, context: &Context, key: &Key) -> bool 
     matches_pattern(&definition.type_pattern, key.type_name()) && definition.criteria.iter().any(fits)
 }
 
-/// All definitions.
+/// All definitions, indexed by the types and classes that they match.
 #[derive(Debug)]
-pub struct Catalogue {
+pub struct DefinitionIndex {
     definitions: Vec<Definition>,
     /// Criteria of exact types, by `TYPE.CLASS`.
-    exact: HashMap<String, Vec<Row>>,
+    exact: HashMap<String, Vec<CriterionRow>>,
     /// Criteria of patterns, by class.
-    patterns: HashMap<String, Vec<Row>>,
+    patterns: HashMap<String, Vec<CriterionRow>>,
     /// The fallback of `workload` and `base-env`.
     echo: Arc<Recipe>,
 }
 
-impl Catalogue {
+impl DefinitionIndex {
     /// Indexes definitions.
     ///
     /// # Errors
@@ -59,9 +59,9 @@ impl Catalogue {
     pub fn new(definitions: Vec<Definition>) -> Result<Self, Vec<Diagnostic>> {
         let mut faults = Vec::new();
         let mut ids: HashMap<&str, &Definition> = HashMap::new();
-        let mut seen: HashMap<(&str, [Option<&str>; 4], &str), Row> = HashMap::new();
-        let mut exact: HashMap<String, Vec<Row>> = HashMap::new();
-        let mut patterns: HashMap<String, Vec<Row>> = HashMap::new();
+        let mut seen: HashMap<(&str, [Option<&str>; 4], &str), CriterionRow> = HashMap::new();
+        let mut exact: HashMap<String, Vec<CriterionRow>> = HashMap::new();
+        let mut patterns: HashMap<String, Vec<CriterionRow>> = HashMap::new();
         let mut name = String::new();
         for (number, definition) in (0_u32..).zip(&definitions) {
             if let Some(first) = ids.insert(&definition.id, definition) {
@@ -76,7 +76,7 @@ impl Catalogue {
                 );
             }
             for (index, criterion) in (0_u32..).zip(&definition.criteria) {
-                let row = Row { definition: number, criterion: index };
+                let row = CriterionRow { definition: number, criterion: index };
                 let fields = [&criterion.env_type, &criterion.app_id, &criterion.env_id, &criterion.res_id];
                 let fields = fields.map(|field| field.as_deref());
                 match seen.insert((&definition.type_pattern, fields, &criterion.class), row) {
@@ -119,16 +119,16 @@ impl Catalogue {
         self.definitions.get(number as usize)
     }
 
-    pub(crate) fn row(&self, row: Row) -> Option<(&Definition, &Criterion)> {
+    pub(crate) fn row(&self, row: CriterionRow) -> Option<(&Definition, &Criterion)> {
         let definition = self.definition(row.definition)?;
         Some((definition, definition.criteria.get(row.criterion as usize)?))
     }
 
-    pub(crate) fn exact_rows(&self, type_and_class: &str) -> &[Row] {
+    pub(crate) fn exact_rows(&self, type_and_class: &str) -> &[CriterionRow] {
         self.exact.get(type_and_class).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn pattern_rows(&self, class: &str) -> &[Row] {
+    pub(crate) fn pattern_rows(&self, class: &str) -> &[CriterionRow] {
         self.patterns.get(class).map_or(&[], Vec::as_slice)
     }
 
@@ -139,7 +139,7 @@ impl Catalogue {
 
 fn equal_criteria(
     definitions: &[Definition],
-    first: Row,
+    first: CriterionRow,
     definition: &Definition,
     criterion: &Criterion,
 ) -> Option<Diagnostic> {

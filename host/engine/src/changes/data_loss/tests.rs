@@ -6,7 +6,7 @@ use super::*;
 fn lost(schema: Json, values: Json) -> Option<LostData> {
     let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
     let inputs = Inputs { values: values.into(), ..Inputs::default() };
-    Holding::default().of(&schema, &inputs)
+    DataLossReader::default().of(&schema, &inputs)
 }
 
 fn named(what: &str) -> Option<LostData> {
@@ -62,10 +62,10 @@ fn a_secret_input_counts_without_its_value() {
     let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
     let secrets: Value = json!({"key": "k"}).into();
     let inputs = Inputs { secrets: secrets.into_secret(), ..Inputs::default() };
-    assert_eq!(Holding::default().of(&schema, &inputs), None, "one secret, not a map");
+    assert_eq!(DataLossReader::default().of(&schema, &inputs), None, "one secret, not a map");
     let secrets = Value::Map([("key".into(), Value::from("k").into_secret())].into_iter().collect());
     let inputs = Inputs { secrets, ..Inputs::default() };
-    assert_eq!(Holding::default().of(&schema, &inputs), Some(LostData::Data));
+    assert_eq!(DataLossReader::default().of(&schema, &inputs), Some(LostData::Data));
 }
 
 #[test]

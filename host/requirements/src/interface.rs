@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{
-    Bundle, Piece, Placeholder, Reference, Requirement, Row, Setting, Share, Table, Template, ValueKind,
+    Bundle, InstallationShare, Piece, Placeholder, Reference, Requirement, Row, Setting, Table, Template,
+    ValueKind,
 };
 use purlin_schema::is_subset;
 
-use crate::choose::Rejection;
+use crate::candidates::Rejection;
 
 /// The outputs of requirements that a bundle uses, by requirement, each by the bundle's name for
 /// it.
@@ -73,7 +74,7 @@ pub(crate) fn bundle_fits(bundle: &Bundle, wanted: Wanted<'_>) -> Result<OwnName
 /// # Errors
 /// The first thing that it does not offer.
 pub(crate) fn installation_fits(
-    share: &Share,
+    share: &InstallationShare,
     wanted: Wanted<'_>,
 ) -> Result<BTreeMap<Arc<str>, Arc<str>>, Rejection> {
     provides(share.provides.as_ref(), wanted)?;

@@ -4,8 +4,8 @@ use purlin_model::{Access, Diagnostic, Piece, Placeholder, Reference, Template};
 
 use super::Builder;
 use crate::docs::{Docs, Nodes, Params, Scope, Source};
+use crate::nested_text;
 use crate::node::NodeId;
-use crate::text;
 
 impl Builder<'_> {
     /// Reports a fault for each two documents that give a node different params.
@@ -16,7 +16,7 @@ impl Builder<'_> {
     }
 
     fn same_params(&mut self, node: NodeId, first: Source, second: Source) {
-        let same = Same { docs: self.docs, nodes: &self.nodes };
+        let same = ParamsComparison { docs: self.docs, nodes: &self.nodes };
         let Err(difference) = same.params(first, second) else { return };
         let Some(key) = self.nodes.key(node) else { return };
         if let Some(workload) = key.declared_workload() {
@@ -44,7 +44,7 @@ impl Builder<'_> {
     }
 }
 
-struct Same<'a> {
+struct ParamsComparison<'a> {
     docs: Docs<'a>,
     nodes: &'a Nodes,
 }
@@ -60,7 +60,7 @@ fn equal(equal: bool) -> Result<(), Difference> {
     if equal { Ok(()) } else { Err(None) }
 }
 
-impl Same<'_> {
+impl ParamsComparison<'_> {
     fn params(&self, first: Source, second: Source) -> Result<(), Difference> {
         match (self.docs.params_of(self.nodes, first), self.docs.params_of(self.nodes, second)) {
             (Params::Given(a, in_a), Params::Given(b, in_b)) => {
@@ -136,7 +136,8 @@ impl Same<'_> {
             | (Reference::Manifest(a), Reference::Manifest(b))
             | (Reference::Metadata(a), Reference::Metadata(b)) => a == b && here(),
             (Reference::Selected(a, access_a), Reference::Selected(b, access_b)) => {
-                let full = |selector, scope| text::full_selector(self.docs, self.nodes, selector, scope).ok();
+                let full =
+                    |selector, scope| nested_text::full_selector(self.docs, self.nodes, selector, scope).ok();
                 access_a == access_b && full(a, in_a).is_some_and(|a| full(b, in_b) == Some(a))
             }
             _ => match (self.target(a, in_a), self.target(b, in_b)) {

@@ -22,7 +22,7 @@ use crate::values::rules::connection;
 
 impl Planner<'_> {
     /// Resolves the inputs of a node and decides its fate if no driver call is needed.
-    pub(super) fn look(&mut self, id: NodeId) -> Option<Question> {
+    pub(super) fn resolve(&mut self, id: NodeId) -> Option<Question> {
         let graph = Arc::clone(&self.graph);
         let node = graph.node(id)?;
         let mut urn = Urn::new(self.context, node.key);
@@ -147,7 +147,7 @@ impl Planner<'_> {
                     connection::brought_up_to_date(driver.manifest(), record, &inputs, reads_params)?;
                 Some(Box::new(Prepared { inputs, digest, stable: Vec::new() }))
             });
-            self.settle(id, step, OperationKind::Keep { prepared: reached });
+            self.record_decision(id, step, OperationKind::Keep { prepared: reached });
             return None;
         }
         if let (Ask::Observe(id), false) = (&ask, known) {
@@ -156,10 +156,10 @@ impl Planner<'_> {
                 return None;
             }
             // The place of the resource becomes known only while the plan is executed.
-            self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
+            self.node_values.fill(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let reasons = vec![Reason::Observed { id: (&**id).into() }];
             let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
-            self.settle(node.id, step, OperationKind::Observe { id: Arc::clone(id), found: None });
+            self.record_decision(node.id, step, OperationKind::Observe { id: Arc::clone(id), found: None });
             return None;
         }
         if !matches!(ask, Ask::Observe(_)) {
@@ -180,8 +180,8 @@ impl Planner<'_> {
             Some(Arc::new(Record { inputs, ..record.clone() }))
         });
         let record = reached.or(record);
-        let drawn = self.options.drawn.get(&urn).filter(|(of, _)| *of == inputs_digest);
-        let drawn = drawn.map(|(_, inputs)| inputs.clone());
+        let checked_before = self.options.checked_inputs.get(&urn).filter(|(of, _)| *of == inputs_digest);
+        let checked_before = checked_before.map(|(_, inputs)| inputs.clone());
         let forced = self.forced(id, &urn).is_some();
         Some(Question {
             node: id,
@@ -194,7 +194,7 @@ impl Planner<'_> {
             record,
             ask,
             forced,
-            drawn,
+            checked_before,
         })
     }
 
@@ -217,9 +217,9 @@ impl Planner<'_> {
     /// Leaves a resource alone. Its dependents read the recorded values.
     fn pass(&mut self, node: Node<'_>, step: Step, record: Option<Arc<Record>>) {
         if let Some(record) = &record {
-            self.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+            self.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         }
-        self.settle(node.id, step, OperationKind::Pass);
+        self.record_decision(node.id, step, OperationKind::Pass);
     }
 
     fn is_needed_in_scope(&self, id: NodeId) -> bool {
@@ -284,9 +284,9 @@ impl Planner<'_> {
         inputs: &Inputs,
         (action, reason): (Action, Reason),
     ) {
-        self.node_values.settle(node.id, NodeValues::with_outputs(inputs, Value::unknown()));
+        self.node_values.fill(node.id, NodeValues::with_outputs(inputs, Value::unknown()));
         let step = Step { reasons: vec![reason], ..Step::new(node.key.clone(), urn.clone(), action) };
-        self.settle(node.id, step, OperationKind::Undecided);
+        self.record_decision(node.id, step, OperationKind::Undecided);
     }
 
     /// Whether an interrupted call may have deleted the resource, and its driver can be asked whether
@@ -313,10 +313,10 @@ impl Planner<'_> {
             Some(record) => NodeValues::settled(&record.inputs, &record.state),
             None => NodeValues::with_outputs(&Inputs::default(), Value::unknown()),
         };
-        self.node_values.settle(node.id, known);
+        self.node_values.fill(node.id, known);
         let reasons = vec![Reason::Refused { message: cause.to_string().into() }];
         let step = Step { reasons, ..Step::new(node.key.clone(), urn.clone(), Action::Read) };
-        self.settle(node.id, step, OperationKind::Refused(Arc::new(cause)));
+        self.record_decision(node.id, step, OperationKind::Refused(Arc::new(cause)));
     }
 
     /// Keeps the recorded values of ignored inputs. A path is a mistake if it leads to no input, and
@@ -434,7 +434,7 @@ impl Planner<'_> {
     ) {
         let step = |action| Step::new(node.key.clone(), urn.clone(), action);
         let Some(record) = record else {
-            self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
+            self.node_values.fill(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(None, &inputs);
             let reasons = vec![Reason::New];
             let kind = OperationKind::Create {
@@ -444,7 +444,7 @@ impl Planner<'_> {
                 with: None,
                 makes_room: None,
             };
-            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
+            self.record_decision(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;
         };
         // Without its driver, it is unknown whether that reads the params.
@@ -452,17 +452,17 @@ impl Planner<'_> {
             |reads| digest::of(&inputs, reads, &record.driver.name, &record.driver.digest) == record.digest;
         let same = known && record.status == Status::Ready && (digest(true) || digest(false));
         if same {
-            self.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
-            self.settle(node.id, step(Action::None), OperationKind::Keep { prepared: None });
+            self.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
+            self.record_decision(node.id, step(Action::None), OperationKind::Keep { prepared: None });
         } else {
-            self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
+            self.node_values.fill(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(Some(&record.inputs), &inputs);
             let mut reasons: Vec<Reason> = fate::because_of(&changes, true).into_iter().collect();
             if let Status::Partial(unfinished) = &record.status {
                 reasons.push(unfinished.clone().into());
             }
             let kind = OperationKind::Update { prepared: None, always: false };
-            self.settle(node.id, Step { reasons, changes, ..step(Action::Update) }, kind);
+            self.record_decision(node.id, Step { reasons, changes, ..step(Action::Update) }, kind);
         }
     }
 }

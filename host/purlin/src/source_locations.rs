@@ -14,7 +14,7 @@ const MOST_LOOKS: usize = 500;
 
 /// The texts of documents. Each location is looked up once.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct SourceLocations {
     sources: SourceMap,
     found: Mutex<HashMap<Lookup, Option<Spot>>>,
     /// The number of lookups of secrets.
@@ -24,13 +24,13 @@ pub(crate) struct Written {
 /// The kind and location of the document, the pointer, and whether the name is meant.
 type Lookup = (u8, Location, String, bool);
 
-impl Written {
+impl SourceLocations {
     pub(crate) fn new(sources: SourceMap) -> Self {
         Self { sources, found: Mutex::default(), hidden: AtomicUsize::new(0) }
     }
 }
 
-impl Places for Written {
+impl Places for SourceLocations {
     fn find(&self, within: DocumentPart<'_>, pointer: &str, key: bool) -> Option<Spot> {
         let lookup = (kind_of(within), within.location().clone(), pointer.to_owned(), key);
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);

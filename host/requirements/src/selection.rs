@@ -1,14 +1,14 @@
 //! Chooses the bundle of a requirement if no installation exists for it: steps 1, 3 and 4 of the
-//! resolution (SPEC §6), and keeping the installed version. The candidates come from `choose.rs`.
+//! resolution (SPEC §6), and keeping the installed version. The candidates come from `candidates.rs`.
 
 use std::sync::Arc;
 
 use purlin_model::{Bundle, BundleReference, Diagnostic, Requirement};
 
 use crate::answers::Ids;
+use crate::candidates::{Rejection, Why, candidates, choose};
 use crate::catalog::{Catalog, CatalogError};
-use crate::choose::{Rejection, Why, candidates, choose};
-use crate::fit::{OwnNames, Wanted, bundle_fits};
+use crate::interface::{OwnNames, Wanted, bundle_fits};
 use crate::resolution::{Installation, Offer};
 use crate::resolve::{Parent, Resolver};
 

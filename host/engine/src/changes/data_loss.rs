@@ -49,13 +49,14 @@ impl LostData {
 /// `before` is the record before this change. If another component now has the driver's name, it
 /// might not mention data that the previous one reported. The resource then keeps the previous
 /// entry until the same component has changed it twice.
-pub(crate) fn held(
+pub(crate) fn data_to_record(
     driver: &dyn Driver,
     type_name: &str,
     inputs: &Inputs,
     before: Option<&Record>,
 ) -> Option<Arc<str>> {
-    let now = driver.manifest().schema(type_name).and_then(|schema| Holding::default().of(schema, inputs));
+    let now =
+        driver.manifest().schema(type_name).and_then(|schema| DataLossReader::default().of(schema, inputs));
     let other = before.filter(|before| *before.driver.digest != *driver.digest());
     now.and_then(LostData::recorded).or_else(|| other?.holds_data.clone())
 }
@@ -65,12 +66,12 @@ const DEEPEST: usize = 64;
 
 /// Reads manifests and compiles each condition in them once.
 #[derive(Default)]
-pub(crate) struct Holding {
+pub(crate) struct DataLossReader {
     /// Conditions by their text; `None` for an invalid schema.
     conditions: HashMap<String, Option<jsonschema::Validator>>,
 }
 
-impl Holding {
+impl DataLossReader {
     /// The data that is lost when a resource of this type with these inputs is deleted.
     pub(crate) fn of(&mut self, schema: &TypeSchema, inputs: &Inputs) -> Option<LostData> {
         let root = &schema.inputs;
@@ -149,5 +150,5 @@ fn mentions(schema: &Json) -> bool {
 }
 
 #[cfg(test)]
-#[path = "holding/tests.rs"]
+#[path = "data_loss/tests.rs"]
 mod tests;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Binding, Claim, Declared, Descriptor, Diagnostic, InstallationField, Part, Piece, Reference, Requirement,
-    Setting, Template, Value,
+    Binding, Claim, Declared, Descriptor, DescriptorPart, Diagnostic, InstallationField, Piece, Reference,
+    Requirement, Setting, Template, Value,
 };
 
 use sha2::{Digest as _, Sha256};
 
-use crate::fit::pieces;
+use crate::interface::pieces;
 use crate::known::{self, Surroundings};
 use crate::resolution::Installation;
 use crate::resolve::{Meanings, Parent};
@@ -186,7 +186,10 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
         Reference::Context(field) if !field.path().starts_with("res.") => field.path().to_owned(),
         Reference::Value(_) => format!("{reference:?}"),
         // The default class is that of the resource with the requirement.
-        Reference::Resource(Descriptor { class: Part::Named(_), id: Part::Named(_), .. }, _) => {
+        Reference::Resource(
+            Descriptor { class: DescriptorPart::Named(_), id: DescriptorPart::Named(_), .. },
+            _,
+        ) => {
             format!("{reference:?}")
         }
         other => format!("{other:?} of {}", parent.name),

@@ -24,9 +24,9 @@ const AMBIGUOUS: u8 = 7;
 const UNKNOWN: CodecError = "it contains an obstacle of an unknown kind";
 
 /// Encodes an obstacle without its resource.
-pub(super) fn put(out: &mut Vec<u8>, unmet: &ObstacleRecord) -> Result<(), CodecError> {
-    put_number(out, unmet.since);
-    match &unmet.obstacle {
+pub(super) fn put(out: &mut Vec<u8>, obstacle: &ObstacleRecord) -> Result<(), CodecError> {
+    put_number(out, obstacle.since);
+    match &obstacle.obstacle {
         Obstacle::Failed { action, code, message } => {
             out.push(FAILED);
             [action, code, message].into_iter().for_each(|text| put_text(out, text));

@@ -17,8 +17,8 @@ pub(crate) fn fill(schema: &TypeSchema, inputs: &mut Inputs) {
 
 /// Adds the schema's effects of a change. A change of an immutable input replaces if a person
 /// requests it.
-pub(crate) fn judge(schema: &TypeSchema, change: &Change<'_>, impact: &mut Impact) {
-    keywords::judge(&schema.inputs, change.before, change.after, impact);
+pub(crate) fn add_effects(schema: &TypeSchema, change: &Change<'_>, impact: &mut Impact) {
+    keywords::add_effects(&schema.inputs, change.before, change.after, impact);
     let immutable = std::mem::take(&mut impact.immutable);
     impact.replaces.extend(immutable);
 }

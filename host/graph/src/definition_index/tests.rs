@@ -5,8 +5,8 @@ use super::*;
 use crate::testing::{context, definition};
 
 fn winner(definitions: Vec<Definition>, key: &str) -> Option<String> {
-    let catalogue = Catalogue::new(definitions).expect("a catalogue");
-    let explanation = catalogue.explain(&context(), &Key::parse(key).expect("a key"));
+    let definition_index = DefinitionIndex::new(definitions).expect("valid definitions");
+    let explanation = definition_index.explain(&context(), &Key::parse(key).expect("a key"));
     explanation.winner.map(|winner| winner.definition.to_string())
 }
 
@@ -34,8 +34,8 @@ fn the_most_specific_criterion_wins() {
     assert_eq!(winner(all.clone(), "dns#shared.api").as_deref(), Some("static"));
     assert_eq!(winner(all.clone(), "dns#shared.other").as_deref(), Some("weak"));
     assert_eq!(winner(all.clone(), "dns.public#shared.api"), None);
-    let catalogue = Catalogue::new(all).expect("a catalogue");
-    let explanation = catalogue.explain(&context(), &Key::parse("dns#shared.api").expect("a key"));
+    let definition_index = DefinitionIndex::new(all).expect("valid definitions");
+    let explanation = definition_index.explain(&context(), &Key::parse("dns#shared.api").expect("a key"));
     assert_eq!(explanation.runner_up.map(|second| second.definition.to_string()).as_deref(), Some("random"));
     let reasons: Vec<String> = explanation
         .losers
@@ -70,18 +70,20 @@ fn patterns_count_where_nothing_exact_matches() {
     assert_eq!(winner(all.clone(), "dns#a").as_deref(), Some("all"));
     assert_eq!(winner(all.clone(), "aws-role#a").as_deref(), Some("aws"));
     assert_eq!(winner(all.clone(), "aws-role.x#a").as_deref(), Some("role"));
-    let catalogue = Catalogue::new(all).expect("a catalogue");
-    let explanation = catalogue.explain(&context(), &Key::parse("aws-role#a").expect("a key"));
+    let definition_index = DefinitionIndex::new(all).expect("valid definitions");
+    let explanation = definition_index.explain(&context(), &Key::parse("aws-role#a").expect("a key"));
     assert_eq!(explanation.runner_up.map(|second| second.definition.to_string()).as_deref(), Some("all"));
     assert_eq!(explanation.losers[0].reasons, [Reason::ShorterPattern]);
-    let tied = Catalogue::new(vec![definition("a", "x-*", json!({})), definition("b", "*-x", json!({}))]);
-    let explanation = tied.expect("a catalogue").explain(&context(), &Key::parse("x-x#a").expect("a key"));
+    let tied =
+        DefinitionIndex::new(vec![definition("a", "x-*", json!({})), definition("b", "*-x", json!({}))]);
+    let explanation =
+        tied.expect("valid definitions").explain(&context(), &Key::parse("x-x#a").expect("a key"));
     assert_eq!((explanation.winner, explanation.tied.len()), (None, 2));
 }
 
 #[test]
 fn equal_criteria_and_ids_are_rejected_with_both_places() {
-    let faults = Catalogue::new(vec![
+    let faults = DefinitionIndex::new(vec![
         definition("a", "dns", json!({"criteria": [{"app_id": "x"}, {}]})),
         definition("b", "dns", json!({"criteria": [{"class": "default"}]})),
         definition("a", "other", json!({})),
@@ -92,7 +94,7 @@ fn equal_criteria_and_ids_are_rejected_with_both_places() {
     assert!(faults.iter().all(|fault| fault.location.is_some() && fault.related.len() == 1));
     // Another class, or the same row twice in one definition, is no conflict.
     assert!(
-        Catalogue::new(vec![
+        DefinitionIndex::new(vec![
             definition("a", "dns", json!({"criteria": [{}, {}]})),
             definition("b", "dns", json!({"criteria": [{"class": "x"}]})),
         ])

@@ -6,7 +6,7 @@ use purlin_model::{Context, Criterion, Definition, Key, Location};
 use serde::{Serialize, Serializer};
 
 use super::matcher::is_implicit;
-use super::{Catalogue, DefinitionMatch, Matcher, Row};
+use super::{CriterionRow, DefinitionIndex, DefinitionMatch, Matcher};
 use crate::json::{as_text, as_text_or_null};
 
 /// The answer to "why this definition?".
@@ -22,7 +22,7 @@ pub struct Explanation {
     pub tied: Vec<Candidate>,
     /// All others of the type, including the runner-up, each with why it was not used. In the order
     /// of the definitions.
-    pub losers: Vec<Loser>,
+    pub losers: Vec<UnusedDefinition>,
 }
 
 /// A definition that matches, with the criterion by which it does.
@@ -51,7 +51,7 @@ pub struct Candidate {
 /// It serialises in the published, versioned form: one of the `losers` of `explain` in
 /// `docs/src/reference/json.md`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Loser {
+pub struct UnusedDefinition {
     /// The definition's id.
     pub definition: Arc<str>,
     /// Its type, or pattern.
@@ -122,7 +122,7 @@ impl Serialize for Reason {
     }
 }
 
-impl Catalogue {
+impl DefinitionIndex {
     /// The definition that a resource gets in a context, and why no other.
     pub fn explain(&self, context: &Context, key: &Key) -> Explanation {
         let found = Matcher::new(self, context).find(key);
@@ -135,7 +135,7 @@ impl Catalogue {
         let mut losers = Vec::new();
         // The matching losers with their rank: exact types first, then specificity, then how much
         // of the type a pattern names.
-        let mut second: Option<((bool, u8, usize), Row)> = None;
+        let mut second: Option<((bool, u8, usize), CriterionRow)> = None;
         for (number, definition) in (0_u32..).zip(self.definitions()) {
             let exact = *definition.type_pattern == *key.type_name();
             let pattern = definition.is_pattern()
@@ -147,7 +147,7 @@ impl Catalogue {
                 losers.push(loser(definition, None, vec![Reason::NoCriteria]));
             }
             for (index, criterion) in (0_u32..).zip(&definition.criteria) {
-                let row = Row { definition: number, criterion: index };
+                let row = CriterionRow { definition: number, criterion: index };
                 if winner == Some(row) || tied.contains(&row) {
                     continue;
                 }
@@ -168,7 +168,7 @@ impl Catalogue {
                 losers.push(loser(definition, Some(criterion), reasons));
             }
         }
-        let candidate = |row: Row| {
+        let candidate = |row: CriterionRow| {
             let (definition, criterion) = self.row(row)?;
             Some(Candidate {
                 definition: definition.id.clone(),
@@ -188,8 +188,8 @@ impl Catalogue {
     }
 }
 
-fn loser(definition: &Definition, criterion: Option<&Criterion>, reasons: Vec<Reason>) -> Loser {
-    Loser {
+fn loser(definition: &Definition, criterion: Option<&Criterion>, reasons: Vec<Reason>) -> UnusedDefinition {
+    UnusedDefinition {
         definition: definition.id.clone(),
         type_pattern: definition.type_pattern.clone(),
         criterion: criterion.cloned(),
