@@ -62,7 +62,6 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverC
         grants: driver.read(reader, Driver::GRANTS).unwrap_or_default(),
         limits: driver.read(reader, Driver::LIMITS).unwrap_or_default(),
         location: reader.at(&entry.key_span),
-        ..DriverConfig::default()
     })
 }
 
