@@ -36,7 +36,7 @@ use crate::{SourceMap, names, walk};
 
 form! {
     /// Test cases of `purlin driver check`.
-    pub(crate) struct File {
+    pub(crate) struct CasesFile {
         /// Valid inputs, and changes to them.
         CASES: Cases = needed "cases", "[{name: small, inputs: {values: {}}}]";
         /// Rules that are not checked for the driver.
@@ -194,9 +194,9 @@ pub fn cases_in(name: &Arc<str>, text: &Arc<str>) -> (Option<DriverCases>, Vec<D
 }
 
 fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<DriverCases> {
-    let file = File::open(reader, root, "the file")?;
-    let list = file.node(File::CASES);
-    let skip = skipped(reader, file.node(File::SKIP));
+    let file = CasesFile::open(reader, root, "the file")?;
+    let list = file.node(CasesFile::CASES);
+    let skip = skipped(reader, file.node(CasesFile::SKIP));
     let mut cases: Vec<DriverCase> = Vec::new();
     let list = list?;
     let items = reader.list(list, "`cases`")?;

@@ -67,7 +67,7 @@ pub fn schema(kind: SchemaKind) -> Value {
         SchemaKind::Workspace => workspace::Document::schema(),
         SchemaKind::Lock => lock::Document::schema(),
         SchemaKind::Manifest => manifest::Document::schema(),
-        SchemaKind::DriverCases => driver_cases::File::schema(),
+        SchemaKind::DriverCases => driver_cases::CasesFile::schema(),
     };
     schema["$schema"] = DIALECT.into();
     schema

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use purlin_engine::SecretStores;
 use purlin_model::{KeySource, Location, Workspace};
-use purlin_sandbox::{Compiler, SandboxConfig, clock};
+use purlin_sandbox::{CompileEvent, Compiler, SandboxConfig, clock};
 use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
 use tokio::sync::OnceCell;
 
@@ -24,6 +24,9 @@ pub const STATE_FOLDER: &str = ".purlin";
 
 /// Milliseconds since 1970.
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// How long a compilation takes before it is reported.
+const SLOW_COMPILE: Duration = Duration::from_secs(3);
 
 /// Receives a sentence.
 type NoteSink = Arc<dyn Fn(&str) + Send + Sync>;
@@ -181,8 +184,8 @@ impl Builder {
         self
     }
 
-    /// Sets a receiver of sentences about other deployments that Purlin waits for. Without it they
-    /// are not reported.
+    /// Sets a receiver of sentences about what Purlin waits for: other deployments, and the compilation
+    /// of a driver that takes long (SPEC §8, Compilation). Without it they are not reported.
     #[must_use]
     pub fn on_note(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.tell = Some(Arc::new(tell));
@@ -371,6 +374,14 @@ impl Purlin {
         }
         if let Some(compiler) = &self.compiler {
             sandbox.compiler = Arc::clone(compiler);
+        }
+        if let Some(tell) = self.tell.clone() {
+            sandbox.slow_compile = SLOW_COMPILE;
+            sandbox.on_compile = Some(Arc::new(move |event| {
+                if let CompileEvent::Slow { driver } = event {
+                    tell(&format!("compiling `{driver}`; the result is kept, so that this happens once"));
+                }
+            }));
         }
         let registry = Registry::new(
             &self.workspace,

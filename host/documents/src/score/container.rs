@@ -4,7 +4,7 @@ use purlin_expression::Dialect;
 use purlin_model::Template;
 use serde_json::{Value, json};
 
-use super::file::{self, ByTarget, File, Volume};
+use super::file::{self, ByTarget, MountedFile, Volume};
 use super::probe::Probe;
 use super::{Label, label, pattern};
 use crate::declare::{Declared, Field, Form, Kind, Read, form};
@@ -38,7 +38,7 @@ form! {
         /// Environment variables; placeholders are filled in.
         VARIABLES: Named<VariableName, AnyText> = "variables", "{NAME: \"value\"}";
         /// Files by target path.
-        FILES: ByTarget<File> = "files", "{/etc/app.conf: {content: TEXT}}";
+        FILES: ByTarget<MountedFile> = "files", "{/etc/app.conf: {content: TEXT}}";
         /// Volumes by target path.
         VOLUMES: ByTarget<Volume> = "volumes", "{/data: {source: NAME}}";
         /// Containers that start after this one.

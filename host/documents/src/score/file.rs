@@ -18,7 +18,7 @@ use crate::yaml::{Node, NodeKind};
 
 form! {
     /// A file that is mounted.
-    pub(crate) struct File {
+    pub(crate) struct MountedFile {
         /// Mount path. Only in lists.
         TARGET: Filled = "target";
         /// Octal mode, such as "0600".
@@ -121,9 +121,9 @@ fn map_or_list(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, item: Item)
 }
 
 fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
-    let Some(file) = File::open(reader, node, "a file") else { return Template::default() };
-    file.read(reader, File::TARGET);
-    if let Some(node) = file.node(File::MODE)
+    let Some(file) = MountedFile::open(reader, node, "a file") else { return Template::default() };
+    file.read(reader, MountedFile::TARGET);
+    if let Some(node) = file.node(MountedFile::MODE)
         && let Some(mode) = reader.string(node, "`mode`")
         && !pattern::mode(mode)
     {
@@ -133,12 +133,12 @@ fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
             "write octal digits in quotes: \"0600\"",
         );
     }
-    let (source, content) = (file.node(File::SOURCE), file.node(File::CONTENT));
-    let binary = file.node(File::BINARY_CONTENT);
-    let plain = file.read(reader, File::NO_EXPAND);
-    file.read(reader, File::SOURCE);
-    file.read(reader, File::CONTENT);
-    file.read(reader, File::BINARY_CONTENT);
+    let (source, content) = (file.node(MountedFile::SOURCE), file.node(MountedFile::CONTENT));
+    let binary = file.node(MountedFile::BINARY_CONTENT);
+    let plain = file.read(reader, MountedFile::NO_EXPAND);
+    file.read(reader, MountedFile::SOURCE);
+    file.read(reader, MountedFile::CONTENT);
+    file.read(reader, MountedFile::BINARY_CONTENT);
     let given = [source, content, binary].iter().flatten().count();
     if given != 1 {
         let message = match given {
