@@ -1,6 +1,6 @@
 //! JSON Schemas of each kind of document, for editors (SPEC §2).
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::declare::Kind;
 use crate::{
@@ -57,7 +57,7 @@ impl SchemaKind {
 
 /// The JSON Schema (2020-12) of a kind of document. It says where unknown fields are errors.
 pub fn schema(kind: SchemaKind) -> Value {
-    let mut schema = match kind {
+    let schema = match kind {
         SchemaKind::Definition => definition::Document::schema(),
         SchemaKind::Score => score::Document::schema(),
         SchemaKind::Deployment => deployment::Document::schema(),
@@ -69,8 +69,13 @@ pub fn schema(kind: SchemaKind) -> Value {
         SchemaKind::Manifest => manifest::Document::schema(),
         SchemaKind::DriverCases => driver_cases::CasesFile::schema(),
     };
-    schema["$schema"] = DIALECT.into();
-    schema
+    let mut whole = Map::new();
+    whole.insert("$schema".into(), DIALECT.into());
+    if let Value::Object(mut schema) = schema {
+        whole.extend(schema.shift_remove_entry("title"));
+        whole.append(&mut schema);
+    }
+    whole.into()
 }
 
 pub(crate) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
