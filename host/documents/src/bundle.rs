@@ -558,7 +558,8 @@ pub(crate) fn declared(
 }
 
 fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, is_asked: bool) -> Option<Declared> {
-    let what_is_read = format!("a {what}");
+    let article = if what.starts_with('o') { "an" } else { "a" };
+    let what_is_read = format!("{article} {what}");
     let fields = Named::open(reader, node, &what_is_read)?;
     let id_node = fields.node(Named::ID);
     let id = fields.read(reader, Named::ID);
@@ -611,6 +612,10 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, is_asked: 
 fn source(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Template> {
     let fields = Source::open(reader, node, "`source`")?;
     let (of, output) = (fields.read(reader, Source::DEPENDENCY), fields.read(reader, Source::OUTPUT));
+    // Only the steps of another tool read outputs of the bundle's own last run.
+    if !reader.foreign && fields.node(Source::DEPENDENCY).is_none() {
+        fields.report_missing(reader, "`source`", "dependency", "NAME");
+    }
     let (of, output) = (of?, output?);
     let source = format!("${{bundle.dependencies.{of}.outputs.{output}}}");
     let reference = Reference::Named(of, Path(Box::new([output])));

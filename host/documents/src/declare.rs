@@ -19,13 +19,14 @@
 //! pattern is for editors; the reader checks it with a message of its own. After its fields, a form may
 //! override items of [`Form`].
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use purlin_model::Location;
 use serde_json::{Map, Value, json};
 
 use crate::reader::Reader;
-use crate::yaml::{Entry, Node, Span};
+use crate::yaml::{Entry, Node, NodeKind, Span};
 
 /// What a field takes.
 pub(crate) trait Kind {
@@ -140,8 +141,20 @@ pub(crate) struct Declared {
 
 impl Declared {
     /// Its names in a format of ours, or in one that is not, and those of the other format.
-    fn names(&self, foreign: bool) -> (&[&'static str], &[&'static str]) {
+    pub(crate) fn names(&self, foreign: bool) -> (&[&'static str], &[&'static str]) {
         names(&self.name, self.elsewhere, foreign)
+    }
+
+    /// A value to copy, with the names of a format of ours or of one that is not.
+    fn example_in(&self, foreign: bool) -> Cow<'static, str> {
+        let is_renamed = |field: &Self| foreign && field.is_needed && !field.elsewhere.is_empty();
+        if !self.fields.iter().any(is_renamed) {
+            return self.example.into();
+        }
+        let needed = self.fields.iter().filter(|field| field.is_needed);
+        let named = needed.filter_map(|field| Some((field.names(foreign).0.first()?, field.example)));
+        let entries: Vec<String> = named.map(|(name, example)| format!("{name}: {example}")).collect();
+        format!("{{{}}}", entries.join(", ")).into()
     }
 
     /// Its description in the schema.
@@ -325,7 +338,19 @@ impl<'n, 't, F: Form> Opened<'n, 't, F> {
         let mut misnamed = Vec::new();
         for field in F::FIELDS {
             let (names, misnomers) = field.names(self.foreign);
-            if names.iter().any(|name| is_given(&name)) {
+            let mut given = names.iter().filter(is_given).filter_map(|name| self.entry_called(name));
+            if let Some(entry) = given.next() {
+                if is_unlike(&entry.value, field.example) {
+                    let name = names.iter().find(|name| **name == &*entry.key).copied();
+                    let name = name.unwrap_or(field.name);
+                    reader.unlike.push((entry.value.span.start, name, field.example));
+                }
+                for other in given {
+                    let message = format!("{what} has `{}` as well as `{}`", other.key, entry.key);
+                    let fault = reader.about(&other.key_span, "unknown-field", message);
+                    let place = reader.at(&entry.key_span);
+                    reader.report(fault.related(&place, "the other one").help("keep one of them"));
+                }
                 continue;
             }
             let misnomer = misnomers.iter().find(is_given);
@@ -340,7 +365,7 @@ impl<'n, 't, F: Form> Opened<'n, 't, F> {
                 misnamed.push(&*entry.key);
             } else if field.is_needed {
                 let name = names.first().copied().unwrap_or(field.name);
-                self.report_missing(reader, what, name, field.example);
+                self.report_missing(reader, what, name, &field.example_in(self.foreign));
             }
         }
         if F::OPEN {
@@ -355,6 +380,15 @@ impl<'n, 't, F: Form> Opened<'n, 't, F> {
                 reader.unknown_field(entry, what, &known, F::STRICT, F::hint(name));
             }
         }
+    }
+}
+
+/// Whether a value is not a map or a list, as the example is.
+fn is_unlike(node: &Node<'_>, example: &str) -> bool {
+    match example.as_bytes().first() {
+        Some(b'{') => node.entries().is_none(),
+        Some(b'[') => !matches!(node.kind, NodeKind::List(_)),
+        _ => false,
     }
 }
 

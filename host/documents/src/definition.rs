@@ -154,20 +154,27 @@ impl Names for AnyName {
     }
 }
 
-/// The names of fields of definitions at all levels, in each envelope.
-pub(crate) fn vocabulary() -> &'static [&'static str] {
-    fn collect(fields: &[Declared], names: &mut Vec<&'static str>) {
+/// The names of the fields of definitions at all levels, in our own envelope or in another one.
+pub(crate) fn vocabulary(foreign: bool) -> &'static [&'static str] {
+    fn collect(fields: &'static [Declared], foreign: bool, names: &mut Vec<&'static str>) {
         for field in fields {
-            names.extend(field.elsewhere.iter().chain([&field.name]));
-            collect(field.fields, names);
+            names.extend(field.names(foreign).0);
+            collect(field.fields, foreign, names);
         }
     }
-    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-        let mut names = Vec::new();
-        collect(Document::FIELDS, &mut names);
-        names
-    });
-    &NAMES
+    static NAMES: [LazyLock<Vec<&'static str>>; 2] = [
+        LazyLock::new(|| {
+            let mut names = Vec::new();
+            collect(Document::FIELDS, false, &mut names);
+            names
+        }),
+        LazyLock::new(|| {
+            let mut names = Vec::new();
+            collect(Document::FIELDS, true, &mut names);
+            names
+        }),
+    ];
+    &NAMES[usize::from(foreign)]
 }
 
 /// Reads a definition.

@@ -58,6 +58,10 @@ form! {
 
     const HEAD: Option<(&'static str, &'static str)> = Some(("Deployment", "Purlin Deployment"));
 
+    fn hint(name: &str) -> Option<String> {
+        Fields::has(name).then(|| "move it into `spec`".to_owned())
+    }
+
     /// One place for lifecycle settings is enough.
     fn constrain(schema: &mut Value) {
         schema["not"] = json!({

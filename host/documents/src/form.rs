@@ -1,36 +1,21 @@
 //! The right form of a wrong value, as an example to copy.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::LazyLock;
-
-use crate::declare::{Declared, Kind};
 use crate::yaml::{Node, NodeKind};
 
-/// Examples of maps and lists by the names of their fields, those nearest to the top of a document
-/// first.
-static EXAMPLES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
-    let mut fields: VecDeque<&'static Declared> = VecDeque::new();
-    fields.extend(crate::score::Document::FIELDS);
-    fields.extend(crate::deployment::Document::FIELDS);
-    fields.extend(crate::deployment_set::Document::FIELDS);
-    fields.extend(crate::definition::Document::FIELDS);
-    fields.extend(crate::workspace::Document::FIELDS);
-    fields.extend(crate::bundle::Document::FIELDS);
-    let mut examples = HashMap::new();
-    while let Some(field) = fields.pop_front() {
-        if field.example.starts_with(['{', '[']) {
-            for name in field.elsewhere.iter().chain([&field.name]) {
-                examples.entry(*name).or_insert(field.example);
-            }
-        }
-        fields.extend(field.fields);
-    }
-    examples
-});
-
-/// The help for a `what` that expects `expected` if `node` is something else.
-pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str) -> String {
-    let name = what.split('`').nth(1).unwrap_or_default();
+/// The help for a `what` that expects `expected` if `node` is something else. `declared` is the name of
+/// the field with this value, and an example of what it takes.
+pub(crate) fn right_form(
+    node: &Node<'_>,
+    what: &str,
+    expected: &str,
+    text: &str,
+    declared: Option<(&str, &str)>,
+) -> String {
+    let name = declared.map_or_else(|| what.split('`').nth(1).unwrap_or_default(), |(name, _)| name);
+    let example = || {
+        let declared = declared.map(|(name, example)| format!("{name}: {example}"));
+        declared.or_else(|| example(&node.kind, what, name, node.span.slice(text).trim()))
+    };
     let written = node.span.slice(text).trim();
     let map = expected.starts_with("a map");
     let list = expected.starts_with("a list");
@@ -53,16 +38,23 @@ pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str
         NodeKind::String(text, _) if expected == "a number" && text.parse::<f64>().is_ok() => {
             format!("write `{name}: {text}`, without quotes")
         }
-        NodeKind::String(text, _) if list && !text.contains(['\n', '"', ',']) => {
+        NodeKind::String(text, _)
+            if list && is_list_of_texts(declared) && !text.contains(['\n', '"', ',']) =>
+        {
             format!("write a list: `{name}: [\"{text}\"]`")
         }
-        kind => match example(kind, what, name, written) {
+        _ => match example() {
             Some(example) => format!("write it as `{example}`"),
             None if map => "a map is written as `NAME: VALUE`, one entry a line".to_owned(),
             None if list => "a list is written as `- ITEM`, one item a line".to_owned(),
             None => format!("write {expected}"),
         },
     }
+}
+
+/// Whether the items of a list may be texts, as far as the example tells.
+fn is_list_of_texts(declared: Option<(&str, &str)>) -> bool {
+    declared.is_none_or(|(_, example)| !example.starts_with("[{"))
 }
 
 fn example(kind: &NodeKind<'_>, what: &str, name: &str, written: &str) -> Option<String> {
@@ -79,5 +71,5 @@ fn example(kind: &NodeKind<'_>, what: &str, name: &str, written: &str) -> Option
     if what.starts_with("the module") {
         return Some(format!("{name}: {{externals: {{db: {{type: postgres}}}}}}"));
     }
-    EXAMPLES.get(name).map(|form| format!("{name}: {form}"))
+    None
 }

@@ -100,8 +100,11 @@ impl Read for Flag {
 
 kind! {
     /// A whole number of 1 or more.
-    pub(crate) struct Count: json!({"type": "integer", "minimum": 1})
+    pub(crate) struct Count: json!({"type": "integer", "minimum": 1, "maximum": MOST})
 }
+
+/// The largest count: more of anything at the same time has no use.
+const MOST: usize = 1_000_000;
 
 impl Read for Count {
     type Value = usize;
@@ -111,9 +114,10 @@ impl Read for Count {
             reader.wrong_type(node, what, "a number");
             return None;
         };
-        let count = number.as_u64().and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
+        let count = number.as_u64().and_then(|count| usize::try_from(count).ok());
+        let count = count.filter(|count| (1..=MOST).contains(count));
         if count.is_none() {
-            let message = format!("{what} takes a whole number of 1 or more");
+            let message = format!("{what} takes a whole number from 1 to {MOST}");
             reader.wrong_value(&node.span, message, "write a number such as 8");
         }
         count

@@ -478,7 +478,7 @@ fn read_document(
     match format {
         Format::Definition { foreign } => {
             reader.foreign = foreign;
-            reader.vocabulary = crate::definition::vocabulary();
+            reader.vocabulary = crate::definition::vocabulary(foreign);
             if let Some(definition) = crate::definition::read(reader, root) {
                 read.pieces.push(Piece::Definition(definition));
             }

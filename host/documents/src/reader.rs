@@ -23,6 +23,9 @@ pub(crate) struct Reader<'a> {
     pub(crate) files: Files<'a>,
     pub(crate) attached: Vec<AttachedFile>,
     pub(crate) faults: Vec<Diagnostic>,
+    /// The fields whose values are of another kind than their examples: where the value begins, the name
+    /// of the field, and the example.
+    pub(crate) unlike: Vec<(u32, &'static str, &'static str)>,
     /// Faults that are some only if there is a resource type of that name.
     pub(crate) suspects: Vec<(Arc<str>, Diagnostic)>,
 }
@@ -40,6 +43,7 @@ impl<'a> Reader<'a> {
             files: Files::Unread,
             attached: Vec::new(),
             faults: Vec::new(),
+            unlike: Vec::new(),
             suspects: Vec::new(),
         }
     }
@@ -59,7 +63,9 @@ impl<'a> Reader<'a> {
 
     /// Reports a value of the wrong kind.
     pub(crate) fn wrong_type(&mut self, node: &Node<'_>, what: &str, expected: &str) {
-        let help = form::right_form(node, what, expected, self.text);
+        let declared = self.unlike.iter().find(|(start, ..)| *start == node.span.start);
+        let declared = declared.map(|(_, name, example)| (*name, *example));
+        let help = form::right_form(node, what, expected, self.text, declared);
         let fault = if node.is_null() && expected.starts_with("a ") {
             let message = format!("{what} is empty, and takes {expected}");
             self.about(&node.span, "wrong-type", message)

@@ -57,6 +57,10 @@ form! {
 
     const HEAD: Option<(&'static str, &'static str)> = Some(("Workspace", "Purlin workspace"));
 
+    fn hint(name: &str) -> Option<String> {
+        Settings::has(name).then(|| "move it into `spec`".to_owned())
+    }
+
     /// Every field of `spec` may also be at the top, if there is no `spec`.
     fn constrain(schema: &mut Value) {
         let mut absent = json!({});
@@ -94,7 +98,7 @@ form! {
         DEFAULTS: Defaults = "defaults", "{app: shop, env: dev}";
         /// Groups whose manifests refer to one another by fields such as `vpcIdRef`, besides those of
         /// Crossplane's providers, Config Connector and ACK. `*` stands for any text.
-        REFERENCES: List<AnyText> = "references" matching "^[a-z0-9.*-]+$";
+        REFERENCES: List<AnyText> = "references" matching "^[a-z0-9.*-]+$", "[\"*.example.org\"]";
         /// Maximum number of driver calls at the same time.
         PARALLELISM: Count = "parallelism";
         /// The stores of the secrets that definitions refer to, by name.

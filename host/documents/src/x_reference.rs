@@ -93,14 +93,32 @@ pub(crate) fn read(reader: &mut Reader<'_>, schema: &Node<'_>) -> Rules {
                 }
                 let rule = if is_value { Some(None) } else { rule(reader, &entry.value).map(Some) };
                 rules.extend(rule.map(|rule| (pointer.to_owned(), rule)));
-            } else if slip(&entry.key, [KEYWORD]).is_some() {
-                let message = format!("a schema has no keyword `{}`", entry.key);
-                let fault = reader.about(&entry.key_span, "unknown-field", message);
-                reader.report(fault.help(format!("did you mean `{KEYWORD}`?")));
             }
+            keyword(reader, entry);
         }
     });
     Rules { schema: schema.to_json(), rules }
+}
+
+/// Keywords that make a value secret: one that is misspelt would show it.
+const SECRECY: [&str; 2] = ["x-secret", "writeOnly"];
+
+/// Reports a keyword with an effect that is misspelt or has a value without effect.
+fn keyword(reader: &mut Reader<'_>, entry: &Entry<'_>) {
+    if SECRECY.contains(&&*entry.key) {
+        if !matches!(entry.value.kind, NodeKind::Bool(_)) {
+            let message = format!("`{}` takes a boolean", entry.key);
+            reader.wrong_value(
+                &entry.value.span,
+                message,
+                "write it without quotes, and without anything else",
+            );
+        }
+    } else if let Some(near) = slip(&entry.key, SECRECY.into_iter().chain([KEYWORD])) {
+        let message = format!("a schema has no keyword `{}`", entry.key);
+        let fault = reader.about(&entry.key_span, "unknown-field", message);
+        reader.report(fault.help(format!("did you mean `{near}`?")));
+    }
 }
 
 /// Reports what a list of dependencies would read: it only waits.
@@ -119,6 +137,7 @@ pub(crate) fn none(reader: &mut Reader<'_>, schema: &Node<'_>) {
         if let Some(entry) = entries.iter().find(|entry| &*entry.key == KEYWORD) {
             reader.misplaced(entry, "outputs", "write it into the schema of the params");
         }
+        entries.iter().for_each(|entry| keyword(reader, entry));
     });
 }
 

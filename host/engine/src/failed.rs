@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_model::driver::{Failure, Inputs};
-use purlin_model::grants::{Endpoint, HttpGrant, Need};
+use purlin_model::grants::{Capability, Endpoint, HttpGrant, Need};
 use purlin_model::server_problem::ServerProblem;
 use purlin_model::{Diagnostic, DocumentPart, Grants, Location, Recipe, Spot, Value};
 use purlin_sandbox::{CallError, Facts};
@@ -129,7 +129,7 @@ impl CallFailed {
         let mut needs = facts.all_refused();
         if let CallError::Failure(Failure::Denied { capability, target, .. }) = &self.error
             && let Some(need) = need(capability, target)
-            && (needs.is_empty() || capability == "dirs")
+            && (needs.is_empty() || need.capability == Capability::Dirs)
         {
             needs.push(need);
         }
@@ -151,10 +151,11 @@ impl CallFailed {
 /// The access that the driver reports as denied, if it can be granted literally.
 fn need(capability: &str, target: &str) -> Option<Need> {
     let plain = |text: &str| !text.chars().any(|c| c.is_control()) && !text.contains("..");
+    let capability = capability.parse().ok()?;
     let fits = match capability {
-        "http" => HttpGrant::parse(target).is_ok(),
-        "tcp" | "udp" => Endpoint::parse(target).is_ok(),
-        "dirs" => target.starts_with('/') && target.len() > 1,
+        Capability::Http => HttpGrant::parse(target).is_ok(),
+        Capability::Tcp | Capability::Udp => Endpoint::parse(target).is_ok(),
+        Capability::Dirs => target.starts_with('/') && target.len() > 1,
         _ => false,
     };
     (fits && plain(target)).then(|| Need::new(capability, target))
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_request_is_granted_literally_or_not_at_all() {
-        assert_eq!(need("dirs", "/out"), Some(Need::new("dirs", "/out")));
+        assert_eq!(need("dirs", "/out"), Some(Need::new(Capability::Dirs, "/out")));
         for (capability, target) in [("dirs", "/a/../b"), ("dirs", "out"), ("http", "x"), ("bank", "all")] {
             assert_eq!(need(capability, target), None, "{capability} {target}");
         }

@@ -2,20 +2,22 @@
 //!
 //! The sandbox also logs each denial, whatever the driver makes of it (`capability/reach.rs`).
 
-use purlin_model::grants::Need;
+use purlin_model::grants::{Capability, Need};
 use purlin_model::{Diagnostic, DirGrant, Location};
 
 /// There is no grant. If there is one for the server, but not for all HTTP methods, `methods` are the
 /// others, and the pattern begins with methods.
 pub(crate) fn not_granted(driver: &str, need: &Need, methods: &[String]) -> Diagnostic {
-    let what = match need.capability.as_str() {
-        "http" if !methods.is_empty() => &format!("{} requests to", methods.join(" and ")),
-        "http" => "requests to",
-        "tcp" | "udp" => "connections to",
-        "dns" => "to look up",
-        "addresses" => "the private address",
-        "dirs" => "the folder",
-        other => other,
+    let what = match need.capability {
+        Capability::Http if !methods.is_empty() => &format!("{} requests to", methods.join(" and ")),
+        Capability::Http => "requests to",
+        Capability::Tcp | Capability::Udp => "connections to",
+        Capability::Dns => "to look up",
+        Capability::Addresses => "the private address",
+        Capability::Dirs => "the folder",
+        Capability::Ca => "the certificates",
+        Capability::Env => "the variable",
+        Capability::Secrets => "the secret store",
     };
     let whole = need.pattern.as_str();
     let pattern = match methods {

@@ -2,6 +2,7 @@
 //!
 //! Patterns are parsed once, when they are read; matching them needs no text of documents.
 
+mod capability;
 mod endpoint;
 mod host;
 mod http;
@@ -11,6 +12,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use capability::{Capability, UnknownCapability};
 pub use endpoint::{Endpoint, PortPattern};
 pub use host::{HostPattern, network};
 pub use http::{HttpGrant, MethodPattern, PathPattern, Scheme, is_plain_path};
@@ -73,23 +75,23 @@ impl Grants {
 
     /// Every grant as its capability and pattern, in the order of the fields and, within one, as
     /// written.
-    pub fn lines(&self) -> Vec<(&'static str, String)> {
-        fn all<'a, T: fmt::Display>(
-            name: &'static str,
-            items: &'a [T],
-        ) -> impl Iterator<Item = (&'static str, String)> + 'a {
-            items.iter().map(move |item| (name, item.to_string()))
+    pub fn lines(&self) -> Vec<(Capability, String)> {
+        fn all<T: fmt::Display>(
+            capability: Capability,
+            items: &[T],
+        ) -> impl Iterator<Item = (Capability, String)> {
+            items.iter().map(move |item| (capability, item.to_string()))
         }
-        let ca = self.ca.iter().map(|file| ("ca", file.display().to_string()));
-        all("http", &self.http)
-            .chain(all("tcp", &self.tcp))
-            .chain(all("udp", &self.udp))
-            .chain(all("dns", &self.dns))
-            .chain(all("addresses", &self.addresses))
+        let ca = self.ca.iter().map(|file| (Capability::Ca, file.display().to_string()));
+        all(Capability::Http, &self.http)
+            .chain(all(Capability::Tcp, &self.tcp))
+            .chain(all(Capability::Udp, &self.udp))
+            .chain(all(Capability::Dns, &self.dns))
+            .chain(all(Capability::Addresses, &self.addresses))
             .chain(ca)
-            .chain(all("env", &self.env))
-            .chain(all("dirs", &self.dirs))
-            .chain(all("secrets", &self.secrets))
+            .chain(all(Capability::Env, &self.env))
+            .chain(all(Capability::Dirs, &self.dirs))
+            .chain(all(Capability::Secrets, &self.secrets))
             .collect()
     }
 }

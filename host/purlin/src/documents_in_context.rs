@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use purlin_documents::Loaded;
+use purlin_documents::{Loaded, SourceMap};
 use purlin_engine::SchemaRules;
 use purlin_graph::DefinitionIndex;
 use purlin_model::{
-    Context, ContextDefaults, Deployment, Diagnostic, Key, Location, Urn, Workload, Workspace,
+    Context, ContextDefaults, Deployment, Diagnostic, Key, Location, Urn, ValueOrigin, Workload, Workspace,
 };
 use purlin_requirements::Resolution;
 use purlin_state::Environment;
@@ -21,8 +21,8 @@ use crate::{ContextChanges, Error, Purlin, values};
 
 /// Documents that were read and validated, with a context.
 pub struct Documents {
-    /// The documents as they were read. Their deployment and definitions were moved out.
-    pub loaded: Loaded,
+    /// What else was read: values, resource types, bundles and texts.
+    pub(crate) loaded: Loaded,
     /// The context of the deployment.
     pub context: Arc<Context>,
     /// Confirmed changes to the recorded context of the environment; none by default.
@@ -49,6 +49,16 @@ pub struct Documents {
 }
 
 impl Documents {
+    /// The texts that they were read from, to show diagnostics in.
+    pub fn sources(&self) -> &SourceMap {
+        &self.loaded.sources
+    }
+
+    /// The origin of a value that was given beside the documents; the last one overrides the others.
+    pub fn value_origin(&self, name: &str) -> Option<ValueOrigin> {
+        self.loaded.given.iter().rev().find(|given| &*given.name == name).map(|given| given.origin)
+    }
+
     /// Resolves the context from the Deployments, or else from `flags`, or else from the
     /// workspace's declaration of the environment, or else from its defaults. Otherwise the
     /// organisation and the application are `default`, and the environment is `development` of type

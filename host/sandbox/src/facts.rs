@@ -57,6 +57,7 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use purlin_model::grants::Capability;
     use purlin_model::server_problem::ProblemKind;
 
     #[test]
@@ -68,8 +69,8 @@ mod tests {
         facts.served();
         assert_eq!(facts.last_server_problem(), None);
         for _ in 0..3 {
-            facts.clone().refused(Need::new("tcp", "a:1"));
+            facts.clone().refused(Need::new(Capability::Tcp, "a:1"));
         }
-        assert_eq!(facts.all_refused(), [Need::new("tcp", "a:1")]);
+        assert_eq!(facts.all_refused(), [Need::new(Capability::Tcp, "a:1")]);
     }
 }

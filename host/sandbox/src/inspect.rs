@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use purlin_model::Limits;
 use purlin_model::driver::Manifest;
+use purlin_model::grants::Capability;
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
@@ -64,7 +65,7 @@ pub struct Import {
     /// Its purpose, in plain words; none if this version does not know it.
     pub purpose: Option<&'static str>,
     /// The capability without whose grant it reaches nothing outside; none if it never does.
-    pub capability: Option<&'static str>,
+    pub capability: Option<Capability>,
     /// Whether drivers get it.
     pub offered: bool,
 }
@@ -88,7 +89,11 @@ impl Interfaces {
 /// Every capability that imports could use; an unknown import is listed itself.
 fn reach(imports: &[Import]) -> BTreeSet<String> {
     let one = |import: &Import| {
-        if import.offered { import.capability.map(str::to_owned) } else { Some(import.name.clone()) }
+        if import.offered {
+            import.capability.map(|capability| capability.to_string())
+        } else {
+            Some(import.name.clone())
+        }
     };
     imports.iter().filter_map(one).collect()
 }
@@ -111,7 +116,7 @@ fn describe_import(name: &str) -> Import {
     }
 }
 
-type Known = (&'static str, Option<&'static str>, &'static str);
+type Known = (&'static str, Option<Capability>, &'static str);
 
 /// Interfaces, the capability that each needs, and its purpose.
 const KNOWN: &[Known] = &[
@@ -119,7 +124,7 @@ const KNOWN: &[Known] = &[
     ("purlin:driver/log", None, "writes log lines for the operator"),
     ("purlin:driver/metrics", None, "reports metrics"),
     ("purlin:driver/operation", None, "reports progress and checkpoints of the call in flight"),
-    ("wasi:cli/environment", Some("env"), "reads the environment variables that `env` grants"),
+    ("wasi:cli/environment", Some(Capability::Env), "reads the environment variables that `env` grants"),
     ("wasi:cli/exit", None, "exits"),
     ("wasi:cli/stdin", None, "reads standard input, which is closed"),
     ("wasi:cli/stdout", None, "writes to standard output, which becomes log lines"),
@@ -131,10 +136,18 @@ const KNOWN: &[Known] = &[
     ("wasi:cli/terminal-stderr", None, "detects a terminal; there is none"),
     ("wasi:clocks/monotonic-clock", None, "measures time and waits"),
     ("wasi:clocks/wall-clock", None, "reads the time of day"),
-    ("wasi:filesystem/preopens", Some("dirs"), "lists the folders that `dirs` grants"),
-    ("wasi:filesystem/types", Some("dirs"), "reads and writes files, in the folders that `dirs` grants"),
-    ("wasi:http/outgoing-handler", Some("http"), "makes HTTP requests, as far as `http` grants them"),
-    ("wasi:http/types", Some("http"), "builds HTTP requests and reads responses"),
+    ("wasi:filesystem/preopens", Some(Capability::Dirs), "lists the folders that `dirs` grants"),
+    (
+        "wasi:filesystem/types",
+        Some(Capability::Dirs),
+        "reads and writes files, in the folders that `dirs` grants",
+    ),
+    (
+        "wasi:http/outgoing-handler",
+        Some(Capability::Http),
+        "makes HTTP requests, as far as `http` grants them",
+    ),
+    ("wasi:http/types", Some(Capability::Http), "builds HTTP requests and reads responses"),
     ("wasi:io/error", None, "errors of streams"),
     ("wasi:io/poll", None, "waits for pending operations"),
     ("wasi:io/streams", None, "reads and writes the streams that other interfaces give it"),
@@ -144,20 +157,20 @@ const KNOWN: &[Known] = &[
     ("wasi:sockets/instance-network", None, "the network; no access by itself"),
     (
         "wasi:sockets/ip-name-lookup",
-        Some("dns"),
+        Some(Capability::Dns),
         "looks up names, as far as `dns` and grants for hosts allow",
     ),
     ("wasi:sockets/network", None, "types for addresses; no access by itself"),
-    ("wasi:sockets/tcp", Some("tcp"), "opens connections, as far as `tcp` grants them"),
+    ("wasi:sockets/tcp", Some(Capability::Tcp), "opens connections, as far as `tcp` grants them"),
     (
         "wasi:sockets/tcp-create-socket",
-        Some("tcp"),
+        Some(Capability::Tcp),
         "creates sockets for connections, as far as `tcp` grants them",
     ),
-    ("wasi:sockets/udp", Some("udp"), "sends datagrams, as far as `udp` grants them"),
+    ("wasi:sockets/udp", Some(Capability::Udp), "sends datagrams, as far as `udp` grants them"),
     (
         "wasi:sockets/udp-create-socket",
-        Some("udp"),
+        Some(Capability::Udp),
         "creates sockets for datagrams, as far as `udp` grants them",
     ),
 ];

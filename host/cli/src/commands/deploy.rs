@@ -336,7 +336,7 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &RunO
     let text = progress::report(
         summary,
         &progress::RunContext {
-            sources: documents.map_or(&nothing, |documents| &documents.loaded.sources),
+            sources: documents.map_or(&nothing, |documents| documents.sources()),
             columns: app.ui.error_columns().unwrap_or(render::diagnostics::USUAL),
         },
     );

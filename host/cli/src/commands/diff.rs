@@ -60,7 +60,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             let side = side(after);
             let id = &place.context.deployment;
             let after = of(&place.purlin, &environment, after, id).await?;
-            let sources = after.loaded.sources.clone();
+            let sources = after.sources().clone();
             compare(args, place.purlin, (&after, &sources, side), &history, app).await
         }
         None => {
@@ -93,7 +93,7 @@ async fn compare(
     };
     let before_side = side(before);
     let before = of(&purlin, &environment, before, &after.context.deployment).await?;
-    let graph = purlin.graph(&before).await.map_err(|error| Failure::host(error, &before.loaded.sources))?;
+    let graph = purlin.graph(&before).await.map_err(|error| Failure::host(error, before.sources()))?;
     let after = purlin.graph(after).await.map_err(|error| Failure::host(error, sources))?;
     let snapshot = purlin.snapshot(&environment).await.map_err(Failure::without_sources)?;
     let differences =

@@ -71,7 +71,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             text::moment(deployment.holder.since)
         ));
     }
-    let fail = |error| Failure::host(error, &documents.loaded.sources);
+    let fail = |error| Failure::host(error, documents.sources());
     let options = UpOptions { plan: args.plan.options(), refresh: args.plan.refresh, ..UpOptions::default() };
     let job = Job::up(&documents, options);
     let conduct = Conduct { consent: Some(&consent), question: deploy::APPLY, retry_until: None };

@@ -200,8 +200,7 @@ pub(crate) fn values(documents: &Documents, show_secrets: bool) -> Vec<Value> {
         .values
         .iter()
         .map(|(name, template)| {
-            let given = documents.loaded.given.iter().rev().find(|given| given.name == *name);
-            let origin = match given.map(|given| given.origin) {
+            let origin = match documents.value_origin(name) {
                 None => "deployment",
                 Some(ValueOrigin::Environment) => "environment",
                 Some(ValueOrigin::File) => "file",

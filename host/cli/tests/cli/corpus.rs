@@ -4,7 +4,6 @@
 mod scan;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use serde_json::Value;
 
@@ -26,12 +25,7 @@ spec:
 
 /// The files of the corpus, if it exists.
 fn corpus() -> Option<Texts> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/manifests/provider-aws");
-    if folder.is_dir() {
-        return Some(scan::texts(&folder));
-    }
-    println!("skipped: there is no corpus at {}", folder.display());
-    None
+    purlin_corpus::find("manifests/provider-aws").map(|folder| scan::texts(&folder))
 }
 
 /// The corpus without duplicate manifests, and without files with ambiguous references.

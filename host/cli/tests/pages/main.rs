@@ -9,6 +9,7 @@ mod book;
 mod drivers;
 mod errors;
 mod examples;
+mod fields;
 mod links;
 mod page;
 #[path = "../cli/project.rs"]

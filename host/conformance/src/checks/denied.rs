@@ -1,6 +1,7 @@
 //! Missing grants are reported.
 
 use purlin_model::driver::{Failure, Inputs};
+use purlin_model::grants::Capability;
 use purlin_sandbox::CallError;
 
 use crate::bench::{Bench, CallOptions};
@@ -23,9 +24,8 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs
         // It needs none of them.
         Ok(_) => {}
         Err(CallError::Failure(Failure::Denied { capability, target, .. })) => {
-            let known = ["http", "tcp", "udp", "dns", "env", "dirs", "secrets"];
-            if !known.contains(&capability.as_str()) {
-                bench.fail(test_case, RULE, format!("there is no capability `{capability}`"), expected);
+            if let Err(unknown) = capability.parse::<Capability>() {
+                bench.fail(test_case, RULE, unknown.to_string(), expected);
             }
             if target.is_empty() {
                 bench.fail(test_case, RULE, "it does not name the target", expected);

@@ -454,6 +454,14 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
         return body;
     }
     if spec.get("forProvider").is_none() {
+        // As a param, it would reach the driver, and its references would be values.
+        for entry in spec.entries().unwrap_or_default() {
+            if slip(&entry.key, ["forProvider"]).is_some() && entry.value.entries().is_some() {
+                let message = format!("`spec` has no field `{}`", entry.key);
+                let fault = reader.about(&entry.key_span, "unknown-field", message);
+                reader.report(fault.help("did you mean `forProvider`?"));
+            }
+        }
         body.params.extend(reader.map(spec, "`spec`").unwrap_or_default());
         return body;
     }

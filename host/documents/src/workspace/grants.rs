@@ -28,21 +28,21 @@ form! {
     /// The grants of a driver.
     pub(crate) struct Grants {
         /// Allowed requests, such as `GET,POST https://api.example/v1/*`.
-        HTTP: List<AnyText> = "http" matching "^([A-Z*,-]+ +)?https?://[^/@\\s]+(/[^\\s?#]*)?$";
+        HTTP: List<AnyText> = "http" matching "^([A-Z*,-]+ +)?https?://[^/@\\s]+(/[^\\s?#]*)?$", "[\"GET https://api.example/*\"]";
         /// Allowed connections, such as `db.internal:5432`.
-        TCP: List<Destination> = "tcp";
+        TCP: List<Destination> = "tcp", "[\"db.example:5432\"]";
         /// Allowed destinations of datagrams, such as `10.0.0.53:53`.
-        UDP: List<Destination> = "udp";
+        UDP: List<Destination> = "udp", "[\"10.0.0.53:53\"]";
         /// Names that it may look up, in addition to those of the other grants.
-        DNS: List<AnyText> = "dns" matching "^(\\*|(\\*\\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)$";
+        DNS: List<AnyText> = "dns" matching "^(\\*|(\\*\\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)$", "[\"*.internal\"]";
         /// Private networks that names may resolve to.
-        ADDRESSES: List<Network> = "addresses";
+        ADDRESSES: List<Network> = "addresses", "[10.0.0.0/8]";
         /// Files with trusted certificates, in addition to those of the system.
-        CA: List<Text> = "ca";
+        CA: List<Text> = "ca", "[ca.pem]";
         /// Secret stores whose secrets it may receive.
-        SECRETS: List<Text> = "secrets";
+        SECRETS: List<Text> = "secrets", "[vault]";
         /// Environment variables that it may read.
-        ENV: List<Variable> = "env";
+        ENV: List<Variable> = "env", "[PGSSLMODE]";
         /// Folders that it may use.
         DIRS: List<Folder> = "dirs", "[{host: ./data, guest: /data, mode: ro}]";
     }

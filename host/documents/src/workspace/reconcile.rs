@@ -24,9 +24,9 @@ form! {
         /// What Purlin does if a resource drifts.
         DRIFT: Choice<Drift> = "drift" default "repair";
         /// Actions that need no confirmation.
-        ALLOW: List<Choice<Action>> = "allow";
+        ALLOW: List<Choice<Action>> = "allow", "[delete, replace]";
         /// Settings for some resources. The last matching rule applies.
-        RULES: List<Rule> = "rules";
+        RULES: List<Rule> = "rules", "[{resources: \"postgres*\", interval: 1h}]";
     }
 
     const WITHIN: &'static str = "reconcile.";

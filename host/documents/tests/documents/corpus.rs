@@ -7,12 +7,7 @@ use purlin_documents::{Input, Loaded, load};
 use purlin_model::Reference;
 
 fn corpus() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: there is no corpus at {}", folder.display());
-    None
+    purlin_corpus::find("")
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -204,6 +204,47 @@ resources: {db: {type: postgres, prevent_destroy: true}}
     insta::assert_snapshot!(shown(&format!("{definition}{deployment}")));
 }
 
+/// The example of a wrong value is that of its own declaration, in the words of its format.
+#[test]
+fn examples_are_those_of_the_field() {
+    insta::assert_snapshot!(shown(
+        r#"apiVersion: purlin.dev/v1
+kind: Definition
+metadata: 7
+spec: {type: a, driver: purlin/echo, lifecycle: 7, provision: 7}
+---
+apiVersion: core.api.humanitec.io/v1
+kind: Definition
+metadata: {id: b}
+---
+apiVersion: core.api.humanitec.io/v1
+kind: Definition
+metadata: {id: c}
+entity: {type: c, driver_type: humanitec/echo, lifecycle: {protect: true}}
+object: {type: c, driver_type: humanitec/echo}
+---
+apiVersion: purlin.dev/v1
+kind: Workspace
+spec: {drivers: {acme/db: {limits: 64MiB, grants: {http: "https://x"}}}, reconcile: {rules: fast}, parallelism: 9999999999}
+defaults: {app: shop}
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/w, version: 1.0.0}
+spec: {parameters: [title, {name: a, source: {output: b}}], outputs: [{}], requires: [{name: db, bundle: acme/db, parameters: 7}]}
+---
+apiVersion: purlin.dev/v1
+kind: ResourceType
+spec: {type: t, params: {properties: {pin: {x-secrt: true}, key: {x-secret: "true"}}}, outputs: {properties: {pin: {writeonly: true}}}}
+---
+apiVersion: ec2.aws.crossplane.io/v1beta1
+kind: Subnet
+metadata: {name: s}
+spec: {forProvder: {cidr: x}}
+"#
+    ));
+}
+
 #[test]
 fn context_is_given_once_or_identically() {
     let head = "apiVersion: purlin.dev/v1\nkind: Deployment\n";

@@ -1,19 +1,13 @@
 //! Score files: the parser agrees with the published schema, on real documents and on every small
 //! change to them.
 
-use std::path::Path;
-
 use purlin_documents::{Input, SchemaKind, load, schema};
 use serde_json::{Value, json};
 
 /// The published schema with our own two rules: types of SPEC §2, classes in lower case.
 fn published() -> Option<Value> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/score/score-spec/score-v1b1.json");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: there is no published schema at {}", path.display());
-        return None;
-    };
+    let path = purlin_corpus::find("score/score-spec/score-v1b1.json")?;
+    let text = std::fs::read_to_string(path).expect("a schema");
     let mut schema: Value = serde_json::from_str(&text).expect("JSON");
     let resource = &mut schema["$defs"]["resource"]["properties"];
     resource["type"] = json!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_/-]*$"});
@@ -191,7 +185,7 @@ fn real_files_are_read_as_another_yaml_reader_reads_them() {
         return;
     }
     let schema = jsonschema::draft202012::new(&schema(SchemaKind::Score)).expect("a schema");
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/score");
+    let Some(samples) = purlin_corpus::find("score") else { return };
     let mut folders = vec![samples];
     let mut seen = 0;
     while let Some(folder) = folders.pop() {

@@ -75,7 +75,8 @@ pub(crate) async fn ask_all(
     total: &Arc<Total>,
 ) -> Vec<Outcome> {
     let mut answers: Vec<Option<Outcome>> = Vec::new();
-    let permits = Arc::new(tokio::sync::Semaphore::new(parallelism.max(1)));
+    let most = tokio::sync::Semaphore::MAX_PERMITS;
+    let permits = Arc::new(tokio::sync::Semaphore::new(parallelism.clamp(1, most)));
     let mut tasks = tokio::task::JoinSet::new();
     for question in questions {
         let index = answers.len();

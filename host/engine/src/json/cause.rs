@@ -1,6 +1,6 @@
 //! The JSON of a failure: the `error` of a failed resource.
 
-use purlin_model::grants::Lack;
+use purlin_model::grants::{Capability, Lack};
 use purlin_model::server_problem::{ProblemKind, ServerProblem};
 use purlin_model::{Diagnostic, Location, Reason, Worded};
 use purlin_sandbox::clock::millis;
@@ -73,7 +73,7 @@ struct FailurePlace<'a> {
 /// A grant that a driver lacks.
 #[derive(Serialize)]
 struct Need<'a> {
-    capability: &'a str,
+    capability: Capability,
     pattern: &'a str,
     /// Whether there is a grant, but it allows only reading.
     #[serde(skip_serializing_if = "is_false")]
@@ -140,7 +140,7 @@ impl<'a> Fail<'a> {
                 }
                 _ => false,
             };
-            self.lacking.push(Need { capability: &need.capability, pattern: &need.pattern, read_only });
+            self.lacking.push(Need { capability: need.capability, pattern: &need.pattern, read_only });
         }
     }
 }

@@ -60,7 +60,7 @@ impl RunState {
     ) -> Self {
         Self {
             node_values: NodeValueTable::new(plan.graph.as_ref().map_or(0, |graph| graph.len())),
-            permits: Arc::new(Semaphore::new(parallelism.max(1))),
+            permits: Arc::new(Semaphore::new(parallelism.clamp(1, Semaphore::MAX_PERMITS))),
             one_at_a_time: parallelism <= 1,
             cancel,
             moments,

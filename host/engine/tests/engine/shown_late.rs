@@ -335,22 +335,31 @@ async fn a_deleted_object_is_not_taken_for_its_successor() {
     }
 }
 
-/// Nobody waits until the system no longer shows what was deleted with its host.
+/// Nobody waits until the system no longer shows what was deleted with its host. Its successor may have
+/// no host.
 #[tokio::test]
 async fn an_object_that_was_deleted_with_its_host_is_not_taken_for_its_successor() {
-    let all = documents(&[("a", "v: a"), ("b", "v: b")], &[("b", "deleted_with: <a>")]);
-    let platform = lingering(FULL, &all).await;
-    *locked(&platform.driver.finds_oldest) = true;
-    platform.deploys(&documents(&[], &[])).await;
-    lose(&platform, "create b", Lost::After);
-    platform.up(&all).await;
-    assert_eq!(pending(&platform).await, ["create b"]);
-    assert!(is_undecided(&platform.up(&all).await, "shared.b"));
-    locked(&platform.driver.world).remove("thing.default#shared.b");
-    platform.wait(GRACE);
-    assert!(platform.up(&all).await.is_success());
-    let made = platform.record("shared.b").await.expect("made");
-    assert_eq!(made.state.id, "thing.default#shared.b~2");
+    let before = documents(&[("a", "v: a"), ("b", "v: b")], &[("b", "deleted_with: <a>")]);
+    let alone = documents(&[("b", "v: b")], &[]);
+    for then in [&before, &alone] {
+        let platform = lingering(FULL, &before).await;
+        *locked(&platform.driver.finds_oldest) = true;
+        platform.deploys(&documents(&[], &[])).await;
+        lose(&platform, "create b", Lost::After);
+        platform.up(then).await;
+        assert_eq!(pending(&platform).await, ["create b"]);
+        assert!(is_undecided(&platform.up(then).await, "shared.b"));
+        locked(&platform.driver.world).remove("thing.default#shared.b");
+        platform.wait(GRACE);
+        assert!(platform.up(then).await.is_success());
+        let made = platform.record("shared.b").await.expect("made");
+        assert_eq!(made.state.id, "thing.default#shared.b~2");
+        // What vanished is forgotten once no system shows it.
+        assert_eq!(platform.snapshot().await.vanished.len(), 1);
+        platform.wait(Duration::from_hours(25));
+        platform.deploys(&documents(&[("b", "v: c")], &[])).await;
+        assert!(platform.snapshot().await.vanished.is_empty());
+    }
 }
 
 /// The advice of a plan for a creation that only time decides.

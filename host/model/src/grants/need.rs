@@ -11,15 +11,15 @@
 
 use std::fmt::{self, Write as _};
 
-use super::{DirGrant, Endpoint, Grants, HostPattern, HttpGrant};
+use super::{Capability, DirGrant, Endpoint, Grants, HostPattern, HttpGrant};
 use crate::Value;
 use crate::driver::Inputs;
 
 /// An access that a driver must be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Need {
-    /// `http`, `tcp`, `udp`, `dns`, `addresses`, `dirs`, `env` or `secrets`.
-    pub capability: String,
+    /// What it is for.
+    pub capability: Capability,
     /// The pattern of a grant; for a folder, its path for the driver.
     pub pattern: String,
 }
@@ -50,8 +50,8 @@ pub enum Lack<'a> {
 
 impl Need {
     /// A need for a capability and a pattern.
-    pub fn new(capability: impl Into<String>, pattern: impl Into<String>) -> Self {
-        Self { capability: capability.into(), pattern: pattern.into() }
+    pub fn new(capability: Capability, pattern: impl Into<String>) -> Self {
+        Self { capability, pattern: pattern.into() }
     }
 }
 
@@ -161,7 +161,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
             let scheme = scheme.to_ascii_lowercase();
             let authority = rest.split(['/', '?', '#']).next()?;
             let grant = HttpGrant::parse(&format!("{scheme}://{authority}/*")).ok()?;
-            let need = Need::new("http", grant.to_string());
+            let need = Need::new(Capability::Http, grant.to_string());
             Some(InputNeed {
                 need,
                 pointer: pointer.to_owned(),
@@ -183,7 +183,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
                 host.to_string()
             };
             let grant = Endpoint::parse(&format!("{host}:{port}")).ok()?;
-            let need = Need::new("tcp", grant.to_string());
+            let need = Need::new(Capability::Tcp, grant.to_string());
             Some(InputNeed {
                 need,
                 pointer: format!("{pointer}/host"),
@@ -195,7 +195,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
         ("dir", Value::String(path)) => {
             let (folder, _) = path.trim_end_matches('/').rsplit_once('/')?;
             let folder = if folder.is_empty() { "/" } else { folder };
-            let need = Need::new("dirs", folder);
+            let need = Need::new(Capability::Dirs, folder);
             Some(InputNeed {
                 need,
                 pointer: pointer.to_owned(),
@@ -212,13 +212,13 @@ impl Grants {
     /// Why a need is not covered, as far as that is certain without a lookup; none if a grant may
     /// cover it.
     pub fn lacks(&self, need: &Need) -> Option<Lack<'_>> {
-        let covered = match need.capability.as_str() {
-            "http" => match HttpGrant::parse(&need.pattern) {
+        let covered = match need.capability {
+            Capability::Http => match HttpGrant::parse(&need.pattern) {
                 // The driver decides which requests it sends; it is certain that none may go there.
                 Ok(wanted) => self.http.iter().any(|grant| meets(grant, &wanted)),
                 Err(_) => true,
             },
-            "tcp" => match Endpoint::parse(&need.pattern) {
+            Capability::Tcp => match Endpoint::parse(&need.pattern) {
                 Ok(wanted) => self.tcp.iter().any(|grant| {
                     let by_address = || match (&grant.host, &wanted.host) {
                         // The address of a name is unknown before its lookup.
@@ -229,7 +229,7 @@ impl Grants {
                 }),
                 Err(_) => true,
             },
-            "dirs" => match self.folder(&need.pattern) {
+            Capability::Dirs => match self.folder(&need.pattern) {
                 Some(dir) if dir.writable => true,
                 Some(dir) => return Some(Lack::ReadOnly(dir)),
                 None => false,
@@ -259,9 +259,9 @@ impl Grants {
     /// The grants with additional ones, as lines for `purlin.yaml` that replace the driver's
     /// `grants:`. Invalid ones are omitted.
     pub fn with(&self, driver: &str, needs: &[Need]) -> String {
-        let mut lines: Vec<(String, String)> = Vec::new();
-        let mut add = |kind: &str, line: String| {
-            let line = (kind.to_owned(), line);
+        let mut lines: Vec<(Capability, String)> = Vec::new();
+        let mut add = |capability: Capability, line: String| {
+            let line = (capability, line);
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -270,45 +270,42 @@ impl Grants {
             let mode = if writable { "rw" } else { "ro" };
             format!("{{host: {}, guest: {}, mode: {mode}}}", quoted(host), quoted(guest))
         };
-        let folders: Vec<&Need> = needs.iter().filter(|need| need.capability == "dirs").collect();
-        for (kind, text) in self.lines() {
-            if kind != "dirs" {
-                add(kind, quoted(&text));
+        let folders: Vec<&Need> = needs.iter().filter(|need| need.capability == Capability::Dirs).collect();
+        for (capability, text) in self.lines() {
+            if capability != Capability::Dirs {
+                add(capability, quoted(&text));
             }
         }
         for grant in &self.dirs {
             let raised = folders
                 .iter()
                 .any(|need| self.folder(&need.pattern).is_some_and(|folder| folder.guest == grant.guest));
-            add("dirs", dir(&grant.host.to_string_lossy(), &grant.guest, grant.writable || raised));
+            add(Capability::Dirs, dir(&grant.host.to_string_lossy(), &grant.guest, grant.writable || raised));
         }
         for need in needs {
-            match need.capability.as_str() {
-                "dirs" if self.folder(&need.pattern).is_some() => {}
-                "dirs"
+            match need.capability {
+                Capability::Dirs if self.folder(&need.pattern).is_some() => {}
+                Capability::Dirs
                     if need.pattern.starts_with('/')
                         && need.pattern.len() > 1
                         && !need.pattern.split('/').any(|part| part == "..") =>
                 {
-                    add("dirs", dir(&format!(".{}", need.pattern), &need.pattern, true));
+                    add(Capability::Dirs, dir(&format!(".{}", need.pattern), &need.pattern, true));
                 }
-                "dirs" => {}
-                kind @ ("http" | "tcp" | "udp" | "dns" | "addresses" | "env" | "secrets") => {
-                    add(kind, quoted(&need.pattern));
-                }
-                _ => {}
+                Capability::Dirs | Capability::Ca => {}
+                capability => add(capability, quoted(&need.pattern)),
             }
         }
         let mut out = format!("drivers:\n  {driver}:\n    grants:\n");
-        let mut kinds: Vec<&str> = Vec::new();
-        for (kind, _) in &lines {
-            if !kinds.contains(&kind.as_str()) {
-                kinds.push(kind);
+        let mut capabilities: Vec<Capability> = Vec::new();
+        for (capability, _) in &lines {
+            if !capabilities.contains(capability) {
+                capabilities.push(*capability);
             }
         }
-        for kind in kinds {
-            let _ = writeln!(out, "      {kind}:");
-            for (_, line) in lines.iter().filter(|(of, _)| of == kind) {
+        for capability in capabilities {
+            let _ = writeln!(out, "      {capability}:");
+            for (_, line) in lines.iter().filter(|(of, _)| *of == capability) {
                 let _ = writeln!(out, "        - {line}");
             }
         }
@@ -441,9 +438,9 @@ mod tests {
             ..Grants::default()
         };
         let needs = [
-            Need::new("http", "GET https://b.test/*"),
-            Need::new("dirs", "/out/below"),
-            Need::new("dirs", "/more"),
+            Need::new(Capability::Http, "GET https://b.test/*"),
+            Need::new(Capability::Dirs, "/out/below"),
+            Need::new(Capability::Dirs, "/more"),
         ];
         assert_eq!(
             grants.with("acme/x", &needs),

@@ -76,7 +76,7 @@ async fn plan(
 ) -> Result<Json<Plan>, Refusal> {
     let documents = service.documents(query, &body)?;
     let plan = service.purlin.plan(&documents, PlanOptions::default()).await;
-    Ok(Json(plan.map_err(|error| Refusal(error, documents.loaded.sources.clone()))?))
+    Ok(Json(plan.map_err(|error| Refusal(error, documents.sources().clone()))?))
 }
 
 /// Streams one event per line, in the JSON of `purlin up --format json`. A caller that disconnects does not
@@ -87,7 +87,7 @@ async fn apply(
     body: Bytes,
 ) -> Result<Response, Refusal> {
     let documents = service.documents(query, &body)?;
-    let sources = documents.loaded.sources.clone();
+    let sources = documents.sources().clone();
     let mut run = service.purlin.up(documents, UpOptions::default());
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<String>();
     let (begun, refused) = tokio::sync::oneshot::channel();

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use purlin_model::driver::{Manifest, RequestedCapability};
-use purlin_model::grants::{Endpoint, HostPattern, HttpGrant};
+use purlin_model::grants::{Capability, Endpoint, HostPattern, HttpGrant};
 use purlin_model::{DirGrant, Grants};
 use serde::Serialize;
 
@@ -28,39 +28,39 @@ pub enum Granted {
 
 /// Whether grants satisfy a request.
 pub(super) fn granted(request: &RequestedCapability, grants: &Grants) -> Granted {
-    let lines = grants.lines();
-    let of_kind = |kind: &str| lines.iter().any(|(capability, _)| *capability == kind);
+    let Ok(capability) = request.capability.parse::<Capability>() else { return Granted::No };
+    let own: Vec<String> =
+        grants.lines().into_iter().filter(|(of, _)| *of == capability).map(|(_, line)| line).collect();
     let pattern = request.pattern.trim();
     if pattern.is_empty() {
-        return if of_kind(&request.capability) { Granted::InPart } else { Granted::No };
+        return if own.is_empty() { Granted::No } else { Granted::InPart };
     }
-    let same =
-        |kind: &str, text: &str| lines.iter().any(|(capability, own)| *capability == kind && own == text);
-    let yes = match request.capability.as_str() {
-        "http" => HttpGrant::parse(pattern).is_ok_and(|wanted| same("http", &wanted.to_string())),
-        "tcp" => endpoint("tcp", pattern, &grants.tcp, &same),
-        "udp" => endpoint("udp", pattern, &grants.udp, &same),
-        "dns" => match HostPattern::parse(pattern) {
+    let same = |text: &str| own.iter().any(|line| line == text);
+    let yes = match capability {
+        Capability::Http => HttpGrant::parse(pattern).is_ok_and(|wanted| same(&wanted.to_string())),
+        Capability::Tcp => endpoint(pattern, &grants.tcp, &same),
+        Capability::Udp => endpoint(pattern, &grants.udp, &same),
+        Capability::Dns => match HostPattern::parse(pattern) {
             Ok(HostPattern::Name(name)) => grants.may_look_up(&name),
             Ok(wanted) => grants.dns.contains(&wanted),
             Err(_) => false,
         },
-        "dirs" => grants.dirs.iter().any(|dir| holds(dir, pattern)),
-        kind => same(kind, pattern),
+        Capability::Dirs => grants.dirs.iter().any(|dir| holds(dir, pattern)),
+        Capability::Addresses | Capability::Ca | Capability::Env | Capability::Secrets => same(pattern),
     };
     if yes { Granted::Yes } else { Granted::No }
 }
 
 /// Whether one of the endpoints is the requested one, or contains it if it is a single name and
 /// port.
-fn endpoint(kind: &str, pattern: &str, own: &[Endpoint], same: &dyn Fn(&str, &str) -> bool) -> bool {
+fn endpoint(pattern: &str, own: &[Endpoint], same: &dyn Fn(&str) -> bool) -> bool {
     let Ok(wanted) = Endpoint::parse(pattern) else { return false };
     let port = pattern.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
     let holds = |grant: &Endpoint| match (&wanted.host, port) {
         (HostPattern::Name(name), Some(port)) => grant.host.matches_name(name) && grant.port.matches(port),
         _ => false,
     };
-    same(kind, &wanted.to_string()) || own.iter().any(holds)
+    same(&wanted.to_string()) || own.iter().any(holds)
 }
 
 /// Whether a path of the driver is in a folder.
@@ -129,15 +129,17 @@ fn line(request: &RequestedCapability, grants: &Grants) -> Option<String> {
         !text.is_empty()
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/'))
     };
-    match request.capability.as_str() {
-        "http" => HttpGrant::parse(pattern).ok().map(|grant| format!("\"{grant}\"")),
-        "tcp" | "udp" => Endpoint::parse(pattern).ok().map(|grant| format!("\"{grant}\"")),
-        "dns" => HostPattern::parse(pattern)
+    match request.capability.parse().ok()? {
+        Capability::Http => HttpGrant::parse(pattern).ok().map(|grant| format!("\"{grant}\"")),
+        Capability::Tcp | Capability::Udp => {
+            Endpoint::parse(pattern).ok().map(|grant| format!("\"{grant}\""))
+        }
+        Capability::Dns => HostPattern::parse(pattern)
             .ok()
             .filter(HostPattern::is_of_names)
             .map(|host| format!("\"{host}\"")),
-        "env" | "secrets" => plain(pattern).then(|| format!("\"{pattern}\"")),
-        "dirs" => {
+        Capability::Env | Capability::Secrets => plain(pattern).then(|| format!("\"{pattern}\"")),
+        Capability::Dirs => {
             let fits = plain(pattern)
                 && pattern.starts_with('/')
                 && !pattern.split('/').any(|part| part == ".." || part == ".");
@@ -153,7 +155,7 @@ fn line(request: &RequestedCapability, grants: &Grants) -> Option<String> {
                 "{{host: \".{pattern}\", guest: \"{pattern}\", mode: ro}} # you choose the folder, and ro or rw"
             ))
         }
-        _ => None,
+        Capability::Addresses | Capability::Ca => None,
     }
 }
 

@@ -9,14 +9,7 @@ use purlin_host::{Documents, Purlin};
 use purlin_model::ContextDefaults;
 
 fn pattern(name: &str) -> Option<PathBuf> {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/definitions/example-library");
-    let folder = folder.join("resource-graph-patterns").join(name);
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not there", folder.display());
-        return None;
-    }
-    Some(folder)
+    purlin_corpus::find(&format!("definitions/example-library/resource-graph-patterns/{name}"))
 }
 
 /// The edges of the graph, each as `from -> to`, without the class `default`.

@@ -179,9 +179,6 @@ fn an_unset_parameter_takes_an_output() {
     assert!(reads.contains("Named(\"root/db\")") && reads.contains("connstr"), "{reads}");
     let answered = compiled(source, &context_with(&[("root.db", "mine", true)]));
     assert!(answered.contains("mine") && !answered.contains("connstr"), "{answered}");
-    // An output of its own last run, which only the steps of another tool read.
-    let own = compiled("{output: state}", &RequirementContext::default());
-    assert!(!own.contains("state"), "{own}");
     for (source, code) in [
         ("{dependency: bd, output: connstr}", "unknown-requirement"),
         ("{dependency: db, output: connst}", "no-bundle"),

@@ -1,6 +1,6 @@
 //! Bundles of other projects, read from their folders beside this project.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use purlin_documents::Input;
 use purlin_model::{Diagnostic, RequirementContext};
@@ -9,11 +9,7 @@ use purlin_requirements::{Catalog as _, Folders};
 use crate::support::{errors, names, read, resolved};
 
 fn corpus() -> Option<(Folders, PathBuf)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/porter");
-    if !folder.is_dir() {
-        println!("skipped: there is no corpus at {}", folder.display());
-        return None;
-    }
+    let folder = purlin_corpus::find("porter")?;
     let (catalog, faults) = read(&[Input::Path(folder.clone())]);
     let faults: Vec<_> = faults.into_iter().filter(Diagnostic::is_error).collect();
     assert!(faults.is_empty(), "{faults:#?}");

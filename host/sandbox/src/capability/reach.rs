@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Grants;
-use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, Need, Scheme};
+use purlin_model::grants::{Capability, Endpoint, HostPattern, HttpGrant, Need, Scheme};
 use purlin_model::server_problem::{ProblemKind, RequestLine};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -208,7 +208,7 @@ impl Reach {
     }
 
     /// Reports a denial to the operator, with the grant that would allow it.
-    fn deny(&self, what: &str, capability: &str, pattern: &str) {
+    fn deny(&self, what: &str, capability: Capability, pattern: &str) {
         for pattern in pattern.split("\", \"") {
             self.0.log.lacks(Need::new(capability, pattern));
         }
@@ -219,7 +219,7 @@ impl Reach {
     fn prohibit(&self, name: &str, addresses: &[IpAddr]) -> Refusal {
         let list: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         let what = format!("`{name}` resolves to {}, which is not public", list.join(", "));
-        self.deny(&what, "addresses", &list.join("\", \""));
+        self.deny(&what, Capability::Addresses, &list.join("\", \""));
         Refusal::Prohibited
     }
 
@@ -245,7 +245,7 @@ impl Reach {
             // literal here.
             let is_pattern = HttpGrant::parse(&request).is_ok() && !path.contains('*');
             let pattern = if is_pattern { request.clone() } else { format!("{place}/*") };
-            self.deny(&format!("{request} is not granted"), "http", &pattern);
+            self.deny(&format!("{request} is not granted"), Capability::Http, &pattern);
             Refusal::Denied
         };
         if let Some(address) = literal(target.host) {
@@ -278,7 +278,7 @@ impl Reach {
         }
         self.spend()?;
         if !rules.grants.may_look_up(name) {
-            self.deny(&format!("looking up `{name}` is not granted"), "dns", name);
+            self.deny(&format!("looking up `{name}` is not granted"), Capability::Dns, name);
             return Err(Refusal::Denied);
         }
         let found = rules.look_up(name).await;
@@ -329,8 +329,8 @@ impl Reach {
         }
         let Err(host) = self.covers(transport, to) else { return true };
         let capability = match transport {
-            Transport::Tcp => "tcp",
-            Transport::Udp => "udp",
+            Transport::Tcp => Capability::Tcp,
+            Transport::Udp => Capability::Udp,
         };
         let pattern = format!("{host}:{}", to.port());
         self.deny(&format!("{capability} to {pattern} is not granted"), capability, &pattern);

@@ -36,18 +36,15 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let Subject { place, urn, environment, snapshot } =
-        subject::find(&args.resource, &args.place, app).await?;
-    let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
-    let changed = session.protect(&urn, !args.off).await.map_err(Failure::without_sources)? > 0;
-    drop(session);
-    place.purlin.close().await.map_err(Failure::without_sources)?;
+    let subject = subject::find(&args.resource, &args.place, app).await?;
+    let Subject { urn, snapshot, .. } = &subject;
+    let changed = subject.edit(async |session| session.protect(urn, !args.off).await).await? > 0;
     if args.format.format == Format::Json {
         let edit = if args.off { "unprotect" } else { "protect" };
-        app.ui.json(&Edited::new(edit, &urn, changed));
+        app.ui.json(&Edited::new(edit, urn, changed));
         return Ok(Status::Done);
     }
-    let name = text::line(&key(&urn)).into_owned();
+    let name = text::line(&key(urn)).into_owned();
     app.ui.say(&match (changed, args.off) {
         (true, false) => {
             format!("`{name}` is protected: it is not deleted until `--off` removes the protection.")
@@ -56,7 +53,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         (false, false) => format!("`{name}` is already protected; nothing was changed."),
         (false, true) => format!("`{name}` had no manual protection; nothing was changed."),
     });
-    if args.off && snapshot.records.iter().any(|record| record.urn == urn && record.protect) {
+    if args.off && snapshot.records.iter().any(|record| record.urn == *urn && record.protect) {
         app.ui.note("the documents still protect it: `lifecycle.protect`, in the last deployment");
     }
     Ok(Status::Done)

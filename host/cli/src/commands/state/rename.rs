@@ -42,28 +42,26 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let subject = subject::find(&args.old, &args.place, app).await?;
     let new = subject::urn(&args.new, &subject.context())?;
-    let Subject { place, urn: old, environment, snapshot } = subject;
-    if Environment::of_urn(&new).is_none_or(|other| other != environment) {
-        return Err(Failure::input(format!("`{new}` is in a different environment from `{}`", key(&old)))
+    let Subject { urn: old, environment, snapshot, .. } = &subject;
+    if Environment::of_urn(&new).is_none_or(|other| other != *environment) {
+        return Err(Failure::input(format!("`{new}` is in a different environment from `{}`", key(old)))
             .hint("`purlin state move` moves a resource to another environment"));
     }
-    let mut changed = 0;
-    if new != old {
-        let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
-        changed = session.rename(&old, &new).await.map_err(Failure::without_sources)?;
-    }
-    place.purlin.close().await.map_err(Failure::without_sources)?;
+    let changed = match new == *old {
+        true => 0,
+        false => subject.edit(async |session| session.rename(old, &new).await).await?,
+    };
     let mut dependents: Vec<String> = snapshot
         .records
         .iter()
-        .filter(|record| record.urn != old && record.dependencies.contains(&old))
+        .filter(|record| record.urn != *old && record.dependencies.contains(old))
         .map(|record| record.urn.to_string())
         .collect();
     dependents.dedup();
     match args.format.format {
         Format::Text if changed == 0 => app.ui.say("It already has this name; nothing was changed."),
         Format::Text => {
-            let (old, new) = (key(&old), key(&new));
+            let (old, new) = (key(old), key(&new));
             let also = match dependents.len() {
                 0 => String::new(),
                 1 => ", and in the 1 resource that depends on it".to_owned(),
@@ -75,7 +73,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Json => app.ui.json(&Edited {
             to: Some(Named::new(&new)),
             dependents: Some(dependents),
-            ..Edited::new("rename", &old, changed > 0)
+            ..Edited::new("rename", old, changed > 0)
         }),
     }
     Ok(Status::Done)

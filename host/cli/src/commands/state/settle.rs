@@ -44,21 +44,18 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let Subject { place, urn, environment, snapshot } =
-        subject::find(&args.resource, &args.place, app).await?;
+    let subject = subject::find(&args.resource, &args.place, app).await?;
+    let Subject { urn, snapshot, .. } = &subject;
     let exists_as = args.made.as_deref();
     if exists_as.is_some_and(str::is_empty) {
         return Err(Failure::input("the id is empty").hint("write the driver's id of the resource"));
     }
-    let name = text::line(&key(&urn)).into_owned();
+    let name = text::line(&key(urn)).into_owned();
     let current = RecordId::current(urn.clone());
     let intent = snapshot.pending.iter().find(|intent| intent.id() == current);
-    let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
-    session.settle(&urn, exists_as).await.map_err(Failure::without_sources)?;
-    drop(session);
-    place.purlin.close().await.map_err(Failure::without_sources)?;
+    subject.edit(async |session| session.settle(urn, exists_as).await).await?;
     if args.format.format == Format::Json {
-        app.ui.json(&Edited::new("settle", &urn, true));
+        app.ui.json(&Edited::new("settle", urn, true));
         return Ok(Status::Done);
     }
     let call = match intent.map(|intent| &intent.operation) {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_engine as engine;
+use purlin_host::Session;
 use purlin_model::{Context, Key, Urn};
 use purlin_state::{Environment, Snapshot};
 
@@ -24,6 +25,19 @@ pub(super) struct Subject {
 }
 
 impl Subject {
+    /// Changes the records of the environment, while nobody else does, and closes the state.
+    pub(super) async fn edit<T>(
+        &self,
+        change: impl AsyncFnOnce(&Session<'_>) -> Result<T, purlin_host::Error>,
+    ) -> Result<T, Failure> {
+        let purlin = &self.place.purlin;
+        let session = purlin.begin_held(&self.environment).await.map_err(Failure::without_sources)?;
+        let done = change(&session).await.map_err(Failure::without_sources)?;
+        drop(session);
+        purlin.close().await.map_err(Failure::without_sources)?;
+        Ok(done)
+    }
+
     /// The context for parsing other names.
     pub(super) fn context(&self) -> Context {
         let mut context = self.place.context.clone();

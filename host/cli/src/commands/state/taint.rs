@@ -33,20 +33,17 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let Subject { place, urn, environment, snapshot } =
-        subject::find(&args.resource, &args.place, app).await?;
-    let name = text::line(&key(&urn)).into_owned();
-    let current = snapshot.records.iter().find(|record| record.urn == urn && record.superseded.is_none());
+    let subject = subject::find(&args.resource, &args.place, app).await?;
+    let Subject { urn, snapshot, .. } = &subject;
+    let name = text::line(&key(urn)).into_owned();
+    let current = snapshot.records.iter().find(|record| record.urn == *urn && record.superseded.is_none());
     if current.is_some_and(|record| record.external) && !args.off {
         return Err(Failure::input(format!("`{name}` is only observed, so it cannot be replaced")));
     }
-    let session = place.purlin.begin_held(&environment).await.map_err(Failure::without_sources)?;
-    let changed = session.taint(&urn, !args.off).await.map_err(Failure::without_sources)? > 0;
-    drop(session);
-    place.purlin.close().await.map_err(Failure::without_sources)?;
+    let changed = subject.edit(async |session| session.taint(urn, !args.off).await).await? > 0;
     if args.format.format == Format::Json {
         let edit = if args.off { "untaint" } else { "taint" };
-        app.ui.json(&Edited::new(edit, &urn, changed));
+        app.ui.json(&Edited::new(edit, urn, changed));
         return Ok(Status::Done);
     }
     app.ui.say(&match (changed, args.off) {
