@@ -86,7 +86,7 @@ pub(crate) trait Form: Kind + Sized {
     ) -> Option<Opened<'n, 't, Self>> {
         let entries = reader.map(node, what)?;
         let opened = Opened { entries, span: node.span, foreign: reader.foreign, form: PhantomData };
-        opened.check(reader, what, &known_names::<G>(reader.foreign));
+        opened.check::<G>(reader, what);
         Some(opened)
     }
 
@@ -330,7 +330,7 @@ impl<'n, 't, F: Form> Opened<'n, 't, F> {
     }
 
     /// Reports fields with a name of another format, missing fields, and unknown fields.
-    fn check(&self, reader: &mut Reader<'_>, what: &str, others: &[&'static str]) {
+    fn check<G: Form>(&self, reader: &mut Reader<'_>, what: &str) {
         let is_given = |name: &&&str| {
             let given = self.entry_called(name).filter(|entry| !self.is_left_out(name, &entry.value));
             given.is_some()
@@ -371,14 +371,23 @@ impl<'n, 't, F: Form> Opened<'n, 't, F> {
         if F::OPEN {
             return;
         }
+        let is_known = |name: &str| {
+            let is_head = F::HEAD.or(G::HEAD).is_some() && HEAD_FIELDS.contains(&name);
+            let is_other = |field: &Declared| field.names(self.foreign).0.contains(&name);
+            is_head
+                || misnamed.contains(&name)
+                || F::REJECTED.contains(&name)
+                || G::FIELDS.iter().any(is_other)
+        };
+        let unknown: Vec<&Entry<'_>> = self.others().filter(|entry| !is_known(&entry.key)).collect();
+        if unknown.is_empty() {
+            return;
+        }
         let own = known_names::<F>(self.foreign);
-        let others = others.iter().copied().filter(|name| !own.contains(name));
+        let others = known_names::<G>(self.foreign).into_iter().filter(|name| !own.contains(name));
         let known: Vec<&'static str> = own.iter().copied().chain(others).collect();
-        for entry in self.others() {
-            let name = &*entry.key;
-            if !known.contains(&name) && !misnamed.contains(&name) && !F::REJECTED.contains(&name) {
-                reader.unknown_field(entry, what, &known, F::STRICT, F::hint(name));
-            }
+        for entry in unknown {
+            reader.unknown_field(entry, what, &known, F::STRICT, F::hint(&entry.key));
         }
     }
 }
