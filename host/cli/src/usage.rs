@@ -19,7 +19,6 @@ use crate::text;
 /// The failure for an invalid command line, and its output format; `None` if the user asked for
 /// help or the version.
 pub(crate) fn failure(error: &clap::Error, words: &[OsString]) -> Option<(Failure, Output)> {
-    let line = Line::read(words);
     let shows_help_or_version = matches!(
         error.kind(),
         ErrorKind::DisplayHelp
@@ -29,6 +28,7 @@ pub(crate) fn failure(error: &clap::Error, words: &[OsString]) -> Option<(Failur
     if shows_help_or_version {
         return None;
     }
+    let line = Line::read(words);
     Some((describe(error, &line), line.output()))
 }
 
@@ -68,6 +68,14 @@ pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
 /// Finds an option that the parser would misinterpret, such as `-format`, which it takes for `-f
 /// ormat`, and `-no-input`, which it takes for `-n o-input`.
 pub(crate) fn slip(words: &[OsString]) -> Option<(Failure, Output)> {
+    // Most command lines have no such word, and are spared the whole tree of commands.
+    let is_suspect = |word: &OsString| {
+        let word = word.as_encoded_bytes();
+        word.len() > 2 && word.starts_with(b"-") && !word.starts_with(b"--")
+    };
+    if !words.iter().any(is_suspect) {
+        return None;
+    }
     let line = Line::read(words);
     let word = line.options.iter().find(|word| {
         let name = word.split('=').next().unwrap_or(word);
