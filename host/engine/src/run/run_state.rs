@@ -203,12 +203,7 @@ impl RunState {
             recorded.of_same_object(record).filter(|holder| counts(holder)).min_by_key(|holder| holder.id());
         match holder.cloned() {
             Some(holder) => Ok(Err(holder)),
-            None => {
-                let known = known(&changes);
-                let durable = self.writer.submit(changes)?;
-                known.into_iter().for_each(|change| recorded.apply(change));
-                Ok(Ok(durable))
-            }
+            None => self.submit_to(&mut recorded, changes).map(Ok),
         }
     }
 
@@ -255,14 +250,21 @@ impl RunState {
     ///
     /// # Errors
     /// If the store rejects the changes immediately. Nothing may build on them then.
-    pub(crate) fn submit(&self, mut changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
+    pub(crate) fn submit(&self, changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
+        let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
+        self.submit_to(&mut recorded, changes)
+    }
+
+    fn submit_to(
+        &self,
+        recorded: &mut Recorded,
+        mut changes: Vec<Change>,
+    ) -> Result<Durable, purlin_state::Error> {
         changes.iter_mut().for_each(seal);
+        changes.retain_mut(|change| is_still_so(recorded, change));
         let known = known(&changes);
         let durable = self.writer.submit(changes)?;
-        if !known.is_empty() {
-            let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
-            known.into_iter().for_each(|change| recorded.apply(change));
-        }
+        known.into_iter().for_each(|change| recorded.apply(change));
         Ok(durable)
     }
 
@@ -333,6 +335,23 @@ fn seal(change: &mut Change) {
     let Some(share) = record.share.clone() else { return };
     for values in [&mut record.state.outputs, &mut record.inputs.values] {
         *values = share.seal(&Path::default(), std::mem::take(values));
+    }
+}
+
+/// Brings the old copy of a replaced resource up to what is recorded of the resource by now, and tells
+/// whether it is to be recorded at all: while the successor was being created, another operation may
+/// have deleted the host with what lives in it.
+fn is_still_so(recorded: &Recorded, change: &mut Change) -> bool {
+    let Change::Put(copy) = change else { return true };
+    if copy.superseded.is_none() || recorded.get(&copy.id()).is_some() {
+        return true;
+    }
+    match recorded.current(&copy.urn).filter(|original| original.state.id == copy.state.id) {
+        Some(original) => {
+            copy.tainted |= original.tainted;
+            exists(original)
+        }
+        None => true,
     }
 }
 
