@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "a command-line tool")]
 
 mod bench;
+mod bless;
 mod build;
 mod check;
 mod ci;
@@ -48,8 +49,10 @@ enum Command {
     Drivers(drivers::Arguments),
     /// Builds the drivers, then the `purlin` binary that contains them.
     Build(build::Arguments),
-    /// Builds the drivers, then runs all tests.
+    /// Builds the drivers, then runs all tests, or one tier of them: `host`, `systems` or `languages`.
     Test(test::Arguments),
+    /// Writes the files that tests compare with what the program says: pages, tables, bindings, snapshots.
+    Bless(bless::Arguments),
     /// Builds everything necessary and deploys the quickstart in a temporary copy.
     Quickstart(quickstart::Arguments),
     /// Deploys the platform of examples/shop on real servers, and destroys it again.
@@ -101,6 +104,7 @@ fn main() -> anyhow::Result<()> {
         Command::Drivers(arguments) => drivers::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Bless(arguments) => bless::run(&arguments),
         Command::Quickstart(arguments) => quickstart::run(&arguments),
         #[cfg(unix)]
         Command::Shop(arguments) => shop::run(&arguments),

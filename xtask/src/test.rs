@@ -1,16 +1,21 @@
-//! `cargo xtask test`: builds the necessary drivers and runs all tests.
+//! `cargo xtask test`: builds the necessary drivers and runs all tests, or one tier of them.
 
 mod memory;
+mod tier;
 
 use std::process::Command;
 
+use anyhow::bail;
+
+pub(crate) use self::tier::Tier;
 use crate::drivers;
 use crate::step::{self, compile, step, works};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Arguments for the test runner, such as the name of a test.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    /// `host` (no server, no compiler of another language), `systems` (real servers, crashes) or `languages`
+    /// (drivers in every language); then arguments for the test runner, such as the name of a test.
+    #[arg(value_name = "TIER|ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
 
@@ -18,6 +23,7 @@ pub(crate) struct Arguments {
 const SEED: &str = "PROPTEST_RNG_SEED";
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let (tier, rest) = Tier::chosen(&arguments.rest);
     drivers::run(&drivers::Arguments::default())?;
     if works(Command::new("cargo-nextest").args(["nextest", "--version"])) {
         // `.config/nextest.toml` says how many of these threads each test takes.
@@ -25,7 +31,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         // Report all failed tests together.
         let mut nextest =
             compile(["nextest", "run", "--workspace", "--profile", "servers", "--no-fail-fast"]);
-        nextest.arg(format!("--test-threads={threads}")).args(&arguments.rest);
+        nextest.arg(format!("--test-threads={threads}"));
+        if let Some(tier) = tier {
+            nextest.args(["--filterset", &tier.filter()]);
+            nextest.env(purlin_systems::tools::TIER, tier.name());
+        }
+        nextest.args(rest);
         // A change must not fail because of a fault that it did not cause, and a second run must have the same
         // result as the first. Elsewhere, and every night, the values differ in each run.
         if std::env::var_os("CI").is_some() && std::env::var_os(SEED).is_none_or(|seed| seed.is_empty()) {
@@ -41,13 +52,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         #[cfg(unix)]
         nextest.env(purlin_systems::pool::VARIABLE, servers.socket());
         step("tests", || step::run(&mut nextest))?;
+    } else if tier.is_some() {
+        bail!("a tier needs cargo-nextest: `cargo install cargo-nextest --locked`");
     } else {
         eprintln!("    cargo-nextest is not installed; `cargo test` takes longer");
         let mut test = compile(["test", "--workspace", "--all-targets", "--no-fail-fast"]);
-        test.args(&arguments.rest);
+        test.args(rest);
         step("tests", || step::run(&mut test))?;
     }
-    if arguments.rest.is_empty() {
+    if rest.is_empty() && matches!(tier, None | Some(Tier::Host)) {
         step("examples in the documentation", || step::run(&mut compile(["test", "--workspace", "--doc"])))?;
     }
     Ok(())

@@ -76,7 +76,8 @@ pub(crate) struct Cli {
 }
 
 /// What to do.
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Command {
     Init(init::Args),
     Validate(validate::Args),
@@ -179,38 +180,7 @@ impl Command {
 
     /// The name of the command.
     pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Init(_) => "init",
-            Self::Validate(_) => "validate",
-            Self::Graph(_) => "graph",
-            Self::Explain(_) => "explain",
-            Self::ExplainError(_) => "explain-error",
-            Self::Bundle(_) => "bundle",
-            Self::Plan(_) => "plan",
-            Self::Apply(_) => "apply",
-            Self::Up(_) => "up",
-            Self::Reconcile(_) => "reconcile",
-            Self::Refresh(_) => "refresh",
-            Self::Import(_) => "import",
-            Self::Destroy(_) => "destroy",
-            Self::Rollback(_) => "rollback",
-            Self::History(_) => "history",
-            Self::Diff(_) => "diff",
-            Self::Impact(_) => "impact",
-            Self::Status(_) => "status",
-            Self::Outputs(_) => "outputs",
-            Self::Export(_) => "export",
-            Self::State(_) => "state",
-            Self::Installations(_) => "installations",
-            Self::Env(_) => "env",
-            Self::Driver(_) => "driver",
-            Self::Schema(_) => "schema",
-            Self::Doctor(_) => "doctor",
-            Self::Completions(_) => "completions",
-            Self::MarkdownHelp(_) => "markdown-help",
-            Self::Manual(_) => "manual",
-            Self::Version => "version",
-        }
+        self.into()
     }
 
     /// Runs the command.

@@ -275,7 +275,7 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
 pub fn rules_page() -> String {
     let mut page = String::from(
         "# Conformance\n\n\
-         <!-- Generated from the table in host/conformance/src/rules.rs: `PURLIN_BLESS=1 cargo test -p purlin-conformance` updates it. -->\n\n\
+         <!-- Generated from the table in host/conformance/src/rules.rs: `cargo xtask bless -E 'package(purlin-conformance)'` updates it. -->\n\n\
          `purlin driver check` checks these rules. Each of them follows from the [contract](contract.md). \
          `--rule ID` checks a single rule. [Check a driver](../guides/check-a-driver.md) shows how.\n",
     );

@@ -3,9 +3,9 @@
 
 use std::cell::Cell;
 
-use jsonschema::Validator;
 use purlin_model::driver::Inputs;
 use purlin_model::{CaseInputs, Value};
+use purlin_schema::{Schema, Subject, say};
 use serde_json::{Map, Value as Json, json};
 
 use crate::merge;
@@ -19,26 +19,25 @@ const VALUE: usize = 16;
 /// The maximum number of places at which wrong types are tried.
 const MOST_PLACES: usize = 12;
 
-/// Compiles a schema of 2020-12.
-pub(crate) fn compile(schema: &Json) -> Result<Validator, String> {
-    if let Err(error) = jsonschema::draft202012::meta::validate(schema) {
-        return Err(format!("at `{}`: {error}", error.instance_path()));
-    }
-    jsonschema::draft202012::new(schema).map_err(|error| error.to_string())
+/// Reads a schema as the host does.
+pub(crate) fn compile(schema: &Json) -> Result<Schema, String> {
+    Schema::new(schema).map_err(|error| format!("at `{}`: {error}", error.pointer))
 }
 
-/// Whether a document fits; otherwise the place and the reason. The value is not repeated, because
-/// it may be secret.
-pub(crate) fn violation(validator: &Validator, document: &Json) -> Option<String> {
-    let error = validator.iter_errors(document).next()?;
-    let place = error.instance_path().to_string();
-    let masked = error.masked().to_string();
-    Some(if place.is_empty() { masked } else { format!("`{place}`: {masked}") })
+/// Whether a document fits; otherwise the place and the reason. A secret value is not repeated.
+pub(crate) fn violation(schema: &Schema, document: &Value) -> Option<String> {
+    let violations = match schema.validate(document) {
+        Ok(violations) => violations,
+        Err(error) => return Some(error.to_string()),
+    };
+    let violation = violations.first()?;
+    let message = say(Subject::Inputs("the schema"), violation).message;
+    Some(if violation.at.is_empty() { message } else { format!("`{}`: {message}", violation.at) })
 }
 
 /// The faulty places of a document, as pointers.
-pub(crate) fn violations(validator: &Validator, document: &Json) -> Vec<String> {
-    validator.iter_errors(document).map(|error| error.instance_path().to_string()).collect()
+pub(crate) fn violations(schema: &Schema, document: &Value) -> Vec<String> {
+    schema.validate(document).into_iter().flatten().map(|violation| violation.at).collect()
 }
 
 /// `examples` and `default`s that do not fit their place, as place and reason.
@@ -65,9 +64,9 @@ fn walk(root: &Json, schema: &Json, place: &str, depth: usize, faults: &mut Vec<
                 alone.insert(shared.to_owned(), definitions.clone());
             }
         }
-        if let Ok(validator) = jsonschema::draft202012::new(&Json::Object(alone)) {
+        if let Ok(alone) = Schema::new(&Json::Object(alone)) {
             for (keyword, value) in given {
-                if let Some(fault) = violation(&validator, value) {
+                if let Some(fault) = violation(&alone, &value.clone().into()) {
                     faults.push(format!("`{keyword}` at `{place}`: {fault}"));
                 }
             }
@@ -89,13 +88,13 @@ fn walk(root: &Json, schema: &Json, place: &str, depth: usize, faults: &mut Vec<
 pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     let maker = Maker { root: schema, left: Cell::new(LARGEST) };
     let made = maker.instance(schema, 0).ok_or("the request is larger than 1 MiB")?;
-    let validator = compile(schema)?;
+    let compiled = compile(schema)?;
     let part = |name: &str| made.get(name).cloned().unwrap_or_else(|| json!({}));
     let mut whole = json!({"values": part("values"), "secrets": part("secrets"), "params": part("params")});
     if let Some(connection) = made.get("connection") {
         whole["connection"] = connection.clone();
     }
-    if let Some(fault) = violation(&validator, &whole) {
+    if let Some(fault) = violation(&compiled, &whole.into()) {
         return Err(fault);
     }
     let secret = |value: Json| match Value::from(value) {
@@ -217,9 +216,10 @@ impl Wrong {
 
 /// Inputs that a schema rejects, made from some that it accepts: with a value of another type, or
 /// without a required one.
-pub(crate) fn refused(schema: &Json, validator: &Validator, good: &Inputs) -> Vec<Wrong> {
+pub(crate) fn refused(schema: &Json, compiled: &Schema, good: &Inputs) -> Vec<Wrong> {
     let mut all = Vec::new();
-    if !validator.is_valid(&merge::document(good)) {
+    let is_valid = |inputs: &Inputs| compiled.fits(&merge::document(inputs).into()) == Ok(Some(true));
+    if !is_valid(good) {
         return all;
     }
     for part in ["values", "secrets"] {
@@ -234,7 +234,7 @@ pub(crate) fn refused(schema: &Json, validator: &Validator, good: &Inputs) -> Ve
             // Missing comes before a wrong type: a missing required value is the more common fault.
             let fits = |value: &Option<Json>| {
                 let wrong = Wrong { inputs: good.clone(), part, key: key.clone(), value: value.clone() };
-                validator.is_valid(&merge::document(&wrong.also(good)))
+                is_valid(&wrong.also(good))
             };
             let missing = values.iter().take(1).find(|value| !fits(value)).cloned();
             let typed = values.iter().skip(1).find(|value| !fits(value)).cloned();
@@ -308,9 +308,9 @@ mod tests {
 
     #[test]
     fn rejected_inputs_are_rejected_by_the_schema() {
-        let validator = compile(&schema()).expect("a schema");
+        let compiled = compile(&schema()).expect("a schema");
         let good = merge::inputs(&inputs(&schema()).expect("made"));
-        let wrong = refused(&schema(), &validator, &good);
+        let wrong = refused(&schema(), &compiled, &good);
         let places: Vec<(String, bool)> =
             wrong.iter().map(|one| (one.pointer(), one.value.is_none())).collect();
         assert_eq!(
@@ -323,7 +323,9 @@ mod tests {
             ]
             .map(|(place, missing)| (place.to_owned(), missing))
         );
-        assert!(wrong.iter().all(|one| !validator.is_valid(&merge::document(&one.inputs))));
+        assert!(
+            wrong.iter().all(|one| compiled.fits(&merge::document(&one.inputs).into()) == Ok(Some(false)))
+        );
     }
 
     #[test]

@@ -161,7 +161,8 @@ fn names(keys: &[purlin_model::Key]) -> String {
 }
 
 /// Why a single resource failed.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Cause {
     /// Its inputs could not be resolved.
     #[error("{}", .0.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "))]
@@ -206,6 +207,7 @@ pub enum Cause {
     },
     /// The patch of the workload's document cannot be applied.
     #[error("{error}")]
+    #[strum(serialize = "workload-patch")]
     Workload {
         /// The faults in the patch.
         error: Box<WorkloadError>,
@@ -246,18 +248,8 @@ impl Cause {
     /// A stable short name of the kind of failure, for programs.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Inputs(_) => "inputs",
             Self::Call(failed) => failed.error.code(),
-            Self::State(_) => "state",
-            Self::MoreThanPlanned { .. } => "more-than-planned",
-            Self::Inconsistent { .. } => "inconsistent",
-            Self::Outputs { .. } => "outputs",
-            Self::IdTaken { .. } => "id-taken",
-            Self::Workload { .. } => "workload-patch",
-            Self::NotFound { .. } => "not-found",
-            Self::NotVisible { .. } => "not-visible",
-            Self::Undecided => "undecided",
-            Self::NoDriver(_) => "no-driver",
+            other => other.into(),
         }
     }
 }

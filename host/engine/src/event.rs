@@ -9,7 +9,8 @@ use crate::plan::{Action, Tally};
 use crate::records::recorded_status::ResourceStatus;
 
 /// The progress of a resource.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Phase {
     /// Its driver is being called.
     Started,
@@ -58,15 +59,7 @@ pub enum Phase {
 impl Phase {
     /// The word for it, as in JSON.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Started => "started",
-            Self::Progress { .. } => "progress",
-            Self::Observed { .. } => "observed",
-            Self::Succeeded { .. } => "succeeded",
-            Self::Failed { .. } => "failed",
-            Self::Waiting { .. } => "waiting",
-            Self::Skipped { .. } => "skipped",
-        }
+        self.into()
     }
 }
 

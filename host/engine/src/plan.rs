@@ -21,7 +21,8 @@ use crate::values::current::CurrentInputs;
 use crate::values::secrets::Vault;
 
 /// The action for a resource (SPEC §9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Create the resource.
@@ -43,15 +44,7 @@ pub enum Action {
 impl Action {
     /// The word for it, as in the JSON of a plan.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Replace => "replace",
-            Self::Delete => "delete",
-            Self::Read => "read",
-            Self::Adopt => "adopt",
-            Self::None => "none",
-        }
+        self.into()
     }
 }
 

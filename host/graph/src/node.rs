@@ -21,7 +21,8 @@ impl NodeId {
 }
 
 /// One reason for an edge (SPEC §11, JSON of `graph`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[repr(u8)]
 pub enum EdgeKind {
     /// A workload declares or reads it.
@@ -56,17 +57,8 @@ impl EdgeKind {
     ];
 
     /// The name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dependency => "dependency",
-            Self::Reference => "reference",
-            Self::CoProvision => "co-provision",
-            Self::MatchDependents => "match-dependents",
-            Self::Selector => "selector",
-            Self::Requires => "requires",
-            Self::Ref => "ref",
-            Self::DependsOn => "depends-on",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -68,7 +68,20 @@ impl Obstacle {
 }
 
 /// The status of a resource in one word: the worst of its conditions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum ResourceStatus {
     /// The last operation on it failed.
@@ -96,37 +109,15 @@ pub enum ResourceStatus {
 impl ResourceStatus {
     /// The word, as in JSON.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Incomplete => "incomplete",
-            Self::Waiting => "waiting",
-            Self::NeedsConsent => "needs-consent",
-            Self::Drifted => "drifted",
-            Self::Missing => "missing",
-            Self::NotReady => "not-ready",
-            Self::Paused => "paused",
-            Self::Ready => "ready",
-        }
+        self.into()
     }
 
     /// All of them, the worst first.
-    pub const ALL: [Self; 10] = [
-        Self::Failed,
-        Self::Interrupted,
-        Self::Incomplete,
-        Self::Waiting,
-        Self::NeedsConsent,
-        Self::Drifted,
-        Self::Missing,
-        Self::NotReady,
-        Self::Paused,
-        Self::Ready,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Reads the word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
+        Self::ALL.iter().copied().find(|status| status.as_str() == word)
     }
 }
 

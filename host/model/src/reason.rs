@@ -14,7 +14,8 @@ use serde::{Serialize, Serializer};
 use crate::{Departure, Key, Label, Urn};
 
 /// Why a step of a plan is taken (SPEC §9). A step has none, one or several.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Reason {
@@ -291,7 +292,8 @@ pub enum Awaited {
 }
 
 /// Why an existing resource is not known to match the last deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Unfinished {
     /// Others changed it.
@@ -312,7 +314,8 @@ pub enum Unfinished {
 }
 
 /// A finding about a resource during an apply, or while a plan was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(tag = "finding", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Finding {
@@ -370,52 +373,8 @@ impl Reason {
     /// A stable short name, for programs.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::New => "new",
-            Self::Gone => "gone",
-            Self::InputsChanged => "inputs-changed",
-            Self::InputsMayChange => "inputs-may-change",
-            Self::InputsChangedBeforeCheck => "inputs-changed-before-check",
-            Self::FoundDifferent => "found-different",
-            Self::DefinitionChanged { .. } => "definition-changed",
-            Self::DriverChanged { .. } => "driver-changed",
-            Self::DriverVersionChanged { .. } => "driver-version-changed",
-            Self::DriverRebuilt { .. } => "driver-rebuilt",
-            Self::CannotChangeInPlace { .. } => "cannot-change-in-place",
-            Self::ReplacedIfDiffers { .. } => "replaced-if-differs",
-            Self::DriverCannotUpdate { .. } => "driver-cannot-update",
-            Self::ReplaceOnChanges { .. } => "replace-on-changes",
-            Self::Tainted => "tainted",
-            Self::ReplaceRequested => "replace-requested",
-            Self::ReplacedWith { .. } => "replaced-with",
-            Self::GoesWith { .. } => "goes-with",
-            Self::Full => "full",
             Self::Unfinished(unfinished) => unfinished.code(),
-            Self::Adopted { .. } => "adopted",
-            Self::NoLongerObserved => "no-longer-observed",
-            Self::Observed { .. } => "observed",
-            Self::Uses { .. } => "uses",
-            Self::UsesInstead { .. } => "uses-instead",
-            Self::LetsGo { .. } => "lets-go",
-            Self::NoLongerManaged => "no-longer-managed",
-            Self::LeftDocuments { .. } => "left-documents",
-            Self::Destroyed => "destroyed",
-            Self::Replaced => "replaced",
-            Self::ForgottenExternal => "forgotten-external",
-            Self::ForgottenGone => "forgotten-gone",
-            Self::ForgottenRetained => "forgotten-retained",
-            Self::OldOneRetained => "old-one-retained",
-            Self::OldOneNotRetained { .. } => "old-one-not-retained",
-            Self::Refreshed => "refreshed",
-            Self::InterruptedDelete => "interrupted-delete",
-            Self::MayExist => "may-exist",
-            Self::NewOneMayExist => "new-one-may-exist",
-            Self::MayBeGone => "may-be-gone",
-            Self::Paused => "paused",
-            Self::Waits(_) => "waits",
-            Self::BackedOff { .. } => "backed-off",
-            Self::Refused { .. } => "refused",
-            Self::DriftReported => "drift-reported",
-            Self::NeedsConsent { .. } => "needs-consent",
+            other => other.into(),
         }
     }
 }
@@ -423,36 +382,14 @@ impl Reason {
 impl Unfinished {
     /// A stable short name, for programs.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::Drifted => "drifted",
-            Self::InterruptedUpdate => "interrupted-update",
-            Self::InterruptedCreate => "interrupted-create",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Failed { .. } => "failed",
-        }
+        self.into()
     }
 }
 
 impl Finding {
     /// A stable short name, for programs.
     pub fn code(self) -> &'static str {
-        match self {
-            Self::Changed => "changed",
-            Self::Gone => "gone",
-            Self::NotVisible { .. } => "not-visible",
-            Self::Created => "created",
-            Self::NotCreated => "not-created",
-            Self::MayExist => "may-exist",
-            Self::MayAppear { .. } => "may-appear",
-            Self::CreateRepeated => "create-repeated",
-            Self::MayBeUpdated => "may-be-updated",
-            Self::NotDeleted => "not-deleted",
-            Self::MayDisappear { .. } => "may-disappear",
-            Self::Forgotten => "forgotten",
-            Self::ForgottenShared => "forgotten-shared",
-            Self::CurrentInputs => "current-inputs",
-            Self::FoundByName => "found-by-name",
-        }
+        self.into()
     }
 }
 

@@ -23,9 +23,11 @@ pub struct RequestLine {
 }
 
 /// The possible problems between a call and a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ProblemKind {
     /// The machine answers, and no server listens on the port.
+    #[strum(serialize = "connection-refused")]
     Refused,
     /// No name server knows the name.
     UnknownHost,
@@ -38,30 +40,22 @@ pub enum ProblemKind {
     /// TLS could not be negotiated, or the server did not prove its identity.
     Tls(String),
     /// The server ended the connection before it replied.
+    #[strum(serialize = "connection-closed")]
     Closed,
     /// The reply is not HTTP.
+    #[strum(serialize = "not-http")]
     Garbled,
     /// The server replied with a status of 400 or above.
     Status(u16),
     /// Anything else that the system reports.
+    #[strum(serialize = "connection")]
     Other(String),
 }
 
 impl ProblemKind {
     /// A stable short name, for programs.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::Refused => "connection-refused",
-            Self::UnknownHost => "unknown-host",
-            Self::Unreachable => "unreachable",
-            Self::ConnectTimeout => "connect-timeout",
-            Self::ReplyTimeout => "reply-timeout",
-            Self::Tls(_) => "tls",
-            Self::Closed => "connection-closed",
-            Self::Garbled => "not-http",
-            Self::Status(_) => "status",
-            Self::Other(_) => "connection",
-        }
+        self.into()
     }
 
     /// Whether there was no communication with the server at all, so that it must be the cause of

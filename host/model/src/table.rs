@@ -35,19 +35,22 @@ impl ValueKind {
 }
 
 /// Where a value of an installation comes from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ValueSource {
     /// From the parent, a person, the output of a requirement, or the default.
     Given,
     /// The driver returns it.
     Driver,
     /// The bundle makes it from outputs of a requirement. Overrides every other source.
+    #[strum(serialize = "requirement")]
     Promoted(Binding),
     /// It is the parameter with this name.
     Parameter(Arc<str>),
     /// It is this constant.
     Default(Value),
     /// An installation of another environment has it.
+    #[strum(serialize = "installation")]
     Existing,
     /// Nothing gives it: it has no value, or only steps of another tool give it.
     Nothing,
@@ -56,15 +59,7 @@ pub enum ValueSource {
 impl ValueSource {
     /// Its name in JSON: `from` of `bundle explain`.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::Given => "given",
-            Self::Driver => "driver",
-            Self::Promoted(_) => "requirement",
-            Self::Parameter(_) => "parameter",
-            Self::Default(_) => "default",
-            Self::Existing => "installation",
-            Self::Nothing => "nothing",
-        }
+        self.into()
     }
 }
 

@@ -17,7 +17,8 @@ struct Coded {
 }
 
 /// Why a bundle was chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Why {
     /// It is the requested one.
     Root,
@@ -44,18 +45,7 @@ pub enum Why {
 impl Why {
     /// A stable short name, for programs.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::Root => "root",
-            Self::Named => "named",
-            Self::NamedBefore => "named-before",
-            Self::Installed => "installed",
-            Self::Existing(_) => "existing",
-            Self::HighestInRange(_) => "highest-in-range",
-            Self::NoneInRange(_) => "none-in-range",
-            Self::Reference => "reference",
-            Self::HighestRelease => "highest-release",
-            Self::Latest => "latest",
-        }
+        self.into()
     }
 }
 

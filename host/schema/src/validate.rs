@@ -30,6 +30,23 @@ impl Schema {
     /// # Errors
     /// [`TooComplex`] if that would take too long.
     pub fn validate(&self, value: &Value) -> Result<Vec<Violation>, TooComplex> {
+        // A value is secret if any rule says so, whichever rule it breaks.
+        let sealed = self.has_secrets().then(|| self.seal(value.clone()));
+        let mut verdict = self.run(sealed.as_ref().unwrap_or(value))?;
+        verdict.faults.truncate(MOST_FAULTS);
+        Ok(verdict.faults)
+    }
+
+    /// Whether a value fits; `None` if that depends on what is unknown.
+    ///
+    /// # Errors
+    /// [`TooComplex`] if that would take too long.
+    pub fn fits(&self, value: &Value) -> Result<Option<bool>, TooComplex> {
+        let verdict = self.run(value)?;
+        Ok(if verdict.faults.is_empty() { (!verdict.undecided).then_some(true) } else { Some(false) })
+    }
+
+    fn run(&self, value: &Value) -> Checked {
         let mut run = Run {
             schema: self,
             steps: 0,
@@ -39,11 +56,7 @@ impl Schema {
             hidden: 0,
             unnamed: 0,
         };
-        // A value is secret if any rule says so, whichever rule it breaks.
-        let sealed = self.has_secrets().then(|| self.seal(value.clone()));
-        let mut verdict = run.validate(&self.root, sealed.as_ref().unwrap_or(value))?;
-        verdict.faults.truncate(MOST_FAULTS);
-        Ok(verdict.faults)
+        run.validate(&self.root, value)
     }
 }
 

@@ -10,7 +10,8 @@ use crate::Holder;
 ///
 /// It serialises in the published, versioned form: `outcome` of `history` in
 /// `docs/src/reference/json.md`. The state records it as a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// It is running, or was killed.
@@ -26,12 +27,7 @@ pub enum Outcome {
 impl Outcome {
     /// The word, as in JSON.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unfinished => "unfinished",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+        self.into()
     }
 }
 

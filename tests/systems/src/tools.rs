@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 const FOLDERS: [&str; 4] =
     ["/usr/lib/postgresql/15/bin", "/usr/lib/postgresql/16/bin", "/usr/lib/postgresql/17/bin", "/usr/sbin"];
 
+/// The variable in which `cargo xtask test` names the tier of the tests that run.
+pub const TIER: &str = "PURLIN_TESTS";
+
 /// The workspace's root.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -21,8 +24,10 @@ pub fn tools() -> PathBuf {
 /// missing program is a failure there.
 ///
 /// # Panics
-/// If the program is missing and `CI` is set.
+/// If the program is missing and `CI` is set, or if only tests without servers and compilers run.
 pub fn need(program: &str) -> Option<PathBuf> {
+    let is_host = std::env::var_os(TIER).is_some_and(|tier| tier == "host");
+    assert!(!is_host, "a test that needs `{program}` is in another tier: see xtask/src/test/tier.rs");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = ["python/bin", "node/node_modules/.bin", "kubernetes"].map(|folder| tools().join(folder));
     let found = own

@@ -1,13 +1,20 @@
 //! The page of errors has every code that the program can print, and no other.
 //!
-//! Codes are literals in the sources of the host: the first argument of what makes a diagnostic, or
-//! an arm of a `fn code`. Where a code is passed on in a variable, `FORWARDED` has its values.
+//! A code is the name of a variant, or a literal in the sources of the host: the first argument of what
+//! makes a diagnostic, or an arm of a `fn code`. Where a code is passed on in a variable, `FORWARDED` has
+//! its values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use purlin_engine::Cause;
+use purlin_model::driver::Failure;
+use purlin_model::server_problem::ProblemKind;
+use purlin_model::{Finding, Reason, Unfinished};
+use purlin_requirements::Why;
 use regex::Regex;
+use strum::VariantNames as _;
 
 /// Files with calls whose code is no literal: the number of these calls, and the codes that they add
 /// to those which are found elsewhere. A new call needs a look at the codes that it can pass on.
@@ -36,7 +43,10 @@ const FORWARDED: &[(&str, usize, &[&str])] = &[
 ];
 
 /// Files with a `fn code` whose arms are not shown, or not as codes.
-const NO_CODES: &[&str] = &["cli/src/render/impact.rs", "model/src/table.rs"];
+const NO_CODES: &[&str] = &["cli/src/render/impact.rs"];
+
+/// Variants that have the code of what they contain.
+const TRANSPARENT: [&str; 2] = ["call", "unfinished"];
 
 fn host() -> PathBuf {
     crate::root().join("host")
@@ -114,6 +124,17 @@ fn codes() -> BTreeSet<String> {
         FORWARDED.iter().map(|(name, count, _)| ((*name).to_owned(), *count)).collect();
     assert_eq!(forwarded, listed, "calls that pass on a code, by file: which codes can they have?");
     codes.extend(FORWARDED.iter().flat_map(|(_, _, codes)| codes.iter().map(|code| (*code).to_owned())));
+    let variants = [
+        Cause::VARIANTS,
+        Failure::VARIANTS,
+        Finding::VARIANTS,
+        ProblemKind::VARIANTS,
+        Reason::VARIANTS,
+        Unfinished::VARIANTS,
+        Why::VARIANTS,
+    ];
+    let named = variants.iter().copied().flatten().filter(|name| !TRANSPARENT.contains(name));
+    codes.extend(named.map(|name| (*name).to_owned()));
     // What went wrong underneath.
     codes.insert("not-granted".to_owned());
     codes

@@ -67,10 +67,10 @@ fn equal(a: &Checked, b: &Checked) -> bool {
 /// The inputs and results of `check` fit the schema.
 fn agrees(bench: &mut Bench, test_case: &TestCase, checked: &Inputs) {
     const RULE: &str = "schema.agrees";
-    let Ok(validator) = schema::compile(&test_case.schema.inputs) else { return };
+    let Ok(compiled) = schema::compile(&test_case.schema.inputs) else { return };
     bench.findings.tried(RULE);
     for (which, inputs) in [("accepts", &test_case.inputs), ("returns", checked)] {
-        if let Some(fault) = schema::violation(&validator, &merge::document(inputs)) {
+        if let Some(fault) = schema::violation(&compiled, &merge::document(inputs).into()) {
             let what = format!("`check` {which} inputs that do not match its schema: {fault}");
             bench.fail(test_case, RULE, what, "a schema that accepts the same inputs as the driver");
         }
@@ -193,11 +193,11 @@ async fn unknown(bench: &mut Bench, test_case: &TestCase) {
 /// Wrong inputs: those of the case, and those that the schema rejects, alone and together.
 async fn faults(bench: &mut Bench, test_case: &TestCase) {
     const RULE: &str = "check.faults";
-    let validator = schema::compile(&test_case.schema.inputs).ok();
+    let compiled = schema::compile(&test_case.schema.inputs).ok();
     for (inputs, at) in &test_case.invalid {
         // The host rejects what the schema rejects, and names it.
         let held =
-            validator.as_ref().map(|validator| schema::violations(validator, &merge::document(inputs)));
+            compiled.as_ref().map(|compiled| schema::violations(compiled, &merge::document(inputs).into()));
         let held = held.unwrap_or_default();
         let left = |place: &&String| !held.iter().any(|pointer| about(pointer, place));
         let left: Vec<String> = at.iter().filter(left).cloned().collect();
@@ -207,8 +207,8 @@ async fn faults(bench: &mut Bench, test_case: &TestCase) {
             refused(bench, test_case, inputs, &left).await;
         }
     }
-    let Some(validator) = validator else { return };
-    let wrong = schema::refused(&test_case.schema.inputs, &validator, &test_case.inputs);
+    let Some(compiled) = compiled else { return };
+    let wrong = schema::refused(&test_case.schema.inputs, &compiled, &test_case.inputs);
     for one in &wrong {
         refused(bench, test_case, &one.inputs, &[one.pointer()]).await;
     }
@@ -313,7 +313,7 @@ async fn hostile(bench: &mut Bench, test_case: &TestCase) {
         return;
     }
     let keys: Vec<String> = TestCase::keys(&test_case.inputs.values);
-    let validator = schema::compile(&test_case.schema.inputs).ok();
+    let compiled = schema::compile(&test_case.schema.inputs).ok();
     for text in texts() {
         let strange = |inputs: &Inputs| {
             let params = json!({"text": text, text.clone(): [text], "deep": {"er": {"x": null}}});
@@ -329,8 +329,8 @@ async fn hostile(bench: &mut Bench, test_case: &TestCase) {
             let done = bench.check(test_case, how.clone(), &inputs, None).await;
             bench.findings.tried(RULE);
             // The host calls no `name` with inputs that the schema rejects.
-            let document = merge::document(&inputs);
-            let fits = validator.as_ref().is_none_or(|validator| validator.is_valid(&document));
+            let document = merge::document(&inputs).into();
+            let fits = compiled.as_ref().is_none_or(|schema| schema.fits(&document) == Ok(Some(true)));
             if let (true, Ok(checked)) = (fits, done.answer) {
                 bench.name(test_case, how, &merge::checked(&inputs, &checked)).await;
             }

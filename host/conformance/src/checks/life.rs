@@ -89,11 +89,11 @@ pub(crate) fn outputs(bench: &mut Bench, test_case: &TestCase, state: &ResourceS
         return;
     }
     let schema = &test_case.schema.outputs;
-    let Ok(validator) = schema::compile(schema) else { return };
+    let Ok(compiled) = schema::compile(schema) else { return };
     bench.findings.tried(RULE);
     let plain = state.outputs.reveal_marked(&mut |_, _| {});
     if schema.get("x-purlin-outputs").is_none_or(|outputs| outputs != "inputs")
-        && let Some(fault) = schema::violation(&validator, &plain)
+        && let Some(fault) = schema::violation(&compiled, &plain.into())
     {
         bench.fail(
             test_case,

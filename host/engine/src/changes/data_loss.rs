@@ -8,9 +8,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use purlin_model::Value;
 use purlin_model::driver::{HOLDS_DATA, Inputs, TypeSchema};
+use purlin_schema::Schema;
 use purlin_state::Record;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::driver::Driver;
 
@@ -67,8 +69,8 @@ const DEEPEST: usize = 64;
 /// Reads manifests and compiles each condition in them once.
 #[derive(Default)]
 pub(crate) struct DataLossReader {
-    /// Conditions by their text; `None` for an invalid schema.
-    conditions: HashMap<String, Option<jsonschema::Validator>>,
+    /// Conditions by their text; `None` for an unusable schema.
+    conditions: HashMap<String, Option<Schema>>,
 }
 
 impl DataLossReader {
@@ -78,17 +80,14 @@ impl DataLossReader {
         if !mentions(root) {
             return None;
         }
-        let inputs = json!({
-            "values": inputs.values.redact(),
-            "secrets": inputs.secrets.redact(),
-            "params": inputs.params.redact(),
-        });
         let mut found = None;
+        let parts = [("values", &inputs.values), ("secrets", &inputs.secrets), ("params", &inputs.params)];
+        let inputs = Value::Map(parts.map(|(name, part)| (name.into(), part.clone())).into_iter().collect());
         self.walk(root, root, &inputs, DEEPEST, &mut found);
         found
     }
 
-    fn walk(&mut self, root: &Json, schema: &Json, value: &Json, left: usize, found: &mut Option<LostData>) {
+    fn walk(&mut self, root: &Json, schema: &Json, value: &Value, left: usize, found: &mut Option<LostData>) {
         let (Some(fields), Some(left)) = (schema.as_object(), left.checked_sub(1)) else { return };
         match fields.get(HOLDS_DATA) {
             None | Some(Json::Bool(false)) => {}
@@ -112,13 +111,23 @@ impl DataLossReader {
             }
         }
         if let Some(condition) = fields.get("if") {
-            let branch = if self.fits(condition, value) { "then" } else { "else" };
-            if let Some(branch) = fields.get(branch) {
+            let branches: &[&str] = match self.fits(condition, value) {
+                Some(true) => &["then"],
+                Some(false) => &["else"],
+                None => &["then", "else"],
+            };
+            for branch in branches.iter().filter_map(|branch| fields.get(*branch)) {
                 self.walk(root, branch, value, left, found);
             }
         }
         let named = fields.get("properties").and_then(Json::as_object);
-        for (name, value) in value.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        let (map, list) = match value.exposed() {
+            Value::Map(map) => (Some(map), None),
+            Value::List(list) => (None, Some(list)),
+            _ => return,
+        };
+        for (name, value) in map.into_iter().flatten().filter(|(_, value)| !matches!(value, Value::Null)) {
+            let name: &str = name;
             let own = named.and_then(|named| named.get(name)).or_else(|| fields.get("additionalProperties"));
             let patterns = fields.get("patternProperties").and_then(Json::as_object);
             for schema in own.into_iter().chain(patterns.into_iter().flat_map(|all| all.values())) {
@@ -126,18 +135,17 @@ impl DataLossReader {
             }
         }
         let first = fields.get("prefixItems").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
-        for (index, value) in value.as_array().into_iter().flatten().enumerate() {
+        for (index, value) in list.into_iter().flatten().enumerate() {
             if let Some(schema) = first.get(index).or_else(|| fields.get("items")) {
                 self.walk(root, schema, value, left, found);
             }
         }
     }
 
-    fn fits(&mut self, condition: &Json, value: &Json) -> bool {
+    /// Whether a condition is true; `None` if it is unusable, or depends on a value that is unknown.
+    fn fits(&mut self, condition: &Json, value: &Value) -> Option<bool> {
         let compiled = self.conditions.entry(condition.to_string());
-        let compiled = compiled.or_insert_with(|| jsonschema::draft202012::new(condition).ok());
-        // An invalid condition counts as true: in case of doubt, the resource holds data.
-        compiled.as_ref().is_none_or(|compiled| compiled.is_valid(value))
+        compiled.or_insert_with(|| Schema::new(condition).ok()).as_ref()?.fits(value).ok()?
     }
 }
 

@@ -16,7 +16,8 @@ use crate::values::rules::SchemaRules;
 use crate::values::secrets::Vault;
 
 /// How a resource differs between two sets of documents.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Difference {
     /// Only the later documents contain the resource.
     Added(Vec<ValueChange>),
@@ -36,12 +37,7 @@ pub enum Difference {
 impl Difference {
     /// The word for it, as in JSON.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Added(_) => "added",
-            Self::Removed => "removed",
-            Self::Changed(_) => "changed",
-            Self::Moved { .. } => "moved",
-        }
+        self.into()
     }
 
     /// The inputs that differ.

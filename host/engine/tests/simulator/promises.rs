@@ -138,10 +138,10 @@ fn objects_deleted_with_others_are_not_recorded(
         ids.into_iter().any(|id| snapshot.pending.iter().any(|intent| intent.id() == id))
     };
     // An old copy is only deleted, and may be gone since a deletion that was lost before it was replaced;
-    // so may what lives in it.
-    let is_of_old_copy = |record: &Record, host: &str| {
+    // so may what lives in it, which goes with it in any case.
+    let is_old_copy = |host: &str| {
         let is_it = |other: &Arc<Record>| other.state.id.expose() == host && other.superseded.is_some();
-        record.superseded.is_some() && snapshot.records.iter().any(is_it)
+        snapshot.records.iter().any(is_it)
     };
     for record in snapshot.records.iter().filter(|record| is_there(record) && !record.external) {
         let id = record.state.id.expose();
@@ -156,7 +156,7 @@ fn objects_deleted_with_others_are_not_recorded(
         if world.is_unsure(id) || record.tainted || home_is_let_go || is_adopted_without_home {
             continue;
         }
-        let is_excused = |host: &&String| is_open(host) || is_of_old_copy(record, host);
+        let is_excused = |host: &&String| is_open(host) || is_old_copy(host);
         if let Some(host) = world.went.get(id).filter(|host| !is_excused(host)) {
             return Err(format!("{} is recorded as {id}, which went with {host}", record.id()));
         }

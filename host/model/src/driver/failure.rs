@@ -14,7 +14,8 @@ use std::time::Duration;
 use super::{InvalidInput, ResourceState};
 
 /// Why a call of a driver failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Failure {
     /// The inputs are wrong.
     #[error("invalid inputs: {}", join(.0))]
@@ -65,17 +66,7 @@ pub enum Failure {
 impl Failure {
     /// Its name in the contract, for programs.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::InvalidInputs(_) => "invalid-inputs",
-            Self::Denied { .. } => "denied",
-            Self::NotFound(_) => "not-found",
-            Self::Conflict(_) => "conflict",
-            Self::RetryAfter { .. } => "retry-after",
-            Self::Partial { .. } => "partial",
-            Self::Failed(_) => "failed",
-            Self::Undecided(_) => "undecided",
-            Self::NeedsDeleteBefore(_) => "needs-delete-before",
-        }
+        self.into()
     }
 
     /// The message where [`Self::code`] is shown too. It does not repeat the code in words, as

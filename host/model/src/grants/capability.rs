@@ -3,10 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A kind of access. The order is that of the fields of [`Grants`](super::Grants).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Capability {
     /// HTTP requests.
     Http,
@@ -30,31 +35,11 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 9] = [
-        Self::Http,
-        Self::Tcp,
-        Self::Udp,
-        Self::Dns,
-        Self::Addresses,
-        Self::Ca,
-        Self::Env,
-        Self::Dirs,
-        Self::Secrets,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Its name, which is that of its field in `grants`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-            Self::Dns => "dns",
-            Self::Addresses => "addresses",
-            Self::Ca => "ca",
-            Self::Env => "env",
-            Self::Dirs => "dirs",
-            Self::Secrets => "secrets",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -73,13 +58,7 @@ impl FromStr for Capability {
     type Err = UnknownCapability;
 
     fn from_str(text: &str) -> Result<Self, UnknownCapability> {
-        let found = Self::ALL.into_iter().find(|capability| capability.name() == text);
+        let found = Self::ALL.iter().copied().find(|capability| capability.name() == text);
         found.ok_or_else(|| UnknownCapability(text.to_owned()))
-    }
-}
-
-impl Serialize for Capability {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }

@@ -158,7 +158,7 @@ fn seeds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/seeds/state")
 }
 
-/// Writes the fixture and the seeds: `cargo test -p purlin-state --test state -- --ignored`.
+/// Writes the fixture and the seeds: `cargo xtask bless --state`.
 #[test]
 #[ignore = "it replaces the fixture"]
 fn write_the_fixture() {

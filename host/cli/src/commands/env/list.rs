@@ -87,7 +87,7 @@ fn status(word: &str) -> Result<Filter, String> {
     match word {
         "unready" => Ok(Filter::Unready),
         word => ResourceStatus::parse(word).map(Filter::Is).ok_or_else(|| {
-            let words: Vec<&str> = ResourceStatus::ALL.into_iter().map(ResourceStatus::as_str).collect();
+            let words: Vec<&str> = ResourceStatus::ALL.iter().copied().map(ResourceStatus::as_str).collect();
             format!("write `unready`, or one of {}", words.join(", "))
         }),
     }
