@@ -156,7 +156,9 @@ impl Building<'_> {
                         // A dependent that is replaced for another reason, if at all, leaves its old
                         // copy behind only later.
                         _ if is_hard && self.becomes_old(*other) => self.edges.soft(*other, *own),
-                        _ if is_hard => self.edges.hard(*other, *own),
+                        // What is recorded now depends on what is recorded now.
+                        _ if is_hard && dependent.superseded.is_none() => self.edges.hard(*other, *own),
+                        Some(there) if there == *id && is_hard => self.edges.hard(*other, *own),
                         Some(there) if there == *id => self.edges.soft(*other, *own),
                         // The dependency was recorded later than the last change of the dependent.
                         None => perhaps.push((*other, *own)),
