@@ -57,12 +57,12 @@ fn conditions_lists_and_references_are_followed() {
 }
 
 #[test]
-fn a_secret_input_counts_without_its_value() {
+fn a_secret_input_counts_like_any_other() {
     let schema = json!({"properties": {"secrets": {"additionalProperties": {HOLDS_DATA: true}}}});
     let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
     let secrets: Value = json!({"key": "k"}).into();
     let inputs = Inputs { secrets: secrets.into_secret(), ..Inputs::default() };
-    assert_eq!(DataLossReader::default().of(&schema, &inputs), None, "one secret, not a map");
+    assert_eq!(DataLossReader::default().of(&schema, &inputs), Some(LostData::Data), "secret as a whole");
     let secrets = Value::Map([("key".into(), Value::from("k").into_secret())].into_iter().collect());
     let inputs = Inputs { secrets, ..Inputs::default() };
     assert_eq!(DataLossReader::default().of(&schema, &inputs), Some(LostData::Data));
