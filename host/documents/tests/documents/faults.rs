@@ -91,7 +91,7 @@ resources:
 }
 
 #[test]
-fn yaml() {
+fn invalid_yaml_is_explained() {
     insta::assert_snapshot!(
         [
             "a:\n\tb: 1\n",
@@ -109,7 +109,7 @@ fn yaml() {
 }
 
 #[test]
-fn a_workspace() {
+fn all_faults_of_a_workspace_are_reported() {
     insta::assert_snapshot!(shown(
         "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/db:\n      grants:\n        tcp: [x, 'db:0']\n        http: ['get https://a', 'https://a/../b']\n\
          \x20       dns: [10.0.0.1, 127.1]\n        addresses: [10.0.0.1/8, host]\n        smtp: [a]\n\
@@ -118,7 +118,7 @@ fn a_workspace() {
 }
 
 #[test]
-fn secret_stores() {
+fn all_faults_of_secret_stores_are_reported() {
     insta::assert_snapshot!(shown(
         "apiVersion: purlin.dev/v1
 kind: Workspace
@@ -142,7 +142,7 @@ spec:
 }
 
 #[test]
-fn a_lock() {
+fn all_faults_of_a_lock_are_reported() {
     let text = "apiVersion: purlin.dev/v1\nkind: Lock\nspec:\n  drivers:\n    acme/db:\n      - version: ^1\n        digest: sha256:12\n        request: []\n      - {}\n    a b: []\n    acme/x: {}\n";
     let loaded = load(&[Input::Text { name: "purlin.lock".into(), text: text.into() }]);
     insta::assert_snapshot!(loaded.sources.render(&loaded.diagnostics, false, 100));
@@ -151,7 +151,7 @@ fn a_lock() {
 }
 
 #[test]
-fn settings() {
+fn all_faults_of_settings_are_reported() {
     let definition = "apiVersion: purlin.dev/v1
 kind: Definition
 metadata: {id: db}

@@ -523,7 +523,7 @@ fn faults_of_x_reference() {
 }
 
 #[test]
-fn dependencies() {
+fn dependencies_are_read_from_an_annotation() {
     let text = "apiVersion: ec2.aws.crossplane.io/v1
 kind: Subnet
 metadata:
@@ -598,7 +598,7 @@ fn life(beside: &str, annotations: &str) -> (Option<LifecycleOptions>, Vec<&'sta
 fn policy(beside: &str) -> String {
     let (options, _) = life(beside, "crossplane.io/external-name: x");
     let Some(options) = options else { return String::new() };
-    let rest = &options.rest;
+    let rest = &options;
     let mut words = Vec::new();
     words.extend(options.paused.filter(|yes| *yes).map(|_| "paused".to_owned()));
     words.extend(options.retain.map(|yes| format!("retain {yes}")));
@@ -647,7 +647,7 @@ fn annotations_of_a_life() {
     // LIFE-11, LIFE-12, LIFE-13: how often it is read, and a request to read it at once.
     let (options, codes) =
         life("", "crossplane.io/poll-interval: 1m, purlin.dev/reconcile-requested-at: now");
-    let rest = options.expect("options").rest;
+    let rest = options.expect("options");
     assert_eq!(rest.poll_interval, Some(std::time::Duration::from_secs(60)));
     assert_eq!((rest.reconcile_requested.as_deref(), codes), (Some("now"), vec![]));
     assert_eq!(life("", "crossplane.io/poll-interval: abc"), (None, vec!["no-effect"]));
@@ -661,7 +661,7 @@ fn annotations_of_a_life() {
     faults(&one("purlin.dev/pause: 'true'"), &[("unknown-field", "3:35")]);
     // Without an external name, the name of the manifest is used.
     let (options, _) = life("managementPolicies: [Observe]", "");
-    assert_eq!(options.expect("options").rest.observe.as_deref(), Some("d"));
+    assert_eq!(options.expect("options").observe.as_deref(), Some("d"));
 }
 
 #[test]

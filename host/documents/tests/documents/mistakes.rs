@@ -64,7 +64,7 @@ fn shown(name: &str, text: &str) -> String {
 }
 
 #[test]
-fn heads() {
+fn misspelt_heads_are_named() {
     let heads = [
         message(SCORE, "apiVersion", "apiversion"),
         message(SCORE, "apiVersion", "ApiVersion"),
@@ -83,7 +83,7 @@ fn heads() {
 }
 
 #[test]
-fn fields() {
+fn misspelt_fields_are_named() {
     let fields = [
         message(SET, "externals:", "external:"),
         message(SET, "shared:", "share:"),
@@ -150,7 +150,7 @@ fn yaml_in_plain_words() {
 }
 
 #[test]
-fn placeholders() {
+fn faulty_placeholders_are_explained() {
     let placeholders = [
         message(SCORE, "${resources.site.host}", "${upper(metadata.name)}"),
         message(DEFINITION, "  criteria", "  inputs: {values: {a: '${upper(context.app.id)}'}}\n  criteria"),

@@ -374,7 +374,7 @@ proptest! {
     /// In a folder a file may belong to another program; one that still says that it is ours may
     /// not.
     #[test]
-    fn so_it_is_in_a_folder(
+    fn an_edited_file_of_a_folder_never_vanishes(
         which in 0..ALL.len(),
         edits in proptest::collection::vec(edit(), 1..3),
     ) {
