@@ -227,6 +227,23 @@ impl Command {
 mod tests {
     use clap::CommandFactory as _;
 
+    /// Whoever writes a program for one of these documents finds its fields in the book.
+    #[test]
+    fn each_command_with_json_is_on_the_page_of_json() {
+        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/json.md");
+        let page = std::fs::read_to_string(page).expect("the page");
+        let headings: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
+        let root = super::Cli::command();
+        for command in root.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let name = command.get_name();
+            let mut formats = command.get_arguments().filter(|argument| argument.get_id() == "format");
+            let has_json = formats
+                .any(|format| format.get_possible_values().iter().any(|value| value.matches("json", false)));
+            let is_there = headings.iter().any(|heading| heading.contains(&format!("`{name}`")));
+            assert!(!has_json || is_there, "json.md has no heading with `{name}`");
+        }
+    }
+
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();

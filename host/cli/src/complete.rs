@@ -235,7 +235,7 @@ impl Scene {
             },
             Err(_) => declared,
         };
-        keys.iter().map(short).collect()
+        keys.iter().map(Key::short).collect()
     }
 
     /// The keys of recorded resources.
@@ -244,7 +244,7 @@ impl Scene {
             let snapshot = purlin.snapshot(environment).await.ok()?;
             let records = snapshot.records.iter().map(|record| record.urn.clone());
             let pending = snapshot.pending.iter().map(|intent| intent.id().urn);
-            Some(records.chain(pending).filter_map(|urn| Some(short(&urn.key()?))).collect())
+            Some(records.chain(pending).filter_map(|urn| Some(urn.key()?.short())).collect())
         })
     }
 
@@ -275,9 +275,4 @@ impl Scene {
         let workspace = self.workspace(&self.load());
         Purlin::builder().workspace(workspace).build().driver_names()
     }
-}
-
-/// The short form of a key: without its class if that is `default`.
-fn short(key: &Key) -> String {
-    key.as_str().replacen(".default#", "#", 1)
 }

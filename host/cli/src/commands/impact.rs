@@ -35,7 +35,7 @@ Examples:
 With `--format json`, a line for each affected environment, then a summary:
   {\"format\": 1, \"event\": \"environment\", \"org\", \"app\", \"env\", \"effect\", \"loses_data\",
    \"resources\": [{\"key\", \"action\", \"reasons\": [{\"reason\", \"message\", …}], \"paths\", \"loses\"}],
-   \"faults\": [{\"code\", \"message\"}]}
+   \"faults\": [{\"code\", \"message\", \"at\"}]}
   {\"format\": 1, \"event\": \"summary\", \"environments\", \"unchanged\", \"create\", \"update\",
    \"replace\", \"delete\", \"rejected\", \"unknown\", \"loses_data\"}
 An environment counts under its most severe effect, in this order: rejected, delete, replace,

@@ -35,7 +35,7 @@ The status of a resource is the worst of its conditions ReferencesResolved, Sync
 With `--format json`; with `--watch`, one line each time something changes:
   {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"},
    \"deployment\": {\"number\", \"outcome\", \"user\", \"at\"}, \"summary\": {STATUS: count},
-   \"rejected\": {\"since\", \"message\", \"faults\"},
+   \"rejected\": {\"since\", \"message\", \"faults\"}, \"locked_by\",
    \"resources\": [{\"key\", \"urn\", \"status\", \"obstacle\", \"dependencies\", \"driver\", \"provider_id\",
      \"conditions\": [{\"type\", \"status\", \"reason\", \"message\", \"since\"}]}]}")]
 pub(crate) struct Args {

@@ -152,7 +152,7 @@ fn wrong(report: &StatusReport) -> Vec<bool> {
 }
 
 fn name(resource: &Resource, look: StatusView) -> String {
-    let key = resource.key.replacen(".default#", "#", 1);
+    let key = purlin_model::Key::short_of(&resource.key);
     // A wrapped line would leave remains when the screen is redrawn.
     let room =
         look.columns.filter(|_| look.rows.is_some()).map(|columns| columns.saturating_sub(ROOM).max(20));

@@ -1,14 +1,24 @@
 //! Each field of our own documents, as its declaration makes it part of a schema, is on the page of its
-//! kind. Score's own format is described by Score.
+//! kind. Score's own format is described by Score. The pipes of placeholders are on theirs.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
+use purlin_model::Pipe;
 use serde_json::Value;
 
 /// Kinds, and the pages below `docs/src` that describe their fields.
-const PAGES: [(&str, &[&str]); 7] = [
+const PAGES: [(&str, &[&str]); 9] = [
+    (
+        "deployment",
+        &[
+            "reference/documents/deployment.md",
+            "reference/documents/definition.md",
+            "reference/documents/bundle.md",
+        ],
+    ),
+    ("manifest", &["reference/manifests.md"]),
     ("definition", &["reference/documents/definition.md", "reference/documents/bundle.md"]),
     ("deployment-set", &["reference/documents/deployment-set.md"]),
     ("resource-type", &["reference/documents/resource-type.md"]),
@@ -31,18 +41,49 @@ fn names(schema: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
+fn schema(kind: &str) -> Value {
+    let done = Command::new(env!("CARGO_BIN_EXE_purlin")).args(["schema", kind]).output();
+    serde_json::from_slice(&done.expect("purlin runs").stdout).expect("JSON")
+}
+
+#[test]
+fn each_kind_of_document_has_its_page() {
+    let done = Command::new(env!("CARGO_BIN_EXE_purlin")).args(["schema", "--help"]).output();
+    let help = String::from_utf8(done.expect("purlin runs").stdout).expect("UTF-8");
+    let (_, rest) = help.split_once("[possible values: ").expect("the kinds");
+    let (kinds, _) = rest.split_once(']').expect("the end of the kinds");
+    let kinds: BTreeSet<&str> = kinds.split(',').map(str::trim).collect();
+    let described: BTreeSet<&str> = PAGES.iter().map(|(kind, _)| *kind).chain(["score"]).collect();
+    assert_eq!(kinds, described);
+}
+
+#[test]
+fn each_pipe_is_on_the_page_of_placeholders() {
+    let page = fs::read_to_string(crate::root().join("docs/src/reference/expressions.md")).expect("a page");
+    let (_, rest) = page.split_once("\npipe        = ").expect("the grammar");
+    let grammar = rest.lines().next().unwrap_or_default();
+    let (_, table) = page.split_once("| pipe | input | result |").expect("the table");
+    let table = table.split("\n\n").next().unwrap_or_default();
+    for (name, _) in Pipe::ALL {
+        assert!(grammar.contains(&format!("\"{name}\"")), "the grammar lacks `{name}`: {grammar}");
+        assert!(table.contains(&format!("`{name}`")), "the table lacks `{name}`: {table}");
+    }
+}
+
 #[test]
 fn each_field_is_on_the_page_of_its_kind() {
     for (kind, pages) in PAGES {
-        let done = Command::new(env!("CARGO_BIN_EXE_purlin")).args(["schema", kind]).output();
-        let schema: Value = serde_json::from_slice(&done.expect("purlin runs").stdout).expect("JSON");
-        let mut fields = BTreeSet::new();
-        names(&schema, &mut fields);
+        let (mut fields, mut of_score) = (BTreeSet::new(), BTreeSet::new());
+        names(&schema(kind), &mut fields);
+        names(&schema("score"), &mut of_score);
+        // A Deployment has workloads in Score's form.
+        fields.retain(|name| kind != "deployment" || !of_score.contains(name));
         let page =
             |page: &&str| fs::read_to_string(crate::root().join("docs/src").join(page)).expect("a page");
         let text: String = pages.iter().map(page).collect();
-        let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
-        let words: BTreeSet<&str> = text.split(|c| !is_of_a_name(c)).collect();
+        let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.' | '/');
+        let words: BTreeSet<&str> =
+            text.split(|c| !is_of_a_name(c)).map(|word| word.trim_matches(['.', '/'])).collect();
         let missing: Vec<&String> = fields.iter().filter(|field| !words.contains(field.as_str())).collect();
         assert!(missing.is_empty(), "{kind}: no word about {missing:?} in {pages:?}");
         assert!(fields.len() > 5, "{kind}: {fields:?}");
