@@ -106,7 +106,8 @@ form! {
 pub(crate) struct InputsOfBundle;
 
 impl Kind for InputsOfBundle {
-    const FIELDS: &'static [declare::Declared] = Inputs::FIELDS.split_at(Inputs::FIELDS.len() - 1).0;
+    const FIELDS: &'static [declare::Declared] =
+        &declare::except::<{ Inputs::FIELDS.len() - 1 }>(Inputs::FIELDS, &["secret_refs"]);
 
     fn schema() -> serde_json::Value {
         declare::schema_of::<Self>()

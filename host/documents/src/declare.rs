@@ -124,6 +124,7 @@ impl<F, K> Clone for Field<F, K> {
 impl<F, K> Copy for Field<F, K> {}
 
 /// The declaration of a field.
+#[derive(Clone, Copy)]
 pub(crate) struct Declared {
     pub(crate) name: &'static str,
     pub(crate) elsewhere: &'static [&'static str],
@@ -137,6 +138,40 @@ pub(crate) struct Declared {
     pub(crate) schema: fn() -> Value,
     /// The fields below it.
     pub(crate) fields: &'static [Self],
+}
+
+/// The fields of a form except those with these names, all of which it has: anything else does not compile.
+pub(crate) const fn except<const N: usize>(fields: &'static [Declared], names: &[&str]) -> [Declared; N] {
+    let mut kept = [fields[0]; N];
+    let (mut from, mut to) = (0, 0);
+    while from < fields.len() {
+        if !is_one_of(fields[from].name, names) {
+            kept[to] = fields[from];
+            to += 1;
+        }
+        from += 1;
+    }
+    assert!(to == N, "the form has each of these fields once");
+    kept
+}
+
+const fn is_one_of(name: &str, names: &[&str]) -> bool {
+    let mut index = 0;
+    while index < names.len() {
+        if is_same(name.as_bytes(), names[index].as_bytes()) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut index = 0;
+    while index < one.len() && index < other.len() && one[index] == other[index] {
+        index += 1;
+    }
+    index == one.len() && index == other.len()
 }
 
 impl Declared {

@@ -23,6 +23,8 @@ pub struct Held {
     pub group: Option<Arc<str>>,
     /// Its place.
     pub location: Location,
+    /// Whether it declares resources, rather than how to provision them.
+    pub declares_resources: bool,
 }
 
 /// Wherever it is, it is the same document.
@@ -38,13 +40,6 @@ impl fmt::Display for Held {
             Some(name) => write!(f, "{} `{}`", self.kind, name.escape_debug()),
             None => f.write_str(self.kind),
         }
-    }
-}
-
-impl Held {
-    /// Whether it declares resources, rather than how to provision them.
-    pub fn declares_resources(&self) -> bool {
-        matches!(self.kind, "manifest" | "Score file" | "Deployment" | "Deployment Set")
     }
 }
 
@@ -121,22 +116,20 @@ pub fn content(name: &str, text: &str) -> Content {
                 return;
             }
         };
-        let kind = match format {
+        match format {
+            Format::Workspace | Format::Lock => {}
             Format::Manifest => {
                 let items = manifest::items(&document.root).into_iter();
                 found.held.extend(items.map(|item| manifest_of(item, &name)));
-                return;
             }
-            Format::Definition { .. } => "Definition",
-            Format::Score => "Score file",
-            Format::Deployment => "Deployment",
-            Format::DeploymentSet => "Deployment Set",
-            Format::ResourceType => "ResourceType",
-            Format::Bundle(_) => "Bundle",
-            Format::Workspace | Format::Lock => return,
-        };
-        let location = document.root.span.location(&name);
-        found.held.push(Held { kind, name: name_of(&document.root), group: None, location });
+            _ => found.held.push(Held {
+                kind: format.word(),
+                name: name_of(&document.root),
+                group: None,
+                location: document.root.span.location(&name),
+                declares_resources: format.declares_resources(),
+            }),
+        }
     });
     found
 }
@@ -146,12 +139,18 @@ fn manifest_of(item: &Node<'_>, file: &Arc<str>) -> Held {
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let span = item.get("kind").map_or(item.span, |kind| kind.span);
     let (name, location) = (manifest::name_of(item), span.location(file));
-    Held { kind: "manifest", name, group: Some(group.into()), location }
+    Held {
+        kind: Format::Manifest.word(),
+        name,
+        group: Some(group.into()),
+        location,
+        declares_resources: Format::Manifest.declares_resources(),
+    }
 }
 
 /// Whether a text holds a document that declares resources, rather than how to provision them.
 pub fn declares_resources(text: &str) -> bool {
-    held(text).iter().any(Held::declares_resources)
+    held(text).iter().any(|held| held.declares_resources)
 }
 
 fn name_of(root: &Node<'_>) -> Option<Arc<str>> {

@@ -27,7 +27,7 @@ use purlin_model::{
 };
 use serde_json::{Value, json};
 
-use crate::declare::{Declared, Field, Form, Kind, Opened, form};
+use crate::declare::{Declared, Field, Form, Kind, Opened, except, form};
 use crate::kinds::{Flag, List, Named, Names, kind, matching};
 use crate::reader::Reader;
 use crate::template::template;
@@ -93,13 +93,9 @@ form! {
 /// Descriptors are relative to each of these.
 pub(crate) struct OfDefinition;
 
-impl OfDefinition {
-    const SINGLE: usize = 3;
-}
-
 impl Kind for OfDefinition {
     const FIELDS: &'static [Declared] =
-        OfResource::FIELDS.split_at(OfResource::FIELDS.len() - Self::SINGLE).0;
+        &except::<{ OfResource::FIELDS.len() - Self::REJECTED.len() }>(OfResource::FIELDS, Self::REJECTED);
 
     fn schema() -> Value {
         let mut schema = crate::declare::schema_of::<Self>();
@@ -246,25 +242,28 @@ fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -
         let text = reader.text(node, "`deleted_with`")?;
         Some((descriptor(reader, text, &node.span, owner)?, reader.at(&node.span)))
     });
-    let mut rest = Lifecycle {
+    let (aliases, identity): (_, Identity) = match owner {
+        Owner::Resource => (aliases(reader, &fields), identity(reader, &fields)),
+        Owner::Definition => Default::default(),
+    };
+    LifecycleOptions {
+        protect: fields.read(reader, Of::PROTECT),
+        retain: fields.read(reader, Of::RETAIN),
+        allow_data_loss: fields.read(reader, Of::ALLOW_DATA_LOSS),
+        paused: fields.read(reader, Of::PAUSED),
         delete_before_replace: fields.read(reader, Of::DELETE_BEFORE_REPLACE),
         ignore_changes: paths(reader, &fields, Of::IGNORE_CHANGES),
         replace_on_changes: paths(reader, &fields, Of::REPLACE_ON_CHANGES),
         replace_with: descriptors(reader, &fields, Of::REPLACE_WITH, owner),
         deleted_with,
         depends_on: descriptors(reader, &fields, Of::DEPENDS_ON, owner),
-        ..Lifecycle::default()
-    };
-    if owner == Owner::Resource {
-        rest.aliases = aliases(reader, &fields);
-        identity(reader, &fields, &mut rest);
-    }
-    LifecycleOptions {
-        protect: fields.read(reader, Of::PROTECT),
-        retain: fields.read(reader, Of::RETAIN),
-        allow_data_loss: fields.read(reader, Of::ALLOW_DATA_LOSS),
-        paused: fields.read(reader, Of::PAUSED),
-        rest,
+        aliases,
+        import: identity.import,
+        observe: identity.observe,
+        id_location: identity.location,
+        // Settings of manifests.
+        poll_interval: None,
+        reconcile_requested: None,
     }
 }
 
@@ -376,8 +375,17 @@ fn is_whole(urn: &Urn) -> bool {
     urn.key().and_then(whole).unwrap_or(false)
 }
 
-/// `import` or `observe`: who owns an existing object.
-fn identity(reader: &mut Reader<'_>, fields: &Options<'_, '_>, lifecycle: &mut Lifecycle) {
+/// Who owns an existing object.
+#[derive(Default)]
+struct Identity {
+    import: Option<Arc<str>>,
+    observe: Option<Arc<str>>,
+    location: Option<Location>,
+}
+
+/// Reads `import` or `observe`.
+fn identity(reader: &mut Reader<'_>, fields: &Options<'_, '_>) -> Identity {
+    let mut identity = Identity::default();
     let (import, observe) = (fields.entry(OfResource::IMPORT), fields.entry(OfResource::OBSERVE));
     if let (Some(import), Some(observe)) = (import, observe) {
         let fault = reader
@@ -389,12 +397,13 @@ fn identity(reader: &mut Reader<'_>, fields: &Options<'_, '_>, lifecycle: &mut L
     for (entry, name) in [(import, "import"), (observe, "observe")] {
         let Some(entry) = entry else { continue };
         let Some(id) = id(reader, &entry.value, &format!("`{name}`")) else { continue };
-        lifecycle.id_location = Some(reader.at(&entry.value.span));
+        identity.location = Some(reader.at(&entry.value.span));
         match name {
-            "import" => lifecycle.import = Some(id),
-            _ => lifecycle.observe = Some(id),
+            "import" => identity.import = Some(id),
+            _ => identity.observe = Some(id),
         }
     }
+    identity
 }
 
 /// A provider id: non-empty text without placeholders.

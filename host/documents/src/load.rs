@@ -24,7 +24,7 @@ use crate::held::{ReadFrom, declares_resources};
 use crate::lock::LOCK_FILE;
 use crate::manifest::Draft;
 use crate::reader::Reader;
-use crate::recognise::{Format, Recognised, recognise};
+use crate::recognise::{Format, GROUPS, Recognised, recognise};
 use crate::resource_type::Written;
 use crate::walk::{self, Collector, KeptFiles, Source, WORKSPACE_FILE};
 use crate::yaml::{self, Document};
@@ -439,8 +439,8 @@ fn read_source(source: &Source) -> Read {
 
 /// Whether an unreadable text was most likely meant as a document of ours.
 fn has_mark(text: &str) -> bool {
-    let groups = ["purlin.dev/", "score.dev/", "entity.humanitec.io/", "core.api.humanitec.io/"];
-    groups.iter().any(|group| text.contains(group)) || text.lines().any(|line| line.starts_with("modules:"))
+    let is_there = |(group, _): &(&str, &str)| text.contains(&format!("{group}/"));
+    GROUPS.iter().any(is_there) || text.lines().any(|line| line.starts_with("modules:"))
 }
 
 /// Whether the file has the name of a Workspace, and should be read as one.

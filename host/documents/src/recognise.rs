@@ -27,6 +27,33 @@ pub(crate) enum Format {
     Manifest,
 }
 
+impl Format {
+    /// The word for a document of this format, for people.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Definition { .. } => "Definition",
+            Self::Score => "Score file",
+            Self::Deployment => "Deployment",
+            Self::DeploymentSet => "Deployment Set",
+            Self::ResourceType => "ResourceType",
+            Self::Workspace => "Workspace",
+            Self::Lock => "Lock",
+            Self::Bundle(_) => "Bundle",
+            Self::Manifest => "manifest",
+        }
+    }
+
+    /// Whether it declares resources, rather than how to provision them.
+    pub(crate) fn declares_resources(self) -> bool {
+        match self {
+            Self::Score | Self::Deployment | Self::DeploymentSet | Self::Manifest => true,
+            Self::Definition { .. } | Self::ResourceType | Self::Workspace | Self::Lock | Self::Bundle(_) => {
+                false
+            }
+        }
+    }
+}
+
 /// The result of recognising a document.
 #[derive(Debug)]
 pub(crate) enum Recognised {
@@ -137,7 +164,7 @@ fn unknown_kind(reader: &Reader<'_>, kind: &Node<'_>, kinds: &[&str]) -> Recogni
 }
 
 /// The supported groups, each with its version.
-const GROUPS: [(&str, &str); 4] = [
+pub(crate) const GROUPS: [(&str, &str); 4] = [
     ("purlin.dev", "purlin.dev/v1"),
     ("score.dev", "score.dev/v1b1"),
     ("entity.humanitec.io", "entity.humanitec.io/v1b1"),

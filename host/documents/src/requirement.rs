@@ -8,7 +8,7 @@ use purlin_model::{Binding, Diagnostic, Interface, Requirement, Sharing, Templat
 use serde_json::{Value, json};
 
 use crate::bundle::{Asked, ReferenceText, declared, reference};
-use crate::declare::{Declared, Field, Form, Kind, Opened, form};
+use crate::declare::{Declared, Field, Form, Kind, Opened, except, form};
 use crate::kinds::{AnyText, Either, List, Object, Text, kind};
 use crate::reader::Reader;
 use crate::template::{key, template};
@@ -41,7 +41,8 @@ form! {
 pub(crate) struct InDeployment;
 
 impl Kind for InDeployment {
-    const FIELDS: &'static [Declared] = InBundle::FIELDS.split_at(InBundle::FIELDS.len() - 1).0;
+    const FIELDS: &'static [Declared] =
+        &except::<{ InBundle::FIELDS.len() - Self::REJECTED.len() }>(InBundle::FIELDS, Self::REJECTED);
 
     fn schema() -> Value {
         crate::declare::schema_of::<Self>()

@@ -100,7 +100,7 @@ form! {
         /// Crossplane's providers, Config Connector and ACK. `*` stands for any text.
         REFERENCES: List<AnyText> = "references" matching "^[a-z0-9.*-]+$", "[\"*.example.org\"]";
         /// Maximum number of driver calls at the same time.
-        PARALLELISM: Count = "parallelism";
+        PARALLELISM: Count = "parallelism" default "32";
         /// The stores of the secrets that definitions refer to, by name.
         SECRET_STORES: Named<stores::StoreName, stores::Store> = "secret_stores";
         /// Drivers by name, `ORG/NAME`.

@@ -156,7 +156,9 @@ fn need(capability: &str, target: &str) -> Option<Need> {
         Capability::Http => HttpGrant::parse(target).is_ok(),
         Capability::Tcp | Capability::Udp => Endpoint::parse(target).is_ok(),
         Capability::Dirs => target.starts_with('/') && target.len() > 1,
-        _ => false,
+        Capability::Dns | Capability::Addresses | Capability::Ca | Capability::Env | Capability::Secrets => {
+            false
+        }
     };
     (fits && plain(target)).then(|| Need::new(capability, target))
 }

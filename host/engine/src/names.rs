@@ -106,12 +106,7 @@ pub fn find_declared<'k>(
 
 /// Whether the name is the key itself, possibly without the class `default`.
 fn is_key(name: &str, key: &Key) -> bool {
-    name == key.as_str() || name == shortened(key.as_str())
-}
-
-/// A key without its class, if that is `default`.
-pub(super) fn shortened(key: &str) -> String {
-    key.replacen(".default#", "#", 1)
+    name == key.as_str() || name == key.short()
 }
 
 /// Whether the name is a short name of the resource.

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node, NodeId};
 use purlin_model::driver::{Failure, Inputs};
-use purlin_model::{Context, Diagnostic, Key, Reason, Urn};
+use purlin_model::{Context, Diagnostic, Key, Reason, Urn, Workspace};
 use purlin_sandbox::CallError;
 use purlin_state::{Record, RecordId};
 
@@ -108,7 +108,7 @@ impl Default for PlanOptions {
     fn default() -> Self {
         Self {
             offline: false,
-            parallelism: 32,
+            parallelism: Workspace::PARALLELISM,
             full: false,
             keep_removed: false,
             orphan_shared: false,

@@ -180,30 +180,6 @@ pub fn read_own(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
     whole(open_own(path)?, at_most)
 }
 
-/// Removes the access of other users to a folder. Does nothing if the last part of the path is a
-/// link, since its target may belong to someone else.
-///
-/// # Errors
-/// The error of the system.
-pub fn close_to_others(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        if folder.symlink_metadata()?.is_symlink() {
-            return Ok(());
-        }
-        let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
-        let open = OpenOptions::new().read(true).custom_flags(flags).open(folder)?;
-        if open.metadata()?.permissions().mode() & 0o077 != 0 {
-            open.set_permissions(std::fs::Permissions::from_mode(0o700))?;
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
-}
-
 /// The path without links and dots, as far as it exists.
 pub fn real(path: &Path) -> PathBuf {
     walk(path, |_, _| false).unwrap_or_else(|stopped| stopped)
@@ -326,21 +302,6 @@ mod tests {
         assert!(!at("new").exists());
         open_to_write(&at("other"), OpenOptions::new().create(true)).expect("made");
         assert_eq!(fs::metadata(at("other")).expect("there").permissions().mode() & 0o777, 0o600);
-    }
-
-    #[test]
-    fn a_folder_is_made_private_and_link_targets_are_not() {
-        let parent = tempfile::tempdir().expect("a folder");
-        let mode =
-            |name: &str| fs::metadata(parent.path().join(name)).expect("there").permissions().mode() & 0o777;
-        for name in ["own", "theirs"] {
-            fs::create_dir(parent.path().join(name)).expect("made");
-            fs::set_permissions(parent.path().join(name), fs::Permissions::from_mode(0o755)).expect("set");
-        }
-        symlink("theirs", parent.path().join("link")).expect("a link");
-        close_to_others(&parent.path().join("own")).expect("closed");
-        close_to_others(&parent.path().join("link")).expect("left");
-        assert_eq!((mode("own"), mode("theirs")), (0o700, 0o755));
     }
 
     #[test]

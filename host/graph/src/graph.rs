@@ -8,7 +8,8 @@ use petgraph::algo::toposort;
 use petgraph::algo::tred::{dag_to_toposorted_adjacency_list, dag_transitive_reduction_closure};
 use petgraph::graph::{DiGraph, NodeIndex};
 use purlin_model::{
-    Context, Criterion, Definition, Deployment, Diagnostic, InstallationRequest, Key, Lifecycle, Recipe, Urn,
+    Context, Criterion, Definition, Deployment, Diagnostic, InstallationRequest, Key, Lifecycle, Location,
+    Recipe, Urn,
 };
 
 use crate::adjacency::Adjacency;
@@ -70,6 +71,13 @@ pub struct Node<'a> {
     pub shown: bool,
     /// Its place in [`Graph::levels`].
     pub level: usize,
+}
+
+impl<'a> Node<'a> {
+    /// Where the id of the object that it adopts or observes was written, or else its recipe.
+    pub fn id_location(&self) -> &'a Location {
+        self.lifecycle.id_location.as_ref().unwrap_or(&self.recipe.location)
+    }
 }
 
 /// An edge: `from` depends on `to`.

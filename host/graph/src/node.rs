@@ -13,11 +13,6 @@ impl NodeId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-
-    /// The node with this index. Only a number below [`crate::Graph::len`] names one.
-    pub fn from_index(index: usize) -> Option<Self> {
-        u32::try_from(index).ok().map(Self)
-    }
 }
 
 /// One reason for an edge (SPEC §11, JSON of `graph`).

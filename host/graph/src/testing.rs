@@ -67,7 +67,7 @@ pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition
             })
             .collect(),
         requires: Vec::new(),
-        lifecycle: lifecycle(id, &spec),
+        lifecycle: lifecycle(id, &spec).over(&Lifecycle::default()),
         location: location.clone(),
     };
     let criteria = criteria.as_array().into_iter().flatten();
@@ -92,18 +92,19 @@ pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition
 }
 
 /// Lifecycle settings: `protect`, `depends_on`, `replace_with` and `deleted_with`, each at line 3.
-pub(crate) fn lifecycle(file: &str, json: &Json) -> Lifecycle {
+pub(crate) fn lifecycle(file: &str, json: &Json) -> LifecycleOptions {
     let named = |text: &str| (parse_descriptor(text).expect("a descriptor"), Location::new(file, 3, 1));
     let list = |name: &str| -> Vec<_> {
         let items = json.get(name).and_then(Json::as_array).into_iter().flatten();
         items.filter_map(Json::as_str).map(named).collect()
     };
-    Lifecycle {
-        protect: json["protect"] == true,
+    LifecycleOptions {
+        protect: json["protect"].as_bool(),
+        paused: json["paused"].as_bool(),
         depends_on: list("depends_on"),
         replace_with: list("replace_with"),
         deleted_with: json["deleted_with"].as_str().map(named),
-        ..Lifecycle::default()
+        ..LifecycleOptions::default()
     }
 }
 
@@ -117,16 +118,9 @@ pub(crate) fn resource_lifecycle(key: &str, json: &Json) -> ResourceLifecycle {
         },
         location: Location::new(key, line, 1),
     });
-    let rest = Lifecycle { aliases: aliases.collect(), ..lifecycle(key, json) };
     ResourceLifecycle {
         key: Key::parse(key).expect("a key"),
-        options: LifecycleOptions {
-            protect: json["protect"].as_bool(),
-            retain: None,
-            allow_data_loss: None,
-            paused: json["paused"].as_bool(),
-            rest,
-        },
+        options: LifecycleOptions { aliases: aliases.collect(), ..lifecycle(key, json) },
         location: Location::new(key, 6, 1),
     }
 }

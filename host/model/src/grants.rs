@@ -58,6 +58,14 @@ pub struct DirGrant {
     pub location: Location,
 }
 
+impl DirGrant {
+    /// Whether a path of the driver is in the folder.
+    pub fn contains(&self, path: &str) -> bool {
+        let below = path.strip_prefix(self.guest.trim_end_matches('/'));
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
 impl fmt::Display for DirGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mode = if self.writable { "rw" } else { "ro" };
@@ -73,8 +81,8 @@ impl Grants {
         sockets.chain(&self.dns).any(|host| host.matches_name(name))
     }
 
-    /// Every grant as its capability and pattern, in the order of the fields and, within one, as
-    /// written.
+    /// Every grant as its capability and pattern, in the order of [`Capability`] and, within
+    /// one, as written.
     pub fn lines(&self) -> Vec<(Capability, String)> {
         fn all<T: fmt::Display>(
             capability: Capability,

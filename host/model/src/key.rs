@@ -61,6 +61,16 @@ impl Key {
         (is_workload && !name.contains(".externals.")).then_some(name)
     }
 
+    /// The key without its class, if that is `default`: how people write it.
+    pub fn short(&self) -> String {
+        Self::short_of(&self.text)
+    }
+
+    /// The same for the text of a key.
+    pub fn short_of(key: &str) -> String {
+        key.replacen(".default#", "#", 1)
+    }
+
     /// Reads a complete key; the class is `default` if it is omitted.
     ///
     /// # Errors

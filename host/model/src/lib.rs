@@ -72,7 +72,9 @@ pub use grants::{DirGrant, Grants};
 pub use input_path::InputPath;
 pub use key::Key;
 pub use label::Label;
-pub use lifecycle::{Alias, AliasName, Lifecycle, LifecycleOptions, ResourceLifecycle};
+pub use lifecycle::{
+    Alias, AliasName, Flag, Lifecycle, LifecycleOptions, LifecycleSettings, ResourceLifecycle,
+};
 pub use location::Location;
 pub use lock::{Digest, Lock, Pin};
 pub use manifest::{

@@ -9,16 +9,19 @@ use crate::{Descriptor, Diagnostic, InputPath, Key, Location, Urn};
 /// The settings of a resource for changing, replacing, deleting, renaming or adopting it.
 ///
 /// Descriptors are relative to the resource with these settings: omitted class and id are its own.
+///
+/// `F` is `bool` for the settings that apply ([`Lifecycle`]), and `Option<bool>` for those that one document
+/// writes ([`LifecycleOptions`]).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lifecycle {
+pub struct LifecycleSettings<F> {
     /// Deleting or replacing it is rejected.
-    pub protect: bool,
+    pub protect: F,
     /// It is forgotten instead of being deleted.
-    pub retain: bool,
+    pub retain: F,
     /// Its data may be lost without a second confirmation.
-    pub allow_data_loss: bool,
+    pub allow_data_loss: F,
     /// No driver call is made for it, whatever the documents contain about it.
-    pub paused: bool,
+    pub paused: F,
     /// `Some(true)`: the old one is deleted before the new one is created. `Some(false)`: the new
     /// one must be created first. `None`: as the driver requires, otherwise the new one first.
     pub delete_before_replace: Option<bool>,
@@ -49,6 +52,31 @@ pub struct Lifecycle {
     pub reconcile_requested: Option<Arc<str>>,
 }
 
+/// The settings that apply to a resource.
+pub type Lifecycle = LifecycleSettings<bool>;
+
+/// Settings as one document writes them: omitted ones stay as they are elsewhere.
+pub type LifecycleOptions = LifecycleSettings<Option<bool>>;
+
+/// A setting that is on or off.
+pub trait Flag: Copy {
+    /// The setting with one of a document over it.
+    #[must_use]
+    fn under(self, written: Option<bool>) -> Self;
+}
+
+impl Flag for bool {
+    fn under(self, written: Option<bool>) -> Self {
+        written.unwrap_or(self)
+    }
+}
+
+impl Flag for Option<bool> {
+    fn under(self, written: Option<bool>) -> Self {
+        written.or(self)
+    }
+}
+
 /// A former name of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alias {
@@ -76,67 +104,39 @@ impl fmt::Display for AliasName {
     }
 }
 
-/// Settings as one document writes them: omitted ones stay as they are elsewhere.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LifecycleOptions {
-    /// See [`Lifecycle::protect`].
-    pub protect: Option<bool>,
-    /// See [`Lifecycle::retain`].
-    pub retain: Option<bool>,
-    /// See [`Lifecycle::allow_data_loss`].
-    pub allow_data_loss: Option<bool>,
-    /// See [`Lifecycle::paused`].
-    pub paused: Option<bool>,
-    /// The settings whose values show whether they were written; its `protect`, `retain`,
-    /// `allow_data_loss` and `paused` are ignored.
-    pub rest: Lifecycle,
-}
-
 impl LifecycleOptions {
-    /// These settings merged over those of `base`: written ones take precedence, and lists are
-    /// joined, those of `base` first.
+    /// These settings merged over others, which apply or are those of another document about the same
+    /// resource: written ones take precedence, and lists are joined, those of `base` first.
     #[must_use]
-    pub fn over(&self, base: &Lifecycle) -> Lifecycle {
+    pub fn over<F: Flag>(&self, base: &LifecycleSettings<F>) -> LifecycleSettings<F> {
         fn joined<T: Clone>(base: &[T], own: &[T]) -> Vec<T> {
             base.iter().chain(own).cloned().collect()
         }
-        let rest = &self.rest;
-        let identified = rest.import.is_some() || rest.observe.is_some();
-        let id = if identified { rest } else { base };
-        Lifecycle {
-            protect: self.protect.unwrap_or(base.protect),
-            retain: self.retain.unwrap_or(base.retain),
-            allow_data_loss: self.allow_data_loss.unwrap_or(base.allow_data_loss),
-            paused: self.paused.unwrap_or(base.paused),
-            delete_before_replace: rest.delete_before_replace.or(base.delete_before_replace),
-            ignore_changes: joined(&base.ignore_changes, &rest.ignore_changes),
-            replace_on_changes: joined(&base.replace_on_changes, &rest.replace_on_changes),
-            replace_with: joined(&base.replace_with, &rest.replace_with),
-            deleted_with: rest.deleted_with.as_ref().or(base.deleted_with.as_ref()).cloned(),
-            depends_on: joined(&base.depends_on, &rest.depends_on),
-            aliases: joined(&base.aliases, &rest.aliases),
-            import: id.import.clone(),
-            observe: id.observe.clone(),
-            id_location: id.id_location.clone(),
-            poll_interval: rest.poll_interval.or(base.poll_interval),
-            reconcile_requested: rest
-                .reconcile_requested
-                .as_ref()
-                .or(base.reconcile_requested.as_ref())
-                .cloned(),
+        fn first<T: Clone>(own: &Option<T>, base: &Option<T>) -> Option<T> {
+            own.as_ref().or(base.as_ref()).cloned()
         }
-    }
-
-    /// These settings merged over those of another document about the same resource, which may in
-    /// turn be merged over those of its definition.
-    #[must_use]
-    pub fn over_options(&self, base: &Self) -> Self {
-        Self {
-            protect: self.protect.or(base.protect),
-            retain: self.retain.or(base.retain),
-            allow_data_loss: self.allow_data_loss.or(base.allow_data_loss),
-            paused: self.paused.or(base.paused),
-            rest: Self { rest: self.rest.clone(), ..Self::default() }.over(&base.rest),
+        let identified = self.import.is_some() || self.observe.is_some();
+        let (import, observe, id_location) = match identified {
+            true => (&self.import, &self.observe, &self.id_location),
+            false => (&base.import, &base.observe, &base.id_location),
+        };
+        LifecycleSettings {
+            protect: base.protect.under(self.protect),
+            retain: base.retain.under(self.retain),
+            allow_data_loss: base.allow_data_loss.under(self.allow_data_loss),
+            paused: base.paused.under(self.paused),
+            delete_before_replace: self.delete_before_replace.or(base.delete_before_replace),
+            ignore_changes: joined(&base.ignore_changes, &self.ignore_changes),
+            replace_on_changes: joined(&base.replace_on_changes, &self.replace_on_changes),
+            replace_with: joined(&base.replace_with, &self.replace_with),
+            deleted_with: first(&self.deleted_with, &base.deleted_with),
+            depends_on: joined(&base.depends_on, &self.depends_on),
+            aliases: joined(&base.aliases, &self.aliases),
+            import: import.clone(),
+            observe: observe.clone(),
+            id_location: id_location.clone(),
+            poll_interval: self.poll_interval.or(base.poll_interval),
+            reconcile_requested: first(&self.reconcile_requested, &base.reconcile_requested),
         }
     }
 }
@@ -189,15 +189,11 @@ mod tests {
         };
         let options = LifecycleOptions {
             protect: Some(false),
-            retain: None,
             allow_data_loss: Some(false),
-            paused: None,
-            rest: Lifecycle {
-                delete_before_replace: Some(false),
-                ignore_changes: paths(&["/values/b"]),
-                import: Some("i-1".into()),
-                ..Lifecycle::default()
-            },
+            delete_before_replace: Some(false),
+            ignore_changes: paths(&["/values/b"]),
+            import: Some("i-1".into()),
+            ..LifecycleOptions::default()
         };
         let merged = options.over(&base);
         assert_eq!((merged.protect, merged.retain, merged.delete_before_replace), (false, true, Some(false)));
@@ -208,11 +204,11 @@ mod tests {
         let manifest = LifecycleOptions {
             retain: Some(false),
             paused: Some(true),
-            rest: Lifecycle { observe: Some("i-2".into()), ..Lifecycle::default() },
+            observe: Some("i-2".into()),
             ..LifecycleOptions::default()
         };
-        let both = options.over_options(&manifest);
+        let both = options.over(&manifest);
         assert_eq!(both.over(&base), options.over(&manifest.over(&base)));
-        assert_eq!((both.paused, both.rest.observe), (Some(true), None));
+        assert_eq!((both.paused, both.observe), (Some(true), None));
     }
 }

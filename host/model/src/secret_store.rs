@@ -36,11 +36,14 @@ pub struct SecretCommand {
     pub program: String,
     /// Its arguments, in which `{ref}` and `{version}` are replaced by those of the secret.
     pub arguments: Vec<String>,
-    /// Its time limit; 30 seconds by default.
+    /// Its time limit; [`SecretCommand::TIME`] by default.
     pub time: Option<Duration>,
 }
 
 impl SecretCommand {
+    /// The time limit by default.
+    pub const TIME: Duration = Duration::from_secs(30);
+
     /// Whether an argument contains this placeholder, `{ref}` or `{version}`.
     pub fn takes(&self, placeholder: &str) -> bool {
         self.arguments.iter().any(|argument| argument.contains(placeholder))

@@ -215,9 +215,10 @@ pub enum Reference {
     Manifest(Path),
     /// `metadata.K` in a Score file.
     Metadata(Path),
-    /// `resources.NAME[.OUTPUT…]` in a Score file, `externals.NAME…` or `shared.NAME…` in a
-    /// Deployment Set: a resource by the workload's name for it. An empty path is the resource
-    /// itself, which reads as its id.
+    /// A resource by the name that it has in its document: `resources.NAME[.OUTPUT…]` in a Score file,
+    /// `externals.NAME…` in a Deployment Set, `bundle.dependencies.NAME…` in a bundle. An empty path is the
+    /// resource itself, which reads as its id; an empty name is the resource whose outputs these are
+    /// (`outputs.NAME`).
     Named(Arc<str>, Path),
     /// `shared.NAME…` in a Deployment Set.
     Shared(Arc<str>, Path),

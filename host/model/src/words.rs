@@ -113,7 +113,7 @@ fn to_be(action: &str) -> &'static str {
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("it waits for ")?;
-        self.through.iter().try_for_each(|key| write!(f, "`{}`, which waits for ", short(key)))?;
+        self.through.iter().try_for_each(|key| write!(f, "`{}`, which waits for ", key.short()))?;
         if self.left_out > 0 {
             write!(f, "{} more, the last of which waits for ", self.left_out)?;
         }
@@ -173,7 +173,7 @@ impl fmt::Display for Awaited {
                 const SHOWN: usize = 5;
                 f.write_str("the one that is meant of")?;
                 for (number, key) in candidates.iter().take(SHOWN).enumerate() {
-                    write!(f, "{} `{}`", if number > 0 { "," } else { "" }, short(key))?;
+                    write!(f, "{} `{}`", if number > 0 { "," } else { "" }, key.short())?;
                 }
                 if candidates.len() > SHOWN {
                     write!(f, " and {} more", candidates.len() - SHOWN)?;
@@ -181,23 +181,18 @@ impl fmt::Display for Awaited {
                 write!(f, " (`{field}`, {at})")
             }
             Self::Dependent { key } => {
-                write!(f, "`{}`, which is left alone and depends on the old one", short(key))
+                write!(f, "`{}`, which is left alone and depends on the old one", key.short())
             }
             Self::Empty { key, path, at } => {
-                write!(f, "`{}`, which has no `{path}` yet ({at})", short(key))
+                write!(f, "`{}`, which has no `{path}` yet ({at})", key.short())
             }
-            Self::Paused { key } => write!(f, "`{}`, which is paused", short(key)),
-            Self::Failed { key, message } => write!(f, "`{}`, which failed: {message}", short(key)),
+            Self::Paused { key } => write!(f, "`{}`, which is paused", key.short()),
+            Self::Failed { key, message } => write!(f, "`{}`, which failed: {message}", key.short()),
             Self::NeedsConsent { key } => {
-                write!(f, "`{}`, which would be replaced and needs consent", short(key))
+                write!(f, "`{}`, which would be replaced and needs consent", key.short())
             }
         }
     }
-}
-
-/// A key without the default class.
-fn short(key: &Key) -> String {
-    key.as_str().replacen(".default#", "#", 1)
 }
 
 impl fmt::Display for Unfinished {
@@ -263,7 +258,7 @@ impl fmt::Display for Departure {
             DeclaredBy::Definition { of: None } => "provisioned it".to_owned(),
             DeclaredBy::Reference { of: None } => "referred to it".to_owned(),
             DeclaredBy::Definition { of: Some(other) } | DeclaredBy::Reference { of: Some(other) } => {
-                return write!(f, "`{}`, which requested it, is no longer in the documents", short(other));
+                return write!(f, "`{}`, which requested it, is no longer in the documents", other.short());
             }
         };
         match now {

@@ -38,7 +38,7 @@ pub struct Workspace {
     /// Groups of manifests whose fields such as `vpcIdRef` are references by convention, besides the
     /// known ones; `*` stands for any text.
     pub references: Vec<Arc<str>>,
-    /// Concurrent driver calls, 32 by default.
+    /// Concurrent driver calls; [`Workspace::PARALLELISM`] by default.
     pub parallelism: Option<usize>,
     /// The approvals of drivers: `purlin.lock` beside the file, if it exists.
     pub lock: Option<Lock>,
@@ -46,29 +46,42 @@ pub struct Workspace {
     pub location: Location,
 }
 
+impl Workspace {
+    /// The maximum number of concurrent driver calls by default.
+    pub const PARALLELISM: usize = 32;
+}
+
 /// A PostgreSQL database that holds the state of a team (SPEC §10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDatabase {
     /// `postgres://USER@HOST:PORT/DATABASE`, without a password.
     pub url: Arc<str>,
-    /// The schema of the tables; `purlin` by default.
+    /// The schema of the tables; [`StateDatabase::SCHEMA`] by default.
     pub schema: Option<Arc<str>>,
     /// The secret store with the password, and the name of the password there.
     pub password: Option<(Arc<str>, Arc<str>)>,
     /// File with the certificates (PEM) of the authorities for the server's certificate.
     pub ca: Option<PathBuf>,
-    /// How long an environment stays with a process that does not respond; 30 seconds by default.
+    /// How long an environment stays with a process that does not respond; [`StateDatabase::LEASE`] by
+    /// default.
     pub lease: Option<Duration>,
     /// Where it was written.
     pub location: Location,
 }
 
+impl StateDatabase {
+    /// The schema of the tables by default.
+    pub const SCHEMA: &'static str = "purlin";
+    /// The lease by default. A process renews its lease long before it ends.
+    pub const LEASE: Duration = Duration::from_secs(30);
+}
+
 /// How resources are kept in line with the documents (SPEC §7).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconcile {
-    /// How often each resource is read; 10 minutes by default, never under a second.
+    /// How often each resource is read, never under a second; [`Reconcile::INTERVAL`] by default.
     pub interval: Option<Duration>,
-    /// The reaction to drift; repair by default.
+    /// The reaction to drift; [`Reconcile::DRIFT`] by default.
     pub drift: Option<Drift>,
     /// Whether resources that left the documents are deleted without a confirmation.
     pub delete: bool,
@@ -79,6 +92,13 @@ pub struct Reconcile {
     pub data_loss: bool,
     /// Other settings for some resources; the last matching one is used.
     pub rules: Vec<ReconcileRule>,
+}
+
+impl Reconcile {
+    /// How often each resource is read by default.
+    pub const INTERVAL: Duration = Duration::from_mins(10);
+    /// The reaction to drift by default.
+    pub const DRIFT: Drift = Drift::Repair;
 }
 
 /// The reaction to drift.
@@ -212,7 +232,7 @@ pub enum DriverSource {
     Oci(String),
 }
 
-/// The limits of a driver. `None` is the sandbox's default.
+/// The limits of a driver. `None` is the default, which is a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of linear memory of one instance.
@@ -238,10 +258,31 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How long after its creation a resource may be missing from its system, 30 seconds by
-    /// default. Eventually consistent systems show a new resource late, so a resource that is not
-    /// found counts as missing only once this time has passed.
+    /// The default of [`Limits::memory`].
+    pub const MEMORY: u64 = 64 << 20;
+    /// The default of [`Limits::time`].
+    pub const TIME: Duration = Duration::from_secs(30);
+    /// The default of [`Limits::output`].
+    pub const OUTPUT: u64 = 4 << 20;
+    /// The default of [`Limits::log`].
+    pub const LOG: u64 = 1 << 20;
+    /// The default of [`Limits::concurrency`].
+    pub const CONCURRENCY: usize = 64;
+    /// The default of [`Limits::wait`]. It is part of each deadline, so that the time of one attempt can
+    /// be read from a deadline.
+    pub const WAIT: Duration = Duration::from_secs(60);
+    /// The default of [`Limits::grace`], except for the built-in drivers whose systems show a new
+    /// resource at once.
+    pub const GRACE: Duration = Duration::from_secs(30);
+    /// The default of [`Limits::response`].
+    pub const RESPONSE: u64 = 64 << 20;
+    /// The default of [`Limits::requests`].
+    pub const REQUESTS: u32 = 1_000;
+
+    /// How long after its creation a resource may be missing from its system. Eventually consistent
+    /// systems show a new resource late, so a resource that is not found counts as missing only once
+    /// this time has passed.
     pub fn grace(&self) -> Duration {
-        self.grace.unwrap_or(Duration::from_secs(30))
+        self.grace.unwrap_or(Self::GRACE)
     }
 }

@@ -207,7 +207,7 @@ impl Builder {
             self.workspace.folder.join(folder)
         });
         Purlin {
-            parallelism: self.parallelism.or(self.workspace.parallelism).unwrap_or(32),
+            parallelism: self.parallelism.or(self.workspace.parallelism).unwrap_or(Workspace::PARALLELISM),
             cache_folder: self.cache_folder.unwrap_or_else(|| state_folder.join("cache")),
             state_folder,
             compiler: self.compiler,

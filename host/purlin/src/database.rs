@@ -13,9 +13,6 @@ use crate::{Error, Purlin};
 /// The maximum size of the certificates of a database's authorities, in bytes.
 const LARGEST_CA: u64 = 1 << 20;
 
-/// The default schema of the tables.
-const SCHEMA: &str = "purlin";
-
 /// The locks that a [`Purlin`] dropped and that are being released in its database. Keeps neither the
 /// [`Purlin`] nor its state open.
 #[derive(Clone, Debug, Default)]
@@ -119,11 +116,11 @@ impl Purlin {
             Some((store, name)) => Some(self.password(store, name).await.map_err(wrong)?),
             None => None,
         };
-        let schema = database.schema.as_deref().unwrap_or(SCHEMA).to_owned();
+        let schema = database.schema.as_deref().unwrap_or(StateDatabase::SCHEMA).to_owned();
         Ok(PostgresOptions {
             address: Address { url: database.url.to_string(), schema, password, ca },
             key,
-            lease: database.lease.unwrap_or(PostgresOptions::LEASE),
+            lease: database.lease.unwrap_or(StateDatabase::LEASE),
             patience: PostgresOptions::PATIENCE,
         })
     }

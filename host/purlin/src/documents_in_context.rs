@@ -204,13 +204,13 @@ impl Documents {
 
     /// Whether the definition of an implicit resource may be missing.
     pub(crate) fn accepts_key(&self, key: &Key) -> bool {
-        let short = key.as_str().replacen(".default#", "#", 1);
+        let short = key.short();
         self.accept_missing.iter().any(|word| *word == short || word == key.as_str())
     }
 
     /// The workload whose own resource has this key.
     pub(crate) fn workload_of(&self, key: &Key) -> Option<&Workload> {
-        let name = key.as_str().strip_prefix("workload.default#modules.")?;
+        let name = key.declared_workload()?;
         self.deployment.workloads.iter().find(|workload| *workload.name == *name)
     }
 

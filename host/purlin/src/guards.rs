@@ -14,6 +14,10 @@
 //! | an installation that would no longer fit its users | none: they use another one first |
 //! | names like those that vanished | `Documents::accept_missing` |
 //! | losses of data | `Plan::allow_losses`, asked by the follower |
+//!
+//! `impact` runs nothing, and passes those for which a deployment of the changed documents would be
+//! rejected: requirements without an answer, installations that would not fit, names like those that
+//! vanished. The others are effects that it shows, or depend on who deploys.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

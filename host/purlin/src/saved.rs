@@ -36,9 +36,7 @@ struct SavedFields {
     full: bool,
     keep_removed: bool,
     orphan_shared: bool,
-    targets: Vec<String>,
-    exclude: Vec<String>,
-    dependents: bool,
+    scope: Scope,
     replace: Vec<String>,
     /// The changes to the recorded context that were confirmed when the plan was made.
     changes: ContextChanges,
@@ -57,6 +55,24 @@ impl Purlin {
         options: &PlanOptions,
     ) -> Result<Vec<u8>, Error> {
         let saved = plan.save();
+        let PlanOptions {
+            full,
+            keep_removed,
+            orphan_shared,
+            scope,
+            replace,
+            // The plan has them.
+            checked_inputs: _,
+            // Of commands that save no plan.
+            import: _,
+            import_only: _,
+            left_alone: _,
+            // Of the workspace, and of the command that applies it.
+            offline: _,
+            parallelism: _,
+            rules: _,
+            stores: _,
+        } = options.clone();
         let kept = SavedFields {
             fingerprint: saved.fingerprint,
             prelude: encode_changes(&saved.prelude)?.to_vec(),
@@ -65,13 +81,11 @@ impl Purlin {
             marks: saved.record_digests,
             documents: documents.archive(),
             deployment: plan.context.deployment.to_string(),
-            full: options.full,
-            keep_removed: options.keep_removed,
-            orphan_shared: options.orphan_shared,
-            targets: options.scope.targets.clone(),
-            exclude: options.scope.exclude.clone(),
-            dependents: options.scope.dependents,
-            replace: options.replace.clone(),
+            full,
+            keep_removed,
+            orphan_shared,
+            scope,
+            replace,
             changes: documents.changes,
         };
         let plain = Zeroizing::new(serde_json::to_vec(&kept).unwrap_or_default());
@@ -124,11 +138,7 @@ impl SavedPlan {
             full: kept.full,
             keep_removed: kept.keep_removed,
             orphan_shared: kept.orphan_shared,
-            scope: Scope {
-                targets: kept.targets.clone(),
-                exclude: kept.exclude.clone(),
-                dependents: kept.dependents,
-            },
+            scope: kept.scope.clone(),
             replace: kept.replace.clone(),
             checked_inputs: purlin_engine::checked_inputs(checked_inputs),
             ..PlanOptions::default()

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_engine::{
     ApplyOptions, Base, CancelToken, CurrentInputs, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch,
-    Summary,
 };
 use purlin_model::{Context, Key, Urn};
 use purlin_state::{Change, Environment, Lock, Record, Reserved, Snapshot, Staleness};
@@ -105,25 +104,6 @@ impl Session<'_> {
         }
         let base = self.base_of(snapshot)?;
         Ok(Some(purlin_engine::recover(context, base, &**self.purlin.registry()?, false).await?))
-    }
-
-    /// Finds out the outcome of interrupted calls and records it, by executing
-    /// [`Self::plan_recovery`]. `None` if there are none. Calls that stay undecided are in
-    /// [`Summary::unknown`] and [`Summary::failed`]; later plans report them and do everything
-    /// else.
-    ///
-    /// # Errors
-    /// [`Error::Documents`] if a driver is missing.
-    pub async fn recover(&self, context: &Context, cancel: CancelToken) -> Result<Option<Summary>, Error> {
-        use futures::StreamExt as _;
-        let Some(plan) = self.plan_recovery(context).await? else { return Ok(None) };
-        let mut run = self.apply(plan, cancel).await?;
-        while let Some(event) = run.next().await {
-            if let purlin_engine::Event::Summary(summary) = event {
-                return Ok(Some(summary));
-            }
-        }
-        Ok(None)
     }
 
     /// The resources with a pending call.

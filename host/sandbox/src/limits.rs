@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use purlin_model::Limits as Defaults;
 use wasmtime::ResourceLimiter;
 
 /// Core instances of one component. Components linked from shared libraries have some dozens.
@@ -56,18 +57,18 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn new(limits: &purlin_model::Limits) -> Self {
+    pub(crate) fn new(limits: &Defaults) -> Self {
         Self {
-            memory: limits.memory.unwrap_or(64 << 20),
-            time: limits.time.unwrap_or(Duration::from_secs(30)),
-            output: limits.output.unwrap_or(4 << 20),
-            log: limits.log.unwrap_or(1 << 20),
-            concurrency: limits.concurrency.unwrap_or(64).max(1),
-            wait: limits.wait.unwrap_or(Duration::from_secs(60)),
+            memory: limits.memory.unwrap_or(Defaults::MEMORY),
+            time: limits.time.unwrap_or(Defaults::TIME),
+            output: limits.output.unwrap_or(Defaults::OUTPUT),
+            log: limits.log.unwrap_or(Defaults::LOG),
+            concurrency: limits.concurrency.unwrap_or(Defaults::CONCURRENCY).max(1),
+            wait: limits.wait.unwrap_or(Defaults::WAIT),
             grace: limits.grace(),
             total: limits.total,
-            response: limits.response.unwrap_or(64 << 20),
-            requests: limits.requests.unwrap_or(1_000),
+            response: limits.response.unwrap_or(Defaults::RESPONSE),
+            requests: limits.requests.unwrap_or(Defaults::REQUESTS),
         }
     }
 

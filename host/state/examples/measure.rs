@@ -153,7 +153,7 @@ fn claims() {
             ca: None,
         },
         key: KeyProvider::File(key.path().join("key")),
-        lease: PostgresOptions::LEASE,
+        lease: purlin_model::StateDatabase::LEASE,
         patience: PostgresOptions::PATIENCE,
     };
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -129,7 +129,7 @@ impl Assembly {
         for own in compiled.lifecycle {
             let known = places.get(&own.key).filter(|_| self.lifecycles.contains_key(&own.key));
             match known.and_then(|at| settings.get_mut(*at)) {
-                Some(setting) => setting.options = setting.options.over_options(&own.options),
+                Some(setting) => setting.options = setting.options.over(&own.options),
                 None => settings.push(own),
             }
         }

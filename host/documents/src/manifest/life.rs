@@ -55,8 +55,8 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body<'_, '_>, head: &Head) ->
     let notes = annotations(reader, body);
     options.protect = notes.protect;
     options.paused = notes.paused;
-    options.rest.poll_interval = notes.poll_interval;
-    options.rest.reconcile_requested = notes.requested;
+    options.poll_interval = notes.poll_interval;
+    options.reconcile_requested = notes.requested;
     for (name, help) in NO_WORD {
         if let Some(entry) = body.beside(name) {
             warn(reader, &entry.key_span, format!("`{name}` has no effect in Purlin"), help);
@@ -197,9 +197,8 @@ fn policies(
     if !actions.delete {
         options.retain = Some(true);
     }
-    let rest = &mut options.rest;
     if !actions.update && (actions.create || actions.delete) {
-        rest.ignore_changes = everything(&place(reader).unwrap_or_default());
+        options.ignore_changes = everything(&place(reader).unwrap_or_default());
     }
     if actions.create {
         if let Some((_, span)) = external_name {
@@ -211,11 +210,11 @@ fn policies(
         Some((id, span)) => (id, Some(reader.at(&span))),
         None => (head.name.clone(), place(reader)),
     };
-    rest.id_location = location.or_else(|| Some(head.location.clone()));
+    options.id_location = location.or_else(|| Some(head.location.clone()));
     match actions.update || actions.delete {
-        true => rest.import = Some(id),
+        true => options.import = Some(id),
         false => {
-            rest.observe = Some(id);
+            options.observe = Some(id);
             // A resource that is only read is never deleted.
             options.retain = None;
         }

@@ -1,5 +1,6 @@
 //! Schemas and parsers have to agree.
 
+use purlin_model::{Limits, Reconcile, SecretCommand, SecretStoreKind, StateDatabase, Workspace};
 use serde_json::json;
 
 use super::*;
@@ -52,7 +53,7 @@ fn every_schema_is_one() {
 }
 
 #[test]
-fn manifests() {
+fn schema_and_reader_agree_on_manifests() {
     let good = json!({
         "apiVersion": "ec2.aws.crossplane.io/v1beta1", "kind": "Subnet",
         "metadata": {
@@ -103,7 +104,7 @@ fn manifests() {
 }
 
 #[test]
-fn definitions() {
+fn schema_and_reader_agree_on_definitions() {
     let good = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "d"},
         "spec": {
@@ -179,7 +180,7 @@ fn definitions() {
 }
 
 #[test]
-fn deployments() {
+fn schema_and_reader_agree_on_deployments() {
     let good = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"},
         "spec": {
@@ -228,7 +229,7 @@ fn deployments() {
 }
 
 #[test]
-fn bundles() {
+fn schema_and_reader_agree_on_bundles() {
     let good = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Bundle",
         "metadata": {"name": "localhost:5000/acme/app", "version": "1.0.0", "description": "An app."},
@@ -336,7 +337,7 @@ fn lifecycle_settings_of_deployments() {
 }
 
 #[test]
-fn deployment_sets() {
+fn schema_and_reader_agree_on_deployment_sets() {
     let good = json!({
         "modules": {"web": {
             "profile": "p/q", "spec": {"a": "${externals.db.host}"},
@@ -364,7 +365,7 @@ fn deployment_sets() {
 }
 
 #[test]
-fn resource_types() {
+fn schema_and_reader_agree_on_resource_types() {
     let good = json!({
         "apiVersion": "purlin.dev/v1", "kind": "ResourceType", "metadata": {"name": "n"},
         "spec": {
@@ -388,8 +389,62 @@ fn resource_types() {
     );
 }
 
+/// What a schema says of a field that is left out is what applies then.
 #[test]
-fn workspaces() {
+fn the_defaults_of_a_workspace_are_those_that_apply() {
+    let schema = schema(SchemaKind::Workspace);
+    let spec = schema.pointer("/properties/spec/properties").expect("the settings");
+    let default = |pointer: &str| spec.pointer(pointer).expect(pointer)["default"].clone();
+    let limit =
+        |name: &str| default(&format!("/drivers/additionalProperties/properties/limits/properties/{name}"));
+    let names = ["memory", "time", "output", "log", "concurrency", "wait", "grace", "response", "requests"];
+    let limits: Value = names.into_iter().map(|name| (name.to_owned(), limit(name))).collect();
+    let postgres = |name: &str| default(&format!("/state/properties/postgres/properties/{name}"));
+    let read = load_text(
+        &json!({"apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": {
+            "parallelism": default("/parallelism"),
+            "reconcile": {"interval": default("/reconcile/properties/interval"), "drift": default("/reconcile/properties/drift")},
+            "state": {"postgres": {
+                "url": "postgres://purlin@db:5432/purlin", "schema": postgres("schema"), "lease": postgres("lease"),
+            }},
+            "secret_stores": {"vault": {
+                "command": ["vault"], "time": default("/secret_stores/additionalProperties/properties/time"),
+            }},
+            "drivers": {"acme/db": {"source": "db.wasm", "limits": limits}},
+        }})
+        .to_string(),
+    );
+    assert!(!read.has_errors(), "{:?}", read.diagnostics);
+    let workspace = read.workspace.expect("a workspace");
+    assert_eq!(workspace.parallelism, Some(Workspace::PARALLELISM));
+    assert_eq!(workspace.reconcile.interval, Some(Reconcile::INTERVAL));
+    assert_eq!(workspace.reconcile.drift, Some(Reconcile::DRIFT));
+    let database = workspace.database.expect("a database");
+    assert_eq!(database.schema.as_deref(), Some(StateDatabase::SCHEMA));
+    assert_eq!(database.lease, Some(StateDatabase::LEASE));
+    let Some(SecretStoreKind::Command(command)) =
+        workspace.secret_stores.get("vault").map(|store| &store.kind)
+    else {
+        panic!("no command: {:?}", workspace.secret_stores)
+    };
+    assert_eq!(command.time, Some(SecretCommand::TIME));
+    let expected = Limits {
+        memory: Some(Limits::MEMORY),
+        time: Some(Limits::TIME),
+        output: Some(Limits::OUTPUT),
+        log: Some(Limits::LOG),
+        concurrency: Some(Limits::CONCURRENCY),
+        wait: Some(Limits::WAIT),
+        grace: Some(Limits::GRACE),
+        total: None,
+        response: Some(Limits::RESPONSE),
+        requests: Some(Limits::REQUESTS),
+    };
+    assert_eq!(workspace.drivers.get("acme/db").map(|driver| &driver.limits), Some(&expected));
+}
+
+#[test]
+fn schema_and_reader_agree_on_workspaces() {
     let good = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Workspace",
         "spec": {
@@ -508,7 +563,7 @@ fn workspaces() {
 }
 
 #[test]
-fn locks() {
+fn schema_and_reader_agree_on_locks() {
     let good = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Lock",
         "spec": {"drivers": {"acme/db": [{

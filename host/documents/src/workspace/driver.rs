@@ -27,15 +27,15 @@ form! {
     /// The limits of a driver.
     pub(crate) struct Limits {
         /// Memory of one instance, such as `64MiB`.
-        MEMORY: Size = "memory";
+        MEMORY: Size = "memory" default "64MiB";
         /// Time of one call, such as `30s`.
-        TIME: Time = "time";
+        TIME: Time = "time" default "30s";
         /// Size of the result of one call.
-        OUTPUT: Size = "output";
+        OUTPUT: Size = "output" default "4MiB";
         /// Size of the log of one call.
-        LOG: Size = "log";
+        LOG: Size = "log" default "1MiB";
         /// Number of calls at the same time.
-        CONCURRENCY: Count = "concurrency";
+        CONCURRENCY: Count = "concurrency" default "64";
         /// Total time of the waits between the calls of one operation.
         WAIT: Time = "wait" default "1m";
         /// How long its system may not show a new resource before the resource counts as missing.
@@ -43,9 +43,9 @@ form! {
         /// Total time of all calls.
         TOTAL: Time = "total";
         /// Total size of the responses that one call receives.
-        RESPONSE: Size = "response";
+        RESPONSE: Size = "response" default "64MiB";
         /// Total number of requests, connections and name lookups of one call.
-        REQUESTS: Count = "requests";
+        REQUESTS: Count = "requests" default "1000";
     }
 }
 

@@ -1,4 +1,5 @@
-//! Calls drivers while a plan is made: `read`, `check` and `update-impact`, all without effects.
+//! Calls drivers while a plan is made, all without effects: `read`, `check` and `update-impact`, and `name` and
+//! `create` of those that reach nothing.
 
 use std::sync::Arc;
 

@@ -56,7 +56,7 @@ impl Planner<'_> {
             }
             (Ask::Observe(id) | Ask::Adopt(id), None) => self.errors.push(
                 Diagnostic::error("not-found", format!("there is no `{id}` for `{}`", node.key))
-                    .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
+                    .at(node.id_location())
                     .fact(format!("reported by the driver `{}`", answer.question.driver.known_as())),
             ),
         }
@@ -376,7 +376,7 @@ impl Planner<'_> {
         let (code, verb) = if observes { ("observe", "observe") } else { ("import", "adopt") };
         self.errors.push(
             Diagnostic::error(code, format!("`{}` cannot {verb} `{id}`, which is already recorded as `{other}`", node.key))
-                .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
+                .at(node.id_location())
                 .help(format!(
                     "if it was renamed, write `aliases: ['{other}']`, or run `purlin state rename '{other}' '{}'`",
                     node.key
@@ -448,7 +448,7 @@ pub(super) fn not_known_yet(node: Node<'_>, pointer: &str) -> Diagnostic {
         node.key
     );
     Diagnostic::error(code, message)
-        .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
+        .at(node.id_location())
         .help("deploy the resource that it reads first: `purlin up --target KEY`")
 }
 

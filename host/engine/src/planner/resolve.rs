@@ -107,7 +107,7 @@ impl Planner<'_> {
                     "cannot-read",
                     format!("the driver of `{}` cannot read existing objects", node.key),
                 )
-                .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
+                .at(node.id_location())
                 .fact(format!("the driver `{}` has no `read`", driver.known_as()))
                 .help(match (&ask, self.recorded.is_perhaps_made(&RecordId::current(urn.clone()))) {
                     (Ask::Adopt(id), true) => format!(
@@ -398,14 +398,10 @@ impl Planner<'_> {
     pub(super) fn recorded_as(&mut self, node: Node<'_>, record: &Record, id: &str) {
         let word = if node.lifecycle.observe.is_some() { "observe" } else { "import" };
         let message = format!("`{}` cannot {word} `{id}`: it is recorded as `{}`", node.key, record.state.id);
-        self.errors.push(
-            Diagnostic::error(word, message)
-                .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
-                .help(format!(
-                    "remove the other one from the state first: `purlin state forget '{}'`",
-                    node.key
-                )),
-        );
+        self.errors.push(Diagnostic::error(word, message).at(node.id_location()).help(format!(
+            "remove the other one from the state first: `purlin state forget '{}'`",
+            node.key
+        )));
     }
 
     /// Why a resource is replaced regardless of its inputs.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use purlin_graph::Graph;
 use purlin_model::{Context, Key, Urn};
+use serde::{Deserialize, Serialize};
 
 use crate::names::{self, Misnamed, Role};
 use crate::records::recorded::Recorded;
@@ -13,7 +14,7 @@ use crate::records::recorded::Recorded;
 /// A name is a full key (`thing.default#shared.a`), a key without the class `default`, a pattern of
 /// either with `*` for any text, or a short name that only one resource has (see
 /// [`find_declared`](crate::find_declared)).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// Only these resources.
     pub targets: Vec<String>,
@@ -156,7 +157,7 @@ pub fn with_aliases<'k, T>(
 
 /// Whether a pattern matches a key, in full or without the class `default`.
 pub fn fits(pattern: &str, key: &str) -> bool {
-    like(pattern, key) || like(pattern, &names::shortened(key))
+    like(pattern, key) || like(pattern, &Key::short_of(key))
 }
 
 /// Whether a text matches a pattern in which `*` stands for any text.

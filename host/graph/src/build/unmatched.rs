@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
 
     /// No definition matches an implicit resource that a definition created before.
     pub(super) fn recorded_no_match(&mut self, key: &Key) {
-        let short = key.as_str().replacen(".default#", "#", 1);
+        let short = key.short();
         let fault =
             Diagnostic::error("no-match", format!("no definition matches `{short}`, which is recorded"));
         let mut fault = self.candidates(fault, key, 1).fact(
@@ -121,7 +121,7 @@ impl<'a> Builder<'a> {
             format!("add a definition of type `{}` with `criteria: [{{{criterion}}}]`", key.type_name());
         if let Some(own) = implicit_of(key) {
             // Whoever leaves the id out gets one for each resource that refers to it.
-            let short = own.as_str().replacen(".default#", "#", 1);
+            let short = own.short();
             return match self.nodes.id(own.as_str()) {
                 Some(_) => format!("did you mean `{short}`?"),
                 None => format!("write `{short}`, and {add}"),
@@ -134,7 +134,7 @@ impl<'a> Builder<'a> {
 
     /// Why a resource without a definition, provisioned by the built-in echo, has no outputs.
     pub(super) fn echo_has_none(&self, key: &Key, fault: Diagnostic) -> Diagnostic {
-        let short = key.as_str().replacen(".default#", "#", 1);
+        let short = key.short();
         self.candidates(fault.fact(format!("no definition matches `{short}`, so it has no outputs")), key, 1)
     }
 
@@ -148,13 +148,12 @@ impl<'a> Builder<'a> {
         if !matches!(self.matcher.find(&own), DefinitionMatch::One(_)) {
             return;
         }
-        let short = |key: &Key| key.as_str().replacen(".default#", "#", 1);
-        let message = format!("this adds `{}`, besides `{}`", short(key), short(&own));
+        let message = format!("this adds `{}`, besides `{}`", key.short(), own.short());
         let fault = Diagnostic::warning("second-implicit", message)
             .at(spot.location)
             .spanning(spot.length)
             .fact("a descriptor without an id has the id of the resource that refers to it")
-            .help(format!("did you mean `{0}`? Otherwise write `{1}#@`", short(&own), key.type_name()));
+            .help(format!("did you mean `{0}`? Otherwise write `{1}#@`", own.short(), key.type_name()));
         self.warnings.push((key.clone(), fault));
     }
 

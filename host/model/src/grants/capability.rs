@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 
-/// A kind of access. The order is that of the fields of [`Grants`](super::Grants).
+/// A kind of access, in the order in which grants are listed.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr, VariantArray,
 )]

@@ -234,7 +234,13 @@ impl Grants {
                 Some(dir) => return Some(Lack::ReadOnly(dir)),
                 None => false,
             },
-            _ => true,
+            // No input names one of these for certain.
+            Capability::Udp
+            | Capability::Dns
+            | Capability::Addresses
+            | Capability::Ca
+            | Capability::Env
+            | Capability::Secrets => true,
         };
         (!covered).then_some(Lack::Missing)
     }
@@ -249,11 +255,7 @@ impl Grants {
 
     /// The nearest grant that contains a path of the driver.
     pub fn folder(&self, path: &str) -> Option<&DirGrant> {
-        let holds = |dir: &&DirGrant| {
-            let below = path.strip_prefix(dir.guest.trim_end_matches('/'));
-            below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.dirs.iter().filter(holds).max_by_key(|dir| dir.guest.len())
+        self.dirs.iter().filter(|dir| dir.contains(path)).max_by_key(|dir| dir.guest.len())
     }
 
     /// The grants with additional ones, as lines for `purlin.yaml` that replace the driver's

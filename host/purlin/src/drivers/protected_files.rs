@@ -46,7 +46,7 @@ impl ProtectedFile {
                 SecretStoreKind::Command(command) => {
                     all.extend(words(&mut [&command.program].into_iter().chain(&command.arguments)));
                 }
-                _ => {}
+                SecretStoreKind::Env(_) | SecretStoreKind::Driver(_) => {}
             }
         }
         for config in workspace.drivers.values() {

@@ -4,9 +4,9 @@
 
 use std::fmt::Write as _;
 
+use purlin_model::Grants;
 use purlin_model::driver::{Manifest, RequestedCapability};
 use purlin_model::grants::{Capability, Endpoint, HostPattern, HttpGrant};
-use purlin_model::{DirGrant, Grants};
 use serde::Serialize;
 
 /// Whether the workspace grants a request.
@@ -45,7 +45,7 @@ pub(super) fn granted(request: &RequestedCapability, grants: &Grants) -> Granted
             Ok(wanted) => grants.dns.contains(&wanted),
             Err(_) => false,
         },
-        Capability::Dirs => grants.dirs.iter().any(|dir| holds(dir, pattern)),
+        Capability::Dirs => grants.dirs.iter().any(|dir| dir.contains(pattern)),
         Capability::Addresses | Capability::Ca | Capability::Env | Capability::Secrets => same(pattern),
     };
     if yes { Granted::Yes } else { Granted::No }
@@ -61,12 +61,6 @@ fn endpoint(pattern: &str, own: &[Endpoint], same: &dyn Fn(&str) -> bool) -> boo
         _ => false,
     };
     same(&wanted.to_string()) || own.iter().any(holds)
-}
-
-/// Whether a path of the driver is in a folder.
-fn holds(dir: &DirGrant, path: &str) -> bool {
-    let below = path.strip_prefix(dir.guest.trim_end_matches('/'));
-    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Lines for `purlin.yaml` that grant a driver's requests; `None` if it has none. Requests that
@@ -146,7 +140,7 @@ fn line(request: &RequestedCapability, grants: &Grants) -> Option<String> {
             if !fits {
                 return None;
             }
-            if let Some(dir) = grants.dirs.iter().find(|dir| holds(dir, pattern)) {
+            if let Some(dir) = grants.dirs.iter().find(|dir| dir.contains(pattern)) {
                 let host = super::approve::quoted(&dir.host.to_string_lossy());
                 let mode = if dir.writable { "rw" } else { "ro" };
                 return Some(format!("{{host: {host}, guest: \"{}\", mode: {mode}}}", dir.guest));
@@ -161,6 +155,8 @@ fn line(request: &RequestedCapability, grants: &Grants) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use purlin_model::DirGrant;
+
     use super::*;
 
     fn request(capability: &str, pattern: &str) -> RequestedCapability {

@@ -162,7 +162,7 @@ fn without_documents(lost: &MissingFile, last: &LastDeployed, resources: &[Key])
     }
     if !resources.is_empty() {
         let (noun, verb) = if resources.len() == 1 { ("resource", "comes") } else { ("resources", "come") };
-        let keys = list(resources.iter().map(|key| format!("`{}`", short(key))));
+        let keys = list(resources.iter().map(|key| format!("`{}`", key.short())));
         fault = fault.fact(format!("{} recorded {noun} {verb} from it: {keys}", resources.len()));
     }
     match &**name {
@@ -277,11 +277,6 @@ pub(super) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
         (Some((only, [])), false) => only.clone(),
         (Some((last, before)), false) => format!("{} and {last}", before.join(", ")),
     }
-}
-
-/// A key without its class, if that is `default`.
-pub(super) fn short(key: &Key) -> String {
-    key.as_str().replacen(".default#", "#", 1)
 }
 
 /// A word, quoted for a shell if necessary.

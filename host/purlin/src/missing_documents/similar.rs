@@ -9,7 +9,7 @@ use purlin_expression::{is_slip, one_edit};
 use purlin_graph::{Graph, NodeId, Origin};
 use purlin_model::{Class, Diagnostic, Key};
 
-use super::faults::{accepting, short};
+use super::faults::accepting;
 use crate::Documents;
 
 /// The recorded resources that a graph does not have.
@@ -65,7 +65,7 @@ fn of_names(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<Diagnostic>
         if documents.accepts_key(key) {
             return None;
         }
-        let message = format!("`{}` is recorded, and the documents contain `{}`", short(key), short(now));
+        let message = format!("`{}` is recorded, and the documents contain `{}`", key.short(), now.short());
         let fault = Diagnostic::error("similar-name", message);
         let fault = match pairs.len() - 1 {
             0 => fault,
@@ -81,9 +81,9 @@ fn of_names(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<Diagnostic>
         Some(fault.help(format!(
             "did you mean `{name}`? Otherwise rename the recorded one with `purlin state rename '{0}' '{1}'`, or accept \
              that it is deleted with `{2}`",
-            short(key),
-            short(now),
-            accepting(&short(key))
+            key.short(),
+            now.short(),
+            accepting(&key.short())
         )))
     };
     changed.into_values().filter_map(fault).collect()
@@ -147,7 +147,7 @@ fn of_kinds(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<Diagnostic>
         if documents.accepts_key(key) {
             return None;
         }
-        let message = format!("`{}` is recorded, and the documents contain `{}`", short(key), short(now));
+        let message = format!("`{}` is recorded, and the documents contain `{}`", key.short(), now.short());
         let fault = Diagnostic::error("similar-type", message);
         let fault = match place(graph, *id) {
             Some(place) => fault.at(&place),
@@ -155,8 +155,8 @@ fn of_kinds(documents: &Documents, gone: &[Key], plan: &Plan) -> Vec<Diagnostic>
         };
         Some(fault.help(format!(
             "did you mean `{}`? Otherwise accept that the recorded one is deleted with `{}`",
-            short(key),
-            accepting(&short(key))
+            key.short(),
+            accepting(&key.short())
         )))
     };
     gone.iter().filter_map(fault).collect()

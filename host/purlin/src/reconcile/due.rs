@@ -9,7 +9,6 @@ use purlin_model::{Drift, Reconcile, Urn};
 use purlin_sandbox::clock::millis;
 
 /// The default read interval.
-const INTERVAL: Duration = Duration::from_secs(600);
 /// The shortest interval, and the first delay after a failure.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The longest delay after a failure, in milliseconds.
@@ -21,12 +20,12 @@ const EARLY: u64 = 10;
 /// The read interval of a resource, as configured in the workspace.
 pub(super) fn interval(policy: &Reconcile, urn: &Urn) -> Duration {
     let rule = of_rules(policy, urn, |rule| rule.interval);
-    rule.or(policy.interval).unwrap_or(INTERVAL).max(SHORTEST)
+    rule.or(policy.interval).unwrap_or(Reconcile::INTERVAL).max(SHORTEST)
 }
 
 /// What happens to a resource that others changed, as configured in the workspace.
 pub(super) fn drift(policy: &Reconcile, urn: &Urn) -> Drift {
-    of_rules(policy, urn, |rule| rule.drift).or(policy.drift).unwrap_or(Drift::Repair)
+    of_rules(policy, urn, |rule| rule.drift).or(policy.drift).unwrap_or(Reconcile::DRIFT)
 }
 
 fn of_rules<T>(

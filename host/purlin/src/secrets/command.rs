@@ -16,7 +16,6 @@ use zeroize::Zeroizing;
 use super::{LARGEST, text, too_large};
 
 /// The default time limit of a program.
-const TIME: Duration = Duration::from_secs(30);
 /// How long the rest of standard error is awaited after a program failed: another process that it
 /// left running may keep it open.
 const REST: Duration = Duration::from_secs(10);
@@ -68,7 +67,7 @@ pub(super) fn prepare(
         arguments,
         folder,
         variables: variables.clone(),
-        time: command.time.unwrap_or(TIME),
+        time: command.time.unwrap_or(SecretCommand::TIME),
     })
 }
 

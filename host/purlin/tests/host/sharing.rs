@@ -259,7 +259,9 @@ impl World {
             None => self.context_of(environment, &id).await?,
         };
         let session = self.purlin.begin(environment).await?;
-        session.recover(&context, CancelToken::default()).await?;
+        if let Some(open_calls) = session.plan_recovery(&context).await? {
+            session.apply(open_calls, CancelToken::default()).await?.for_each(async |_| {}).await;
+        }
         let mut plan = plan(&session, documents.as_ref(), &context, hand_over).await?;
         let losses = plan.losses_not_allowed();
         plan.allow_losses(&losses);

@@ -1,5 +1,5 @@
 //! Takes, releases and shows the leases of environments. `claim.rs` renews them and writes under
-//! them. Their default duration is `PostgresOptions::LEASE`.
+//! them. Their default duration is [`purlin_model::StateDatabase::LEASE`].
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -20,8 +20,6 @@ pub struct PostgresOptions {
 }
 
 impl PostgresOptions {
-    /// The default lease.
-    pub const LEASE: Duration = Duration::from_secs(30);
     /// The shortest lease: with a shorter one, a busy machine would lose it.
     pub const SHORTEST_LEASE: Duration = Duration::from_secs(3);
     /// The default patience.

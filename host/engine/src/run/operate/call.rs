@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_model::Label;
 use purlin_model::driver::{Failure, Subject};
+use purlin_model::{Label, Limits};
 use purlin_sandbox::{CallError, CheckpointSink, clock};
 use purlin_state::{Change, Intent, Operation, RecordId, time_to_outlast};
 
@@ -23,9 +23,6 @@ use crate::run::run_state::RunState;
 const ATTEMPTS: u32 = 5;
 /// The delays before the further attempts at a repeatable call.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
-/// The default of the time that one operation waits between its calls. It is part of each deadline,
-/// so that the time of one attempt can be read from a deadline.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Task<'_> {
     /// The data of a call that creates nothing.
@@ -179,7 +176,7 @@ fn deadline(since: u64, driver: &dyn Driver) -> Option<u64> {
 /// The maximum duration of all attempts at a call, given that of a single attempt and that of all
 /// waits between them.
 fn most(longest: Duration, patience: Duration) -> Duration {
-    longest.saturating_mul(ATTEMPTS).saturating_add(patience.max(PATIENCE))
+    longest.saturating_mul(ATTEMPTS).saturating_add(patience.max(Limits::WAIT))
 }
 
 /// How long after its lease expired, or after it cut calls off and released the environment, the
@@ -194,7 +191,7 @@ pub fn last_attempts<'a>(pending: impl IntoIterator<Item = &'a Intent>) -> Durat
 fn longest_attempt(intent: &Intent) -> Option<Duration> {
     let all = Duration::from_millis(intent.deadline?.saturating_sub(intent.since));
     // With more patience than usual, the result is too long, which is safe.
-    Some(all.saturating_sub(PATIENCE) / ATTEMPTS)
+    Some(all.saturating_sub(Limits::WAIT) / ATTEMPTS)
 }
 
 /// Whether the host ended the call, so that its last request may still be under way.
