@@ -12,11 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::project::{PATIENCE, Project, Ran, ran_with};
 use crate::replies::{Replies, has_more};
-use crate::workspace::{Done, Workspace};
-
-/// How long one run of the program may take.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The number of kills of one command that indicates a fault in the test.
 const MOST: usize = 400;
@@ -88,7 +85,7 @@ impl Proxy {
     }
 
     /// Runs the program and kills it at message `at`, counted from 1. None if it was killed.
-    pub fn run(&self, workspace: &Workspace, arguments: &[&str], at: usize, when: When) -> Option<Done> {
+    pub fn run(&self, workspace: &Project, arguments: &[&str], at: usize, when: When) -> Option<Ran> {
         self.run_until(workspace, arguments, at, when, || false)
     }
 
@@ -96,12 +93,12 @@ impl Proxy {
     /// killed without an answer. This is checked after the message was sent.
     pub fn run_until(
         &self,
-        workspace: &Workspace,
+        workspace: &Project,
         arguments: &[&str],
         at: usize,
         when: When,
         mut is_begun: impl FnMut() -> bool,
-    ) -> Option<Done> {
+    ) -> Option<Ran> {
         self.shared.seen.store(0, Ordering::SeqCst);
         self.shared.killed.store(false, Ordering::SeqCst);
         self.shared.is_begun.store(false, Ordering::SeqCst);
@@ -125,8 +122,7 @@ impl Proxy {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        let child = self.plan().take().expect("a plan").child;
-        let done = workspace.finish(child, arguments);
+        let done = ran_with(self.plan().take().expect("a plan").child);
         (!self.shared.killed.load(Ordering::SeqCst)).then_some(done)
     }
 
@@ -224,8 +220,8 @@ fn pump(mut from: &TcpStream, mut to: &TcpStream, mut pass: impl FnMut(&[u8]) ->
 pub fn at_every_message(
     proxy: &Proxy,
     arguments: &[&str],
-    scene: impl Fn(usize) -> Workspace,
-    verify: impl Fn(usize, &Workspace),
+    scene: impl Fn(usize) -> Project,
+    verify: impl Fn(usize, &Project),
 ) -> usize {
     let mut kills = 0;
     let mut attempt = 0;
@@ -239,7 +235,7 @@ pub fn at_every_message(
             let workspace = scene(attempt);
             match proxy.run(&workspace, arguments, at, when) {
                 Some(done) => {
-                    let _ = done.expect(0);
+                    done.status(0);
                     verify(attempt, &workspace);
                     break;
                 }

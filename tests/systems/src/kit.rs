@@ -51,8 +51,11 @@ impl Language {
     }
 }
 
-/// Sets the variables that the tools of the languages read.
+/// Sets the variables that the tools of the languages read. They also need those of whoever runs the
+/// tests, such as the homes of their toolchains, but must not colour what the tests read.
 pub fn environment(command: &mut Command) {
+    let own = std::env::vars_os().filter(|(name, _)| name != "XDG_CACHE_HOME");
+    command.envs(own).env("NO_COLOR", "1");
     command.env("PATH", path()).env("CARGO_TARGET_DIR", kept("cargo"));
     command.env("GOCACHE", kept("go")).env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
     command.env("GOPROXY", "off").env("npm_config_cache", kept("npm"));

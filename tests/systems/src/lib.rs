@@ -1,6 +1,5 @@
-//! The common part of the tests against real systems: servers that are started on loopback and
-//! stopped again, workspaces in which the real program runs, and a wire that kills it at any
-//! message.
+//! The common part of the tests of the program: folders in which it runs, servers that are started
+//! on loopback and stopped again, and a wire that kills the program at any message.
 //!
 //! This crate knows neither wasmtime nor any crate of the host: the tests use the program as people
 //! run it.
@@ -17,6 +16,7 @@ pub mod platform;
 pub mod pool;
 pub mod postgres;
 pub mod powerdns;
+pub mod project;
 pub mod published;
 pub mod redis;
 mod replies;
@@ -26,9 +26,8 @@ pub mod server;
 pub mod shop;
 pub mod tools;
 pub mod values;
-pub mod workspace;
 
 pub use example::Example;
 pub use interrupt::{Proxy, at_every_message};
+pub use project::{Project, Ran};
 pub use server::{Server, free_port};
-pub use workspace::{Done, Workspace};

@@ -102,14 +102,14 @@ impl Moto {
     /// A workspace with a driver that connects to a port of loopback, which is this server's or
     /// that of a wire before it. The key is in a secret store. `SIGNED` in the documents becomes
     /// the content of a connection.
-    pub fn workspace(&self, drivers: &[&str], port: u16, env: &str, documents: &str) -> crate::Workspace {
+    pub fn workspace(&self, drivers: &[&str], port: u16, env: &str, documents: &str) -> crate::Project {
         let mut text = String::from("apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n");
         let _ = write!(
             text,
             "  defaults: {{app: shop, env: {env}}}\n  secret_stores: {{keys: {{file: ./secrets}}}}\n  drivers:\n"
         );
         for driver in drivers {
-            let source = crate::workspace::component(driver);
+            let source = crate::tools::component(driver);
             let _ = write!(
                 text,
                 "    purlin/{driver}:\n      source: {}\n      grants: {{http: [\"http://127.0.0.1:{port}/*\"], secrets: [keys]}}\n      limits: {{time: 60s, grace: 0s}}\n",
@@ -121,7 +121,7 @@ impl Moto {
              access_key_id: {{store: keys, ref: id}}, secret_access_key: {{store: keys, ref: key}}"
         );
         let documents = documents.replace("SIGNED", &signed);
-        crate::Workspace::with(&[
+        crate::Project::with(&[
             ("purlin.yaml", &text),
             ("documents.yaml", &documents),
             ("secrets/id", &self.key.0),

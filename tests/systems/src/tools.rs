@@ -1,4 +1,4 @@
-//! Finds the programs that tests start. `cargo xtask tools` installs them.
+//! Finds the programs that tests start: the servers, which `cargo xtask tools` installs, and our own.
 
 use std::path::{Path, PathBuf};
 
@@ -42,4 +42,36 @@ pub fn need(program: &str) -> Option<PathBuf> {
         eprintln!("SKIPPED: {message}");
     }
     found
+}
+
+/// The program: the one named by `PURLIN`, or the one that was built with these tests.
+///
+/// # Panics
+/// If it is missing.
+pub fn program() -> PathBuf {
+    let built = || {
+        let tests = std::env::current_exe().expect("a path of this test");
+        // target/debug/deps/TEST
+        tests.ancestors().nth(2).expect("a target folder").join("purlin")
+    };
+    let program = std::env::var_os("PURLIN").map_or_else(built, PathBuf::from);
+    assert!(
+        program.is_file(),
+        "{} is missing; `cargo build --workspace --bin purlin` builds it",
+        program.display()
+    );
+    program
+}
+
+/// The component of a driver, by the name of its folder in `drivers/` or, for a driver of the tests, in
+/// `tests/`.
+///
+/// # Panics
+/// If it is missing.
+pub fn component(driver: &str) -> PathBuf {
+    let folder =
+        std::env::var_os("PURLIN_DRIVERS_DIR").map_or_else(|| root().join("target/drivers"), PathBuf::from);
+    let path = folder.join(format!("{driver}.wasm"));
+    assert!(path.is_file(), "{} is missing; run `cargo xtask drivers` first", path.display());
+    path
 }

@@ -2,9 +2,9 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::powerdns::{KEY, PowerDns};
+use purlin_systems::tools::component;
 use purlin_systems::tools::root;
-use purlin_systems::workspace::component;
-use purlin_systems::{Proxy, Workspace, at_every_message};
+use purlin_systems::{Project, Proxy, at_every_message};
 use serde_json::{Value, json};
 
 const DEFINITIONS: &str = r#"
@@ -39,22 +39,22 @@ spec:
 "#;
 
 /// A workspace that may reach a server at a port.
-fn workspace(port: u16, env: &str, key: &str) -> Workspace {
+fn workspace(port: u16, env: &str, key: &str) -> Project {
     let url = format!("http://127.0.0.1:{port}");
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     workspace.write(
         "purlin.yaml",
-        &format!(
+        format!(
             "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{org: acme, app: shop, env: {env}, env_type: development}}\n  drivers:\n    purlin/dns:\n      source: {}\n      grants: {{http: [\"GET,POST,PUT,PATCH,DELETE {url}/api/v1/servers/localhost/*\"]}}\n",
             component("dns").display()
         ),
     );
-    workspace.write("definitions.yaml", &DEFINITIONS.replace("URL", &url).replace("KEY", key));
+    workspace.write("definitions.yaml", DEFINITIONS.replace("URL", &url).replace("KEY", key));
     workspace
 }
 
 /// The wanted objects: a zone, and records in it.
-fn wanted(workspace: &Workspace, zone: &Value, records: &[(&str, Value)]) {
+fn wanted(workspace: &Project, zone: &Value, records: &[(&str, Value)]) {
     let mut shared = serde_json::Map::new();
     if !zone.is_null() {
         shared.insert("zone".to_owned(), json!({"type": "dns-zone", "params": zone}));
@@ -70,7 +70,7 @@ fn wanted(workspace: &Workspace, zone: &Value, records: &[(&str, Value)]) {
     let deployment = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {"shared": shared},
     });
-    workspace.write("deployment.json", &deployment.to_string());
+    workspace.write("deployment.json", deployment.to_string());
 }
 
 fn zone(name: &str) -> Value {
@@ -175,9 +175,9 @@ fn records_of_other_owners_are_left_alone() {
     };
     let by_hand = workspace(dns.port(), "dev", KEY);
     wanted(&by_hand, &zone("taken.example"), &[]);
-    by_hand.run(&["up", "--yes"]).expect(1).prints("the zone `taken.example.` already exists");
+    by_hand.run(&["up", "--yes"]).status(1).prints("the zone `taken.example.` already exists");
     wanted(&by_hand, &Value::Null, &[("www", www("192.0.2.2"))]);
-    by_hand.run(&["up", "--yes"]).expect(1).prints("www.taken.example. A already exists, of `ops`");
+    by_hand.run(&["up", "--yes"]).status(1).prints("www.taken.example. A already exists, of `ops`");
     assert_eq!(dns.dig("www.taken.example", "A"), ["192.0.2.1"]);
     // Other types of that name are other resources.
     let mut text =
@@ -188,10 +188,10 @@ fn records_of_other_owners_are_left_alone() {
     let other = workspace(dns.port(), "prod", KEY);
     text["content"] = json!(["y"]);
     wanted(&other, &Value::Null, &[("text", text)]);
-    other.run(&["up", "--yes"]).expect(1).prints("already exists, of");
+    other.run(&["up", "--yes"]).status(1).prints("already exists, of");
     other
         .run(&["import", "--yes", "dns-record.default#shared.text", "www.taken.example./TXT"])
-        .expect(1)
+        .status(1)
         .prints("marked as another resource's");
     assert_eq!(dns.dig("www.taken.example", "TXT"), ["\"x\""]);
     by_hand.purlin(&["destroy", "--yes", "--allow-data-loss"]);
@@ -217,7 +217,7 @@ fn existing_resources_are_imported() {
     wanted(&workspace, &zone("old.example"), &[("www", a("www", &["192.0.2.1"]))]);
     workspace
         .run(&["import", "--yes", "dns-zone.default#shared.zone", "other.example"])
-        .expect(1)
+        .status(1)
         .prints("and not `other.example`");
     workspace.purlin(&["import", "--yes", "dns-zone.default#shared.zone", "old.example"]);
     workspace.purlin(&["import", "--yes", "dns-record.default#shared.www", "www.old.example./A"]);
@@ -237,7 +237,7 @@ fn existing_resources_are_imported() {
     let imports = json!({"dns-zone#shared.zone": {"import": "old.example"}, "dns-record#shared.www": {"import": "www.old.example./A"}});
     let imports =
         json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"lifecycle": imports}});
-    workspace.write("imports.json", &imports.to_string());
+    workspace.write("imports.json", imports.to_string());
     workspace.purlin(&["up", "--yes"]).prints("2 adopted");
     workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
@@ -256,7 +256,7 @@ fn a_zone_with_records_of_others_is_not_deleted() {
     );
     workspace
         .run(&["destroy", "--yes", "--allow-data-loss"])
-        .expect(1)
+        .status(1)
         .prints("the zone `full.example.` is not empty, there are records in it: www.full.example./A");
     assert_eq!(dns.dig("www.full.example", "A"), ["192.0.2.1"]);
     let gone = json!({"rrsets": [{"name": "www.full.example.", "type": "A", "changetype": "DELETE"}]});
@@ -269,35 +269,30 @@ fn errors_are_reported() {
     let Some(dns) = PowerDns::start() else { return };
     let wrong_key = workspace(dns.port(), "dev", "wrong-key-0815");
     wanted(&wrong_key, &zone("a.example"), &[]);
-    let done = wrong_key.run(&["up", "--yes"]).expect(1).prints("status 401").prints("connection.api_key");
+    let done = wrong_key.run(&["up", "--yes"]).status(1).prints("status 401").prints("connection.api_key");
     assert!(!done.to_string().contains("wrong-key-0815"), "{done}");
     let denied = workspace(dns.port(), "dev", KEY);
     wanted(&denied, &zone("a.example"), &[]);
-    denied.write(
-        "purlin.yaml",
-        &std::fs::read_to_string(denied.path("purlin.yaml"))
-            .expect("read")
-            .replace("GET,POST,PUT,PATCH,DELETE", "GET"),
-    );
+    denied.edit("purlin.yaml", "GET,POST,PUT,PATCH,DELETE", "GET");
     let grant = format!("POST http://127.0.0.1:{}/api/v1/servers/localhost/zones", dns.port());
-    denied.run(&["up", "--yes"]).expect(1).prints("is not granted").prints(&grant);
+    denied.run(&["up", "--yes"]).status(1).prints("is not granted").prints(&grant);
     assert_eq!(dns.api("GET", "/zones/a.example.", &Value::Null).0, 404);
     let workspace = workspace(dns.port(), "dev", KEY);
     let lonely =
         json!({"name": "www", "type": "A", "ttl": 60, "content": ["192.0.2.1"], "zone": "nowhere.example"});
     wanted(&workspace, &Value::Null, &[("www", lonely)]);
-    workspace.run(&["up", "--yes"]).expect(1).prints("there is no zone `nowhere.example.`");
+    workspace.run(&["up", "--yes"]).status(1).prints("there is no zone `nowhere.example.`");
     let odd =
         json!({"name": "www", "type": "A", "ttl": 60, "content": ["192.0.2.300"], "zone": "nowhere.example"});
     wanted(&workspace, &Value::Null, &[("www", odd)]);
-    workspace.run(&["plan"]).expect(2).prints("is not an address such as 192.0.2.1");
+    workspace.run(&["plan"]).status(2).prints("is not an address such as 192.0.2.1");
     // The server itself rejects inputs that looked right.
     wanted(
         &workspace,
         &zone("b.example"),
         &[("one", json!({"name": "x", "type": "CAA", "ttl": 60, "content": ["nonsense"]}))],
     );
-    workspace.run(&["up", "--yes"]).expect(1).prints("status 422");
+    workspace.run(&["up", "--yes"]).status(1).prints("status 422");
 }
 
 #[test]
@@ -360,7 +355,7 @@ fn the_contract_is_held() {
     assert_eq!(dns.api("POST", "/zones", &base).0, 201);
     let workspace = workspace(dns.port(), "dev", KEY);
     let cases = std::fs::read_to_string(root().join("drivers/dns/check.yaml")).expect("the cases");
-    workspace.write("cases.yaml", &cases.replace("http://127.0.0.1:8081", &dns.url()));
+    workspace.write("cases.yaml", cases.replace("http://127.0.0.1:8081", &dns.url()));
     workspace.purlin(&["driver", "check", "purlin/dns", "--cases", "cases.yaml"]);
     assert!(sets(&dns, "base.example.").is_empty(), "nothing is left");
     assert_eq!(dns.api("GET", "/zones", &Value::Null).1.as_array().map(Vec::len), Some(1));

@@ -5,7 +5,7 @@ use data_encoding::BASE64;
 use purlin_systems::kubernetes::eventually;
 use purlin_systems::platform::{LOOK, Platform};
 use purlin_systems::tools::root;
-use purlin_systems::{Example, Workspace};
+use purlin_systems::{Example, Project};
 use serde_json::Value;
 
 const UP: &[&str] = &["up", "apps", "platform", "--yes"];
@@ -16,8 +16,8 @@ const DEPLOYMENTS: &str = "deployments.apps";
 fn a_score_file_becomes_a_workload() {
     let Some(platform) = Platform::start() else { return };
     assert_eq!(platform.inventory(), Vec::<String>::new(), "the servers are empty");
-    let workspace = Workspace::new();
-    platform.put_into(workspace.folder());
+    let workspace = Project::empty();
+    platform.put_into(workspace.path());
     workspace.purlin(&["validate"]);
     let done = workspace.purlin(UP);
     let made = platform.inventory();
@@ -82,7 +82,7 @@ fn a_score_file_becomes_a_workload() {
 
     // Another image: the same Deployment, with another pod; nothing else changes.
     let uid = |object: &Value| object["metadata"]["uid"].clone();
-    edit(&workspace, "apps/orders.yaml", "orders:1.0.0", "orders:1.1.0");
+    workspace.edit("apps/orders.yaml", "orders:1.0.0", "orders:1.1.0");
     workspace
         .purlin(UP)
         .prints("updated k8s-deployment.default#modules.orders")
@@ -96,7 +96,7 @@ fn a_score_file_becomes_a_workload() {
     assert_eq!(revision(&changed), "2");
 
     // Another variable: the Secret changes, and new pods start.
-    edit(&workspace, "apps/orders.yaml", "LOG_LEVEL: info", "LOG_LEVEL: debug");
+    workspace.edit("apps/orders.yaml", "LOG_LEVEL: info", "LOG_LEVEL: debug");
     workspace.purlin(UP).prints("updated k8s-secret.default#modules.orders");
     assert_eq!(secret(&get("secrets", "orders"), "main.LOG_LEVEL"), "debug");
     assert_eq!(revision(&get(DEPLOYMENTS, "orders")), "3");
@@ -111,10 +111,10 @@ fn a_score_file_becomes_a_workload() {
 
     // Without ports there is no Service, and the claim stays.
     let claim = uid(&get("persistentvolumeclaims", "orders-invoices"));
-    let text = std::fs::read_to_string(workspace.path("apps/orders.yaml")).expect("a file");
+    let text = workspace.read("apps/orders.yaml");
     let (before, rest) = text.split_once("service:\n").expect("a service");
     let (_, after) = rest.split_once("resources:\n  db:").expect("resources");
-    workspace.write("apps/orders.yaml", &format!("{before}resources:\n  db:{after}"));
+    workspace.write("apps/orders.yaml", format!("{before}resources:\n  db:{after}"));
     workspace.purlin(UP);
     assert_eq!(platform.k8s.names("services", NAMESPACE), ["web"]);
     assert_eq!(uid(&get("persistentvolumeclaims", "orders-invoices")), claim);
@@ -124,8 +124,8 @@ fn a_score_file_becomes_a_workload() {
 
     // Data is not deleted without consent, and a database with contents not even then.
     let last = url();
-    workspace.run(&["destroy", "--yes"]).expect(2).prints("would lose their data");
-    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1).prints("it is not empty");
+    workspace.run(&["destroy", "--yes"]).status(2).prints("would lose their data");
+    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).status(1).prints("it is not empty");
     platform.postgres.try_as("nobody", "", &last, "DROP TABLE orders").expect("the workload's own access");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     eventually("nothing is left", || platform.inventory().is_empty().then_some(()));
@@ -138,14 +138,14 @@ fn a_score_file_becomes_a_workload() {
 #[test]
 fn other_workloads_get_their_resources() {
     let Some(platform) = Platform::start() else { return };
-    let workspace = Workspace::new();
-    platform.put_into(workspace.folder());
+    let workspace = Project::empty();
+    platform.put_into(workspace.path());
     for name in ["orders", "web"] {
-        std::fs::remove_file(workspace.path(&format!("apps/{name}.yaml"))).expect("removed");
+        std::fs::remove_file(workspace.path().join(format!("apps/{name}.yaml"))).expect("removed");
     }
-    workspace.write("apps/idle.yaml", &score("idle", "  main:\n    image: idle:1\n"));
-    workspace.write("apps/worker.yaml", &score("worker", WORKER));
-    std::fs::write(workspace.path("apps/logo"), [0, 255]).expect("a file");
+    workspace.write("apps/idle.yaml", score("idle", "  main:\n    image: idle:1\n"));
+    workspace.write("apps/worker.yaml", score("worker", WORKER));
+    std::fs::write(workspace.path().join("apps/logo"), [0, 255]).expect("a file");
     workspace.purlin(UP);
     let get = |kind: &str, name: &str| {
         platform.k8s.get(kind, NAMESPACE, name).unwrap_or_else(|| panic!("no {kind} {name}"))
@@ -177,8 +177,8 @@ fn other_workloads_get_their_resources() {
         ),
     ] {
         assert!(text.contains(from), "{from}");
-        workspace.write("apps/worker.yaml", &text.replace(from, to));
-        workspace.run(&["plan"]).expect(1).prints(expected);
+        workspace.write("apps/worker.yaml", text.replace(from, to));
+        workspace.run(&["plan"]).status(1).prints(expected);
     }
 }
 
@@ -198,12 +198,6 @@ resources:
 
 fn score(name: &str, rest: &str) -> String {
     format!("apiVersion: score.dev/v1b1\nmetadata: {{name: {name}}}\ncontainers:\n{rest}")
-}
-
-fn edit(workspace: &Workspace, path: &str, from: &str, to: &str) {
-    let text = std::fs::read_to_string(workspace.path(path)).expect("a file");
-    assert!(text.contains(from), "{from}");
-    workspace.write(path, &text.replace(from, to));
 }
 
 fn containers(deployment: &Value) -> &[Value] {

@@ -3,7 +3,7 @@
 
 use purlin_systems::moto::stumble::{TROUBLES, Trouble, Wire};
 use purlin_systems::moto::{Moto, names, tags};
-use purlin_systems::{Proxy, Workspace, at_every_message, tools};
+use purlin_systems::{Project, Proxy, at_every_message, tools};
 use serde_json::{Value, json};
 
 /// A policy, and a role that has it. In the style of a platform: the role collects the existing
@@ -49,14 +49,14 @@ fn documents(actions: &str, description: &str) -> String {
     ROLE.replace("ACTIONS", actions).replace("DESCRIPTION", description)
 }
 
-fn output(workspace: &Workspace, key: &str, name: &str) -> String {
+fn output(workspace: &Project, key: &str, name: &str) -> String {
     let outputs = workspace.purlin(&["outputs", "--show-secrets", "--format", "json"]).json();
     outputs["resources"][key][name].as_str().unwrap_or_else(|| panic!("no {name}: {outputs}")).to_owned()
 }
 
-fn rewrite(moto: &Moto, workspace: &Workspace, documents: &str) {
+fn rewrite(moto: &Moto, workspace: &Project, documents: &str) {
     let other = moto.workspace(&["iam"], moto.port(), "dev", documents);
-    let text = std::fs::read_to_string(other.path("documents.yaml")).expect("documents");
+    let text = other.read("documents.yaml");
     workspace.write("documents.yaml", &text);
 }
 
@@ -140,7 +140,7 @@ fn a_policy_and_a_role_are_created_changed_and_deleted_and_drift_is_repaired() {
     moto.ask("iam", "detach_role_policy", json!({"RoleName": role, "PolicyArn": arn}));
     let admin = "arn:aws:iam::aws:policy/AdministratorAccess";
     moto.ask("iam", "attach_role_policy", json!({"RoleName": role, "PolicyArn": admin}));
-    let plan = workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3);
+    let plan = workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).status(3);
     for place in [
         "document",
         "assume_role_policy",
@@ -150,7 +150,7 @@ fn a_policy_and_a_role_are_created_changed_and_deleted_and_drift_is_repaired() {
         "tags.purlin:resource",
         "attached_policies",
     ] {
-        assert!(plan.stdout.contains(place), "{place} is not shown: {plan}");
+        assert!(plan.out.contains(place), "{place} is not shown: {plan}");
     }
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("2 updated");
     assert_eq!(seen(), made);
@@ -171,7 +171,7 @@ fn a_policy_and_a_role_are_created_changed_and_deleted_and_drift_is_repaired() {
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("created role");
     // Others use the policy, so it stays.
     moto.ask("iam", "attach_user_policy", json!({"UserName": "tester", "PolicyArn": arn}));
-    workspace.run(&["destroy", "--yes"]).expect(1).prints("is attached to the user `tester`");
+    workspace.run(&["destroy", "--yes"]).status(1).prints("is attached to the user `tester`");
     moto.ask("iam", "detach_user_policy", json!({"UserName": "tester", "PolicyArn": arn}));
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!((policies(&moto), roles(&moto)), (Vec::new(), Vec::new()));
@@ -196,7 +196,7 @@ fn immutable_changes_replace_and_foreign_additions_stay() {
     );
     workspace
         .run(&["up", "--yes"])
-        .expect(1)
+        .status(1)
         .prints("is attached to the role")
         .prints("detach it there first");
     rewrite(
@@ -214,7 +214,7 @@ fn immutable_changes_replace_and_foreign_additions_stay() {
         "put_role_policy",
         json!({"RoleName": role, "PolicyName": "theirs", "PolicyDocument": document.to_string()}),
     );
-    workspace.run(&["destroy", "--yes"]).expect(1).prints("the inline policy `theirs`, which others added");
+    workspace.run(&["destroy", "--yes"]).status(1).prints("the inline policy `theirs`, which others added");
     assert_eq!(
         names(
             &moto.ask("iam", "list_attached_role_policies", json!({"RoleName": role}))["AttachedPolicies"],
@@ -240,15 +240,15 @@ fn foreign_objects_are_unchanged_until_adopted() {
     let named = documents("s3:Get", "x").replace("policy: {path", "policy: {name: theirs, path");
     let named = named.replace("description: \"reads pictures & more\", ", "");
     let workspace = moto.workspace(&["iam"], moto.port(), "dev", &named);
-    workspace.run(&["up", "--yes"]).expect(1).prints("the policy `theirs` already exists").prints(arn);
+    workspace.run(&["up", "--yes"]).status(1).prints("the policy `theirs` already exists").prints(arn);
     workspace.purlin(&["import", "--yes", "policy#shared.read", arn]);
     workspace.purlin(&["up", "--yes"]).prints("updated policy");
     assert_eq!(self::document(&moto, arn)["Statement"][0]["Action"], "s3:Get");
     let other = moto.workspace(&["iam"], moto.port(), "other", &named);
-    other.run(&["up", "--yes"]).expect(1).prints("the policy `theirs` belongs to another resource");
+    other.run(&["up", "--yes"]).status(1).prints("the policy `theirs` belongs to another resource");
     other
         .run(&["import", "--yes", "policy#shared.read", arn])
-        .expect(1)
+        .status(1)
         .prints("belongs to another resource");
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(policies(&moto), Vec::<String>::new());
@@ -290,7 +290,7 @@ fn killed_at_any_message_of_a_change_or_a_deletion_it_is_made_in_the_end() {
             "dev",
             &documents("s3:Put", "y").replace("team: blue", "team: red"),
         );
-        let text = std::fs::read_to_string(other.path("documents.yaml")).expect("documents");
+        let text = other.read("documents.yaml");
         workspace.write("documents.yaml", &text);
         workspace
     };
@@ -353,7 +353,7 @@ fn a_user_has_one_key_that_opens() {
     assert_eq!(keys(&moto, &user), [key()]);
     let shown = workspace.purlin(&["outputs"]);
     let secret = output(&workspace, "user.default#shared.robot", "secret_access_key");
-    assert!(!shown.stdout.contains(&secret) && secret.len() > 20);
+    assert!(!shown.out.contains(&secret) && secret.len() > 20);
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
     // The key is deleted, or deactivated: a new one is created.
     let first = key();
@@ -374,7 +374,7 @@ fn a_user_has_one_key_that_opens() {
     rewrite(&moto, &workspace, &USER.replace("access_key: true", "access_key: false"));
     workspace.purlin(&["up", "--yes"]).prints("updated user");
     assert_eq!(keys(&moto, &user), [theirs.as_str().expect("an id")]);
-    workspace.run(&["destroy", "--yes"]).expect(1).prints("which others created");
+    workspace.run(&["destroy", "--yes"]).status(1).prints("which others created");
     moto.ask("iam", "delete_access_key", json!({"UserName": user, "AccessKeyId": theirs}));
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(users(&moto), Vec::<String>::new());
@@ -457,7 +457,7 @@ fn parts_of_a_role_come_and_go() {
     let Some(moto) = Moto::start() else { return };
     let documents = PARTS.replace("ACTION", "s3:Get");
     let workspace = moto.workspace(&["iam"], moto.port(), "dev", &documents);
-    workspace.run(&["up", "--yes"]).expect(1).prints("there is no role `host`");
+    workspace.run(&["up", "--yes"]).status(1).prints("there is no role `host`");
     let trust = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ec2.amazonaws.com"}}]});
     moto.ask(
         "iam",
@@ -502,16 +502,15 @@ fn missing_and_wrong_inputs_are_reported() {
     let Some(moto) = Moto::start() else { return };
     let fresh = || moto.workspace(&["iam"], moto.port(), "dev", &documents("s3:Get", "x"));
     let workspace = fresh();
-    let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("a file");
-    workspace.write("purlin.yaml", &text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
+    workspace.edit("purlin.yaml", "http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2");
     let target = format!("is not granted requests to `http://127.0.0.1:{}/*`", moto.port());
-    workspace.run(&["up", "--yes"]).expect(2).prints(&target);
+    workspace.run(&["up", "--yes"]).status(2).prints(&target);
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
-    workspace.run(&["up", "--yes"]).expect(1).prints("`access_key_id`: is not known to AWS");
+    workspace.run(&["up", "--yes"]).status(1).prints("`access_key_id`: is not known to AWS");
     let workspace = fresh();
     workspace.write("secrets/key", "notthesecret");
-    workspace.run(&["up", "--yes"]).expect(1).prints("`secret_access_key`: does not belong");
+    workspace.run(&["up", "--yes"]).status(1).prints("`secret_access_key`: does not belong");
     assert_eq!(policies(&moto), Vec::<String>::new());
     // The same documents succeed with the right key.
     workspace.write("secrets/key", &moto.key.1);
@@ -522,7 +521,7 @@ fn missing_and_wrong_inputs_are_reported() {
     rewrite(&moto, &workspace, &wrong);
     workspace
         .run(&["plan"])
-        .expect(2)
+        .status(2)
         .prints("has to be `Allow` or `Deny`")
         .prints("has to begin and end with `/`");
 }

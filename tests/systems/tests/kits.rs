@@ -2,7 +2,7 @@
 //! language's own tests, `driver check`, and then a life in a workspace.
 #![allow(clippy::expect_used, clippy::panic, missing_docs)]
 
-use purlin_systems::Workspace;
+use purlin_systems::Project;
 use purlin_systems::kit::{self, Language};
 use purlin_systems::values::{Random, same};
 
@@ -10,9 +10,9 @@ fn begins(language: &Language) {
     if !language.is_installed() {
         return;
     }
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     workspace.purlin(&["driver", "new", "kit", "--lang", language.name, "--name", "shop/memo"]);
-    let folder = workspace.path("kit");
+    let folder = workspace.path().join("kit");
     let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
 
     let built = purlin(&["driver", "build"]);
@@ -48,12 +48,12 @@ fn rust_project_works_as_written() {
 
 #[test]
 fn rust_builds_without_wasi() {
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     workspace.purlin(&["driver", "new", "kit", "--lang", "rust"]);
     let target = ["driver", "build", "kit", "--target", "wasm32-unknown-unknown", "-o", "plain.wasm"];
-    kit::run(workspace.command(&target), workspace.folder());
+    kit::run(workspace.command(&target), workspace.path());
     let done = workspace.purlin(&["driver", "inspect", "plain.wasm"]).prints("acme/kit 0.1.0");
-    assert!(!done.stdout.contains("wasi:"), "{done}");
+    assert!(!done.out.contains("wasi:"), "{done}");
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn python_edits_reuse_a_component_where_possible() {
     if !kit::PYTHON.is_installed() {
         return;
     }
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     workspace.purlin(&["driver", "new", "kit", "--lang", "python", "--name", "shop/memo"]);
-    let folder = workspace.path("kit");
+    let folder = workspace.path().join("kit");
     let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
     let edit = |file: &str, from: &str, to: &str| {
         let file = folder.join(file);
@@ -148,9 +148,9 @@ fn returns_its_inputs(language: &Language, name: &str, source: &str) {
     if !language.is_installed() {
         return;
     }
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     workspace.purlin(&["driver", "new", "kit", "--lang", language.name, "--name", "shop/memo"]);
-    let folder = workspace.path("kit");
+    let folder = workspace.path().join("kit");
     let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
     // The other files of the driver would not compile without the original one.
     for file in std::fs::read_dir(&folder).expect("a folder").flatten() {

@@ -6,7 +6,7 @@ use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
 use purlin_systems::kit::{self, Language};
 use purlin_systems::rest::{LastAfter, Misbehaviour, Service};
-use purlin_systems::{Proxy, Workspace, at_every_message};
+use purlin_systems::{Project, Proxy, at_every_message};
 use serde_json::{Value, json};
 
 /// The projects' placeholder for the API.
@@ -18,7 +18,7 @@ const RESOURCE: &str = "project.default#modules.hello.externals.work";
 
 /// A project that was built.
 struct Built {
-    project: Workspace,
+    project: Project,
 }
 
 impl Built {
@@ -27,10 +27,10 @@ impl Built {
         if !language.is_installed() {
             return None;
         }
-        let project = Workspace::new();
+        let project = Project::empty();
         let new = ["driver", "new", "kit", "--lang", language.name, "--template", "rest"];
         project.purlin(&[&new[..], &["--name", "shop/account"]].concat());
-        let folder = project.path("kit");
+        let folder = project.path().join("kit");
         if language.name == kit::C.name {
             // Whatever authors include, no name of the template is one of POSIX.
             let file = folder.join("project.c");
@@ -44,17 +44,17 @@ impl Built {
     }
 
     fn file(&self, name: &str) -> String {
-        std::fs::read_to_string(self.project.path("kit").join(name)).expect("a file of the project")
+        std::fs::read_to_string(self.project.path().join("kit").join(name)).expect("a file of the project")
     }
 
     /// A folder with the project's documents, for the API at a port of loopback.
-    fn scene(&self, port: u16) -> Workspace {
+    fn scene(&self, port: u16) -> Project {
         let place = format!("http://127.0.0.1:{port}");
-        let wasm = self.project.path("kit/account.wasm");
-        let workspace = Workspace::new();
+        let wasm = self.project.path().join("kit/account.wasm");
+        let workspace = Project::empty();
         for name in ["app.yaml", "check.yaml", "purlin.yaml"] {
             let text = self.file(name).replace(PLACE, &place);
-            workspace.write(name, &text.replace("./account.wasm", &wasm.display().to_string()));
+            workspace.write(name, text.replace("./account.wasm", &wasm.display().to_string()));
         }
         workspace.write("secrets/api-token", TOKEN);
         workspace
@@ -77,7 +77,7 @@ fn only(service: &Service) -> Value {
 
 /// Its record: including the token, which only the answer to the creation had.
 #[track_caller]
-fn is_recorded(service: &Service, workspace: &Workspace) {
+fn is_recorded(service: &Service, workspace: &Project) {
     let id = only(service)["id"].as_str().expect("an id").to_owned();
     let outputs = workspace.purlin(&["outputs", "--format", "json", "--show-secrets"]).json();
     let outputs = &outputs["resources"][RESOURCE];
@@ -85,10 +85,10 @@ fn is_recorded(service: &Service, workspace: &Workspace) {
     assert_eq!(outputs["token"], format!("token-of-{id}"), "{outputs}");
 }
 
-fn set_size(workspace: &Workspace, size: u32) {
-    let text = std::fs::read_to_string(workspace.path("app.yaml")).expect("the documents");
+fn set_size(workspace: &Project, size: u32) {
+    let text = workspace.read("app.yaml");
     let line = text.lines().find(|line| line.starts_with("      size: ")).expect("a size");
-    workspace.write("app.yaml", &text.replacen(line, &format!("      size: {size}"), 1));
+    workspace.write("app.yaml", text.replacen(line, &format!("      size: {size}"), 1));
 }
 
 fn checks(built: &Built) {
@@ -99,7 +99,7 @@ fn checks(built: &Built) {
     for rule in ["secrets.hidden", "create.cut", "create.repeat", "read.finds", "impact.agrees", "update.cut"]
     {
         let kept = |line: &str| line.starts_with("ok") && line.contains(rule);
-        assert!(report.stdout.lines().any(kept), "{rule} was not tried: {report}");
+        assert!(report.out.lines().any(kept), "{rule} was not tried: {report}");
     }
     assert_eq!(service.all("projects"), [].into(), "nothing is left of the check");
 }
@@ -108,13 +108,13 @@ fn checks(built: &Built) {
 fn asks_for_grants(built: &Built) {
     let service = service();
     let workspace = built.scene(service.port());
-    let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("the grants");
+    let text = workspace.read("purlin.yaml");
     let without: String =
         text.lines().filter(|line| !line.contains("http: [")).map(|line| format!("{line}\n")).collect();
     assert_ne!(text, without);
     workspace.write("purlin.yaml", &without);
     let grant = format!("- \"http://127.0.0.1:{}/*\"", service.port());
-    workspace.run(&["plan", "app.yaml"]).expect(2).prints("not-granted").prints(&grant);
+    workspace.run(&["plan", "app.yaml"]).status(2).prints("not-granted").prints(&grant);
     assert!(service.requests().is_empty(), "nothing was sent");
 }
 
@@ -138,7 +138,7 @@ fn lives(built: &Built) {
 
     // The token is rotated, which needs no further work.
     service.key("another-token-of-the-api");
-    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).prints("who are you?");
+    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).status(1).prints("who are you?");
     workspace.write("secrets/api-token", "another-token-of-the-api");
     workspace.purlin(&["plan", "app.yaml", "--refresh"]).prints("Nothing to change");
 
@@ -152,23 +152,20 @@ fn lives(built: &Built) {
     service.put("projects", &id, changed);
     workspace.purlin(&["up", "app.yaml", "--yes", "--refresh"]).prints("values.size");
     assert_eq!(ours()[0]["size"], 3);
-    let text = std::fs::read_to_string(workspace.path("app.yaml")).expect("the documents");
-    workspace
-        .write("app.yaml", &text.replace("      name: hello\n", "      name: hello\n      region: us\n"));
-    workspace.run(UP).expect(2).prints("region");
+    let text = workspace.read("app.yaml");
+    workspace.write("app.yaml", text.replace("      name: hello\n", "      name: hello\n      region: us\n"));
+    workspace.run(UP).status(2).prints("region");
     workspace.write("app.yaml", &text);
 
     // Another version of the API. An unreadable project is not treated as gone.
     service.renames("id", "uid");
-    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).prints("id");
+    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).status(1).prints("id");
     assert_eq!(ours().len(), 1);
     service.renames("id", "id");
 
     // A project that somebody else deleted is created again; deleting a missing one is a success.
     // The service shows everything at once, so nobody has to wait.
-    let settings = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("the settings");
-    workspace
-        .write("purlin.yaml", &settings.replace("      grants:", "      limits: {grace: 0s}\n      grants:"));
+    workspace.edit("purlin.yaml", "      grants:", "      limits: {grace: 0s}\n      grants:");
     service.empty();
     workspace.purlin(&["up", "app.yaml", "--yes", "--refresh"]);
     assert_eq!(only(&service)["size"], 3);
@@ -267,16 +264,16 @@ fn lingers(built: &Built) {
     // It never goes.
     workspace.purlin(UP);
     service.lingers(u32::MAX);
-    workspace.run(DESTROY).expect(1).prints("it still exists");
+    workspace.run(DESTROY).status(1).prints("it still exists");
     workspace.purlin(&["state", "list"]).prints(RESOURCE);
 
     // It goes at last, after a deletion whose answers are lost. The documents have it again.
     for _ in 0..8 {
         service.fault("DELETE", Misbehaviour::LoseAnswer);
     }
-    workspace.run(DESTROY).expect(1).prints(RESOURCE);
+    workspace.run(DESTROY).status(1).prints(RESOURCE);
     service.behave();
-    workspace.run(UP).expect(1).prints("its system may still show it");
+    workspace.run(UP).status(1).prints("its system may still show it");
     assert_eq!(service.all("projects"), [].into(), "nothing is created beside it");
     service.lingers(0);
     workspace.purlin(UP);
@@ -371,8 +368,7 @@ fn is_killed(built: &Built) {
     });
     let renamed = |_| {
         let workspace = made();
-        let text = std::fs::read_to_string(workspace.path("app.yaml")).expect("the documents");
-        workspace.write("app.yaml", &text.replace("name: hello\n      size", "name: other\n      size"));
+        workspace.edit("app.yaml", "name: hello\n      size", "name: other\n      size");
         workspace
     };
     at_every_message(&proxy, UP, renamed, |_, workspace| {

@@ -5,9 +5,9 @@ use purlin_systems::certificates::{Authority, Key};
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
 use purlin_systems::redis::{PASSWORD, Redis};
+use purlin_systems::tools::component;
 use purlin_systems::tools::root;
-use purlin_systems::workspace::component;
-use purlin_systems::{Proxy, Workspace, at_every_message};
+use purlin_systems::{Project, Proxy, at_every_message};
 use serde_json::{Value, json};
 
 /// How many seconds the driver has to connect: more than any machine needs.
@@ -19,13 +19,13 @@ fn server(port: u16) -> Value {
 }
 
 /// A workspace for an environment, which may reach this server.
-fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
+fn workspace(environment: &str, server: &Value, password: &str) -> Project {
     let port = &server["port"];
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     let grants = json!({"tcp": [format!("127.0.0.1:{port}"), format!("localhost:{port}")], "addresses": ["127.0.0.1"]});
     workspace.write(
         "purlin.yaml",
-        &json!({
+        json!({
             "apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": {
                 "defaults": {"org": "acme", "app": "shop", "env": environment, "env_type": "development"},
                 "drivers": {"purlin/redis": {
@@ -39,7 +39,7 @@ fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
     workspace
 }
 
-fn definition(workspace: &Workspace, server: &Value, password: &str) {
+fn definition(workspace: &Project, server: &Value, password: &str) {
     let mut connection = server.clone();
     connection["password"] = password.into();
     let definition = json!({
@@ -53,11 +53,11 @@ fn definition(workspace: &Workspace, server: &Value, password: &str) {
             },
         },
     });
-    workspace.write("definitions.json", &definition.to_string());
+    workspace.write("definitions.json", definition.to_string());
 }
 
 /// The wanted objects: one user, or none.
-fn wanted(workspace: &Workspace, user: &Value) {
+fn wanted(workspace: &Project, user: &Value) {
     let mut shared = json!({});
     if !user.is_null() {
         shared["cache"] =
@@ -66,7 +66,7 @@ fn wanted(workspace: &Workspace, user: &Value) {
     let deployment = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {"shared": shared},
     });
-    workspace.write("deployment.json", &deployment.to_string());
+    workspace.write("deployment.json", deployment.to_string());
 }
 
 fn user(name: &str, commands: &[&str]) -> Value {
@@ -113,9 +113,9 @@ fn a_user_is_created_changed_and_deleted() {
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.users(), ["shop2"]);
     wanted(&workspace, &json!({"name": "shop2", "commands": ["+@nonsense"]}));
-    workspace.run(&["up", "--yes"]).expect(1).prints("`user.commands`").prints("Unknown command or category");
+    workspace.run(&["up", "--yes"]).status(1).prints("`user.commands`").prints("Unknown command or category");
     wanted(&workspace, &json!({"name": "shop2", "commands": ["nopass"]}));
-    workspace.run(&["up", "--yes"]).expect(2).prints("has to be `+COMMAND`");
+    workspace.run(&["up", "--yes"]).status(2).prints("has to be `+COMMAND`");
     workspace.purlin(&["destroy", "--yes"]);
     assert!(redis.users().is_empty() && !redis.users_file().contains("shop"));
 }
@@ -164,7 +164,7 @@ fn resources_of_others_are_left_alone() {
     let ours = workspace("dev", &server(redis.port), PASSWORD);
     wanted(&ours, &user("shop", &["+get"]));
     ours.run(&["up", "--yes"])
-        .expect(1)
+        .status(1)
         .prints("the user `shop` already exists, without a mark of this resource");
     // A person may adopt it.
     ours.purlin(&["import", "--yes", "redis#shared.cache", "shop"]);
@@ -175,10 +175,10 @@ fn resources_of_others_are_left_alone() {
     wanted(&theirs, &user("shop", &["+get"]));
     theirs
         .run(&["up", "--yes"])
-        .expect(1)
+        .status(1)
         .prints("the user `shop` already exists, and belongs to another resource");
     wanted(&theirs, &user("default", &["+get"]));
-    theirs.run(&["up", "--yes"]).expect(2).prints("is a user of every server");
+    theirs.run(&["up", "--yes"]).status(2).prints("is a user of every server");
     ours.purlin(&["destroy", "--yes"]);
     assert!(redis.users().is_empty());
 }
@@ -203,11 +203,11 @@ fn a_server_is_used_only_over_tls_and_with_the_right_password() {
     assert!(url.starts_with("rediss://shop:"), "{url}");
     let again = || workspace.run(&["up", "--full", "--yes"]);
     definition(&workspace, &at("verify-full", &other.pem()), PASSWORD);
-    again().expect(1).prints("the server's certificate was not issued by an authority in `connection.ca`");
+    again().status(1).prints("the server's certificate was not issued by an authority in `connection.ca`");
     definition(&workspace, &at("verify-full", &authority.pem()), "wrong");
-    again().expect(1).prints("WRONGPASS").prints("`connection.password` has to be");
+    again().status(1).prints("WRONGPASS").prints("`connection.password` has to be");
     definition(&workspace, &at("disable", ""), PASSWORD);
-    let _ = again().expect(1);
+    again().status(1);
     definition(&workspace, &at("verify-full", &authority.pem()), PASSWORD);
     workspace.purlin(&["destroy", "--yes"]);
     assert!(redis.users().is_empty());
@@ -218,7 +218,7 @@ fn the_contract_is_held() {
     let Some(redis) = Redis::start(true, None) else { return };
     let workspace = workspace("dev", &server(redis.port), PASSWORD);
     let cases = std::fs::read_to_string(root().join("drivers/redis/check.yaml")).expect("the cases");
-    workspace.write("cases.yaml", &cases.replace("port: 6379", &format!("port: {}", redis.port)));
+    workspace.write("cases.yaml", cases.replace("port: 6379", &format!("port: {}", redis.port)));
     workspace.purlin(&["driver", "check", "purlin/redis", "--cases", "cases.yaml"]);
     assert!(redis.users().is_empty() && !redis.users_file().contains("checked"));
 }
@@ -227,15 +227,15 @@ fn the_contract_is_held() {
 fn a_missing_grant_or_right_is_reported() {
     let Some(redis) = Redis::start(true, None) else { return };
     let open = workspace("dev", &server(redis.port), PASSWORD);
-    let text = std::fs::read_to_string(open.path("purlin.yaml")).expect("a file");
+    let text = open.read("purlin.yaml");
     open.write(
         "purlin.yaml",
-        &text.replace("\"127.0.0.1:", "\"192.0.2.1:").replace("\"localhost:", "\"example.net:"),
+        text.replace("\"127.0.0.1:", "\"192.0.2.1:").replace("\"localhost:", "\"example.net:"),
     );
     wanted(&open, &user("shop", &["+get"]));
     let address = format!("127.0.0.1:{}", redis.port);
     open.run(&["up", "--yes"])
-        .expect(2)
+        .status(2)
         .prints(&format!("`purlin/redis` is not granted connections to `{address}`"))
         .prints(&format!("- \"{address}\""));
     redis.ask(&["ACL", "SETUSER", "weak", "on", ">w", "+get"]);
@@ -243,7 +243,7 @@ fn a_missing_grant_or_right_is_reported() {
     at["user"] = "weak".into();
     let weak = workspace("dev", &at, "w");
     wanted(&weak, &user("shop", &["+get"]));
-    weak.run(&["up", "--yes"]).expect(1).prints("NOPERM").prints("needs the commands");
+    weak.run(&["up", "--yes"]).status(1).prints("NOPERM").prints("needs the commands");
     assert_eq!(redis.users(), ["weak"]);
 }
 
@@ -353,7 +353,7 @@ fn any_name_is_a_name_and_nothing_else() {
     let workspace = workspace("bad", &server(redis.port), PASSWORD);
     for name in ["two words", "line\r\nbreak", ""] {
         wanted(&workspace, &json!({"name": name}));
-        workspace.run(&["up", "--yes"]).expect(2).prints("`user.name`");
+        workspace.run(&["up", "--yes"]).status(2).prints("`user.name`");
     }
 }
 
@@ -389,7 +389,7 @@ fn broken_and_silent_servers_are_reported_in_time() {
         let workspace = workspace("dev", &at, PASSWORD);
         wanted(&workspace, &user("shop", &["+get"]));
         let begun = std::time::Instant::now();
-        workspace.run(&["up", "--yes"]).expect(1).prints(words);
+        workspace.run(&["up", "--yes"]).status(1).prints(words);
         assert!(begun.elapsed() < std::time::Duration::from_secs(300), "{words}: {:?}", begun.elapsed());
     }
 }
@@ -407,7 +407,7 @@ fn an_adopted_user_works_with_the_password_of_the_documents() {
         "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "password"},
         "spec": {"type": "password", "driver": "purlin/random", "criteria": [{}]},
     });
-    ours.write("password.json", &password.to_string());
+    ours.write("password.json", password.to_string());
     let generated = "${resources['password.default#shared.pw'].outputs.password}";
     let deployment = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {
@@ -418,7 +418,7 @@ fn an_adopted_user_works_with_the_password_of_the_documents() {
             "lifecycle": {"redis#shared.cache": {"import": "shop"}},
         },
     });
-    ours.write("deployment.json", &deployment.to_string());
+    ours.write("deployment.json", deployment.to_string());
     ours.purlin(&["plan"]).prints("1 to adopt");
     assert_eq!(redis.ask_as("shop", SECRET, &["GET", "app:x"]), "");
     ours.purlin(&["up", "--yes"]);

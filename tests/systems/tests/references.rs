@@ -8,13 +8,13 @@ use std::path::Path;
 
 use purlin_systems::kubernetes::{Kubernetes, TOKEN};
 use purlin_systems::moto::{Moto, names};
-use purlin_systems::workspace::component;
-use purlin_systems::{Workspace, tools};
+use purlin_systems::tools::component;
+use purlin_systems::{Project, tools};
 use serde_json::{Value, json};
 
 /// An example in a separate workspace, with some texts replaced: each must exist.
-fn example(name: &str, texts: &[(&str, &str)]) -> Workspace {
-    fn copy(from: &Path, to: &Workspace, at: &str, texts: &[(&str, &str)], used: &mut Vec<bool>) {
+fn example(name: &str, texts: &[(&str, &str)]) -> Project {
+    fn copy(from: &Path, to: &Project, at: &str, texts: &[(&str, &str)], used: &mut Vec<bool>) {
         for entry in fs::read_dir(from).expect("a folder") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
@@ -31,7 +31,7 @@ fn example(name: &str, texts: &[(&str, &str)]) -> Workspace {
             to.write(&place, &text);
         }
     }
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     let mut used = vec![false; texts.len()];
     let folder = tools::root().join("examples/references").join(name);
     copy(&folder, &workspace, "", texts, &mut used);
@@ -49,16 +49,16 @@ fn driver(name: &str) -> (String, String) {
 }
 
 /// Nothing is to be done, by the record and after a read.
-fn unchanged(workspace: &Workspace) {
+fn unchanged(workspace: &Project) {
     workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("Nothing to change");
     workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]);
 }
 
 /// Keys of the resources that a run created or deleted, in the order in which they were finished.
-fn finished(workspace: &Workspace, arguments: &[&str]) -> Vec<String> {
+fn finished(workspace: &Project, arguments: &[&str]) -> Vec<String> {
     let done = workspace.purlin(&[arguments, &["--yes", "--format", "json"]].concat());
-    let events = done.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let events = done.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let keys = events.filter(|event| event["phase"] == "succeeded");
     keys.map(|event| event["key"].as_str().expect("a key").to_owned()).collect()
 }
@@ -102,7 +102,7 @@ fn manifests_become_objects_of_a_cluster() {
             (&entry, &source),
         ],
     );
-    workspace.write("ca.pem", &k8s.authority());
+    workspace.write("ca.pem", k8s.authority());
     workspace.write("secrets/token", TOKEN);
     workspace.purlin(&["validate"]);
     let plan = workspace.purlin(&["plan"]);
@@ -135,8 +135,7 @@ fn manifests_become_objects_of_a_cluster() {
     unchanged(&workspace);
 
     // Another password: the Secret changes, its digest with it, and new pods start.
-    let text = fs::read_to_string(workspace.path("manifests/database.yaml")).expect("a file");
-    workspace.write("manifests/database.yaml", &text.replace("correct-horse", "incorrect-horse"));
+    workspace.edit("manifests/database.yaml", "correct-horse", "incorrect-horse");
     let changed = finished(&workspace, &["up"]);
     in_order(&changed, "secret.default#credentials", "apps/deployment.default#database");
     in_order(&changed, "apps/deployment.default#database", "apps/deployment.default#web");
@@ -208,19 +207,19 @@ fn manifests_become_buckets_and_rights() {
     unchanged(&workspace);
 
     // A second role with the label is added to the bucket's policy, and removed again.
-    let roles = fs::read_to_string(workspace.path("manifests/roles.yaml")).expect("a file");
+    let roles = workspace.read("manifests/roles.yaml");
     let (reader, _) = roles.split_once("---\n").expect("several manifests");
-    workspace.write("manifests/report.yaml", &reader.replace("name: gallery", "name: report"));
+    workspace.write("manifests/report.yaml", reader.replace("name: gallery", "name: report"));
     let changed = finished(&workspace, &["up"]);
     in_order(&changed, "iam/role.default#report", "s3/bucket-policy.default#pictures");
     assert_eq!(readers(), ["shop-dev-gallery", "shop-dev-report"]);
-    fs::remove_file(workspace.path("manifests/report.yaml")).expect("removed");
+    fs::remove_file(workspace.path().join("manifests/report.yaml")).expect("removed");
     let changed = finished(&workspace, &["up"]);
     in_order(&changed, "s3/bucket-policy.default#pictures", "iam/role.default#report");
     assert_eq!(readers(), ["shop-dev-gallery"]);
     unchanged(&workspace);
 
-    workspace.run(&["destroy", "--yes"]).expect(2).prints("would lose its data");
+    workspace.run(&["destroy", "--yes"]).status(2).prints("would lose its data");
     let gone = finished(&workspace, &["destroy", "--allow-data-loss"]);
     in_order(&gone, "s3/bucket-policy.default#pictures", "s3/bucket.default#pictures");
     in_order(&gone, "iam/user-policy-attachment.default#auditor-reads-all", "iam/user.default#auditor");

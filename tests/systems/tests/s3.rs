@@ -3,7 +3,7 @@
 
 use purlin_systems::moto::stumble::{TROUBLES, Trouble, Wire};
 use purlin_systems::moto::{Moto, names};
-use purlin_systems::{Proxy, Workspace, at_every_message, tools};
+use purlin_systems::{Project, Proxy, at_every_message, tools};
 use serde_json::{Value, json};
 
 /// A definition of buckets, and one bucket. `BUCKET` is its content.
@@ -41,14 +41,14 @@ fn documents(bucket: &str) -> String {
     BUCKET.replace("BUCKET", bucket)
 }
 
-fn workspace(moto: &Moto, port: u16, env: &str, bucket: &str) -> Workspace {
+fn workspace(moto: &Moto, port: u16, env: &str, bucket: &str) -> Project {
     moto.workspace(&["s3"], port, env, &documents(bucket))
 }
 
 /// Writes the documents again.
-fn rewrite(moto: &Moto, workspace: &Workspace, bucket: &str) {
+fn rewrite(moto: &Moto, workspace: &Project, bucket: &str) {
     let other = moto.workspace(&["s3"], moto.port(), "dev", &documents(bucket));
-    let text = std::fs::read_to_string(other.path("documents.yaml")).expect("documents");
+    let text = other.read("documents.yaml");
     workspace.write("documents.yaml", &text);
 }
 
@@ -105,7 +105,7 @@ fn a_bucket_is_created_changed_and_deleted_and_drift_is_repaired() {
     moto.ask("s3", "delete_public_access_block", bucket("shop-pics"));
     moto.ask("s3", "delete_bucket_encryption", bucket("shop-pics"));
     moto.ask("s3", "delete_bucket_lifecycle", bucket("shop-pics"));
-    let plan = workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3);
+    let plan = workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).status(3);
     for place in [
         "tags.team",
         "tags.new",
@@ -115,7 +115,7 @@ fn a_bucket_is_created_changed_and_deleted_and_drift_is_repaired() {
         "encryption",
         "lifecycle_rules",
     ] {
-        assert!(plan.stdout.contains(place), "{place} is not shown: {plan}");
+        assert!(plan.out.contains(place), "{place} is not shown: {plan}");
     }
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("updated s3.default#shared.pics");
     assert_eq!(settings(&moto), made);
@@ -135,7 +135,7 @@ fn a_bucket_is_created_changed_and_deleted_and_drift_is_repaired() {
 
     // Another name is another bucket.
     rewrite(&moto, &workspace, "{name: shop-pics-2}");
-    workspace.run(&["up", "--yes"]).expect(2).prints("1 resource would lose its data");
+    workspace.run(&["up", "--yes"]).status(2).prints("1 resource would lose its data");
     assert_eq!(moto.buckets(), ["shop-pics"]);
     workspace.purlin(&["up", "--yes", "--allow-data-loss"]).prints("replaced");
     assert_eq!(moto.buckets(), ["shop-pics-2"]);
@@ -166,7 +166,7 @@ fn a_bucket_with_objects_is_deleted_only_if_forced() {
     }
     workspace
         .run(&["destroy", "--yes", "--allow-data-loss"])
-        .expect(1)
+        .status(1)
         .prints("the bucket `full` is not empty");
     assert_eq!(moto.buckets(), ["full"]);
     let kept = moto.ask("s3", "list_object_versions", bucket("full"));
@@ -176,7 +176,7 @@ fn a_bucket_with_objects_is_deleted_only_if_forced() {
     workspace.purlin(&["up", "--yes"]);
     // Without its mark it could be another's.
     moto.ask("s3", "delete_bucket_tagging", bucket("full"));
-    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1).prints("has lost the tag");
+    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).status(1).prints("has lost the tag");
     workspace.purlin(&["up", "--yes", "--refresh"]);
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
@@ -191,21 +191,20 @@ fn a_foreign_bucket_is_unchanged_until_adopted() {
     };
     make("theirs");
     let mine = workspace(&moto, moto.port(), "dev", "{name: theirs}");
-    mine.run(&["up", "--yes"]).expect(1).prints("the bucket `theirs` already exists").prints("purlin import");
+    mine.run(&["up", "--yes"]).status(1).prints("the bucket `theirs` already exists").prints("purlin import");
     assert_eq!(moto.bucket_tags("theirs"), json!({}));
     mine.purlin(&["import", "--yes", "s3#shared.pics", "theirs"]);
     mine.purlin(&["up", "--yes"]).prints("updated");
     assert_ne!(moto.bucket_tags("theirs"), json!({}), "it bears the mark now");
     // A second resource cannot have it, neither by name nor by import.
     let second = workspace(&moto, moto.port(), "other", "{name: theirs}");
-    second.run(&["up", "--yes"]).expect(1).prints("belongs to another resource");
+    second.run(&["up", "--yes"]).status(1).prints("belongs to another resource");
     second
         .run(&["import", "--yes", "s3#shared.pics", "theirs"])
-        .expect(1)
+        .status(1)
         .prints("belongs to another resource");
     // Under another name in the documents it is still the resource's own.
-    let text = std::fs::read_to_string(mine.path("documents.yaml")).expect("documents");
-    mine.write("documents.yaml", &text.replace("shared: {pics:", "shared: {photos:"));
+    mine.edit("documents.yaml", "shared: {pics:", "shared: {photos:");
     mine.purlin(&["state", "rename", "s3#shared.pics", "s3#shared.photos"]);
     mine.purlin(&["up", "--yes", "--refresh"]);
     mine.purlin(&["destroy", "--yes", "--allow-data-loss"]);
@@ -253,7 +252,7 @@ fn killed_at_any_message_of_a_change_it_is_made_in_the_end() {
             "dev",
             "{name: shop-pics, tags: {a: b}, public_access_block: {}}",
         );
-        let text = std::fs::read_to_string(changed.path("documents.yaml")).expect("documents");
+        let text = changed.read("documents.yaml");
         workspace.write("documents.yaml", &text);
         workspace
     };
@@ -384,7 +383,7 @@ fn a_bucket_policy_is_compared_by_meaning() {
     let mut wider = made.clone();
     wider["Statement"][0]["Action"] = json!("s3:*");
     put(&wider);
-    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).prints("s3:*");
+    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).status(3).prints("s3:*");
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("updated s3-policy");
     assert_eq!(policy(), made);
     // Removed entirely.
@@ -442,7 +441,7 @@ spec:
             .collect();
         let deployment =
             json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}});
-        workspace.write("deployment.json", &deployment.to_string());
+        workspace.write("deployment.json", deployment.to_string());
     };
     wanted("first");
     workspace.purlin(&["up", "--yes"]);
@@ -454,18 +453,15 @@ spec:
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
     moto.ask("s3", "put_object", json!({"Bucket": "keys", "Key": "a b+c", "Body": "by hand"}));
     moto.ask("s3", "delete_object", json!({"Bucket": "keys", "Key": "plain"}));
-    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).prints("by hand");
+    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).status(3).prints("by hand");
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("1 created, 1 updated");
     wanted("second");
     workspace.purlin(&["up", "--yes"]).prints("8 updated");
     assert_eq!(content("日本/🦀"), "second 日本/🦀");
     // Another owner's object is not overwritten.
     let other = moto.workspace(&["s3"], moto.port(), "other", definition);
-    other.write(
-        "deployment.json",
-        &std::fs::read_to_string(workspace.path("deployment.json")).expect("a file"),
-    );
-    other.run(&["up", "--yes"]).expect(1).prints("the object `keys/plain` already exists");
+    other.write("deployment.json", workspace.read("deployment.json"));
+    other.run(&["up", "--yes"]).status(1).prints("the object `keys/plain` already exists");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(moto.ask("s3", "list_objects_v2", bucket("keys")).get("Contents").is_none());
 }
@@ -503,7 +499,7 @@ spec:
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
     let object = json!({"Bucket": "safe", "Key": "token"});
     moto.ask("s3", "put_object", json!({"Bucket": "safe", "Key": "token", "Body": "by hand"}));
-    workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(3).prints("1 to update");
+    workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).status(3).prints("1 to update");
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("updated object");
     assert_eq!(moto.ask("s3", "get_object", object)["Body"], "very-secret-content");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
@@ -530,11 +526,11 @@ fn temporary_credentials_come_with_their_token() {
     let documents =
         documents("{name: by-token}").replace("SIGNED", "SIGNED, session_token: {store: keys, ref: token}");
     let workspace = moto.workspace(&["s3"], moto.port(), "dev", &documents);
-    workspace.write("secrets/id", &text("AccessKeyId"));
-    workspace.write("secrets/key", &text("SecretAccessKey"));
+    workspace.write("secrets/id", text("AccessKeyId"));
+    workspace.write("secrets/key", text("SecretAccessKey"));
     workspace.write("secrets/token", "not-the-token");
-    workspace.run(&["up", "--yes"]).expect(1).prints("`session_token`");
-    workspace.write("secrets/token", &text("SessionToken"));
+    workspace.run(&["up", "--yes"]).status(1).prints("`session_token`");
+    workspace.write("secrets/token", text("SessionToken"));
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(moto.buckets(), ["by-token"]);
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
@@ -546,18 +542,18 @@ fn missing_and_wrong_inputs_are_reported() {
     let fresh = || workspace(&moto, moto.port(), "dev", "{name: nothing-comes-of-it}");
     // No grant.
     let workspace = fresh();
-    let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("a file");
-    workspace.write("purlin.yaml", &text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
+    let text = workspace.read("purlin.yaml");
+    workspace.write("purlin.yaml", text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
     let grant = format!("http://127.0.0.1:{}/nothing-comes-of-it", moto.port());
-    workspace.run(&["up", "--yes"]).expect(1).prints("`purlin/s3` is not granted requests to").prints(&grant);
+    workspace.run(&["up", "--yes"]).status(1).prints("`purlin/s3` is not granted requests to").prints(&grant);
     // Unknown keys, and keys that do not match.
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
-    workspace.run(&["up", "--yes"]).expect(1).prints("`access_key_id`: is not known to AWS");
+    workspace.run(&["up", "--yes"]).status(1).prints("`access_key_id`: is not known to AWS");
     let workspace = fresh();
     workspace.write("secrets/key", "notthesecret");
-    let done = workspace.run(&["up", "--yes"]).expect(1).prints("`secret_access_key`: does not belong");
-    assert!(!done.stderr.contains("notthesecret"), "{done}");
+    let done = workspace.run(&["up", "--yes"]).status(1).prints("`secret_access_key`: does not belong");
+    assert!(!done.err.contains("notthesecret"), "{done}");
     // Keys with fewer rights.
     let document = json!({"Version": "2012-10-17", "Statement": [
         {"Effect": "Allow", "Action": ["s3:GetBucketTagging", "s3:ListAllMyBuckets"], "Resource": "*"},
@@ -569,7 +565,7 @@ fn missing_and_wrong_inputs_are_reported() {
     let workspace = fresh();
     workspace.write("secrets/id", key["AccessKey"]["AccessKeyId"].as_str().expect("a text"));
     workspace.write("secrets/key", key["AccessKey"]["SecretAccessKey"].as_str().expect("a text"));
-    workspace.run(&["up", "--yes"]).expect(1).prints("the credentials may not do `s3:CreateBucket`");
+    workspace.run(&["up", "--yes"]).status(1).prints("the credentials may not do `s3:CreateBucket`");
     assert_eq!(moto.buckets(), Vec::<String>::new());
     // With the right ones the same documents succeed.
     workspace.write("secrets/id", &moto.key.0);
@@ -577,7 +573,7 @@ fn missing_and_wrong_inputs_are_reported() {
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(moto.buckets(), ["nothing-comes-of-it"]);
     // Wrong inputs are found before anything runs.
-    let wrong = |bucket: &str| self::workspace(&moto, moto.port(), "dev", bucket).run(&["plan"]).expect(2);
+    let wrong = |bucket: &str| self::workspace(&moto, moto.port(), "dev", bucket).run(&["plan"]).status(2);
     wrong("{name: \"Not_A_Bucket\", tags: {\"aws:x\": y}}").prints("lower-case letters").prints("`aws:`");
     wrong("{encryption: {algorithm: rot13}}")
         .prints("`bucket.encryption.algorithm` is `rot13`")

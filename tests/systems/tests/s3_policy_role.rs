@@ -5,27 +5,27 @@ use std::fs;
 use std::path::Path;
 
 use purlin_systems::moto::{Moto, names};
-use purlin_systems::workspace::component;
-use purlin_systems::{Workspace, tools};
+use purlin_systems::tools::component;
+use purlin_systems::{Project, tools};
 use serde_json::{Value, json};
 
 /// The example in a separate workspace: only the environment and the operator's page differ, as its
 /// README says.
-fn example(moto: &Moto) -> Workspace {
+fn example(moto: &Moto) -> Project {
     let folder = tools::root().join("examples/s3-policy-role");
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     let url = format!("http://127.0.0.1:{}", moto.port());
     for part in ["apps", "platform"] {
         for entry in fs::read_dir(folder.join(part)).expect("a folder") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
-            workspace.write(&format!("{part}/{name}"), &read(&path));
+            workspace.write(&format!("{part}/{name}"), read(&path));
         }
     }
     let environment = read(&folder.join("environment.yaml"));
     let region = "region: eu-central-1\n";
     assert!(environment.contains(region));
-    workspace.write("environment.yaml", &environment.replace(region, &format!("{region}      url: {url}\n")));
+    workspace.write("environment.yaml", environment.replace(region, &format!("{region}      url: {url}\n")));
     let mut operator = read(&folder.join("purlin.yaml"));
     for (driver, grant) in
         [("s3", "\"https://*.amazonaws.com\""), ("iam", "\"POST https://iam.amazonaws.com\"")]
@@ -82,7 +82,7 @@ fn each_role_has_the_rights_of_its_workload() {
     workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
 
     // A second reader: its role is added to the first one's in the bucket's policy.
-    let reader = fs::read_to_string(workspace.path("apps/gallery.yaml")).expect("a file");
+    let reader = workspace.read("apps/gallery.yaml");
     let reader = reader
         .replace("name: gallery", "name: report")
         .replace("      THUMBNAILS: ${resources.thumbnails.bucket}\n", "");
@@ -91,7 +91,7 @@ fn each_role_has_the_rights_of_its_workload() {
     workspace.purlin(&["up", "--yes"]).prints("updated s3-policy.read-only#shared.pictures");
     assert_eq!(policy()["Statement"][0]["Principal"]["AWS"].as_array().map(Vec::len), Some(2));
     // It is removed again, and none of its rights stays.
-    fs::remove_file(workspace.path("apps/report.yaml")).expect("removed");
+    fs::remove_file(workspace.path().join("apps/report.yaml")).expect("removed");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(policy()["Statement"][0]["Principal"]["AWS"], gallery);
     assert_eq!(moto.ask("iam", "list_roles", json!({}))["Roles"].as_array().map(Vec::len), Some(2));

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use purlin_systems::Workspace;
+use purlin_systems::Project;
 use purlin_systems::postgres::{PASSWORD, Postgres};
 use purlin_systems::tools::root;
 
@@ -13,13 +13,13 @@ use purlin_systems::tools::root;
 const PORT: &str = "15432";
 
 /// The example, with the port that the server has.
-fn example(server: &Postgres) -> Workspace {
-    let workspace = Workspace::new();
+fn example(server: &Postgres) -> Project {
+    let workspace = Project::empty();
     let from = root().join("examples/requirements/postgres");
-    put(&from, workspace.folder(), &|text| text.replace(PORT, &server.port.to_string()));
+    put(&from, workspace.path(), &|text| text.replace(PORT, &server.port.to_string()));
     // Not a document, so its name has another extension.
     let credentials = format!("app/database/server.administrator: {PASSWORD}\n");
-    fs::write(workspace.folder().join("administrator"), credentials).expect("written");
+    fs::write(workspace.path().join("administrator"), credentials).expect("written");
     workspace
 }
 
@@ -52,30 +52,30 @@ fn two_applications_share_an_account_until_the_last_is_gone() {
     };
 
     // The administrator's password is missing.
-    up("orders", &[]).expect(2).prints("administrator");
+    up("orders", &[]).status(2).prints("administrator");
     assert_eq!(there(), begin);
-    drop(up("orders", &["--credentials", "administrator"]).expect(0));
+    up("orders", &["--credentials", "administrator"]).status(0);
     assert_eq!(there(), all(&["team"], &["orders"]));
     // The second one needs no input.
-    up("invoices", &[]).expect(0).prints("it uses `installation.default#app/database/server` of dev of");
+    up("invoices", &[]).status(0).prints("it uses `installation.default#app/database/server` of dev of");
     assert_eq!(there(), all(&["team"], &["invoices", "orders"]));
     let owners = "SELECT string_agg(DISTINCT pg_get_userbyid(datdba), ',') FROM pg_database WHERE datname IN ('orders', 'invoices')";
     assert_eq!(server.ask(owners).trim(), "team");
     for app in ["orders", "invoices"] {
-        up(app, &["--refresh"]).expect(0).prints("Nothing to change");
+        up(app, &["--refresh"]).status(0).prints("Nothing to change");
     }
 
     // The account is in use.
-    destroy("orders", &[]).expect(2).prints("in-use");
+    destroy("orders", &[]).status(2).prints("in-use");
     assert_eq!(there(), all(&["team"], &["invoices", "orders"]), "nothing was deleted");
-    drop(destroy("orders", &["--orphan-shared"]).expect(0));
+    destroy("orders", &["--orphan-shared"]).status(0);
     assert_eq!(there(), all(&["team"], &["invoices"]));
-    up("invoices", &["--refresh"]).expect(0).prints("Nothing to change");
+    up("invoices", &["--refresh"]).status(0).prints("Nothing to change");
     // A third one is added, and the second one removed.
-    drop(up("returns", &[]).expect(0));
-    drop(destroy("invoices", &[]).expect(0));
+    up("returns", &[]).status(0);
+    destroy("invoices", &[]).status(0);
     assert_eq!(there(), all(&["team"], &["returns"]));
-    destroy("returns", &[]).expect(0).prints("which is no longer used");
+    destroy("returns", &[]).status(0).prints("which is no longer used");
     assert_eq!(there(), begin);
-    workspace.run(&["installations", "list"]).expect(0).prints("No installation is recorded");
+    workspace.run(&["installations", "list"]).status(0).prints("No installation is recorded");
 }

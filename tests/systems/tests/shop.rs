@@ -3,7 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs)]
 
 use purlin_systems::shop::Shop;
-use purlin_systems::{Example, Workspace};
+use purlin_systems::{Example, Project};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -15,8 +15,8 @@ fn has(inventory: &[String], line: &str) {
 fn the_shop_is_deployed_and_destroyed_on_real_servers() {
     let Some(shop) = Shop::start() else { return };
     assert_eq!(shop.inventory(), Vec::<String>::new(), "the servers are empty");
-    let workspace = Workspace::new();
-    shop.put_into(workspace.folder());
+    let workspace = Project::empty();
+    shop.put_into(workspace.path());
 
     workspace.purlin(&["up", "apps", "platform", "--yes"]);
     let made = shop.inventory();
@@ -78,14 +78,14 @@ fn the_shop_is_deployed_and_destroyed_on_real_servers() {
     assert_eq!(versioning["Status"], "Enabled");
 
     // A bucket with contents is not deleted without consent.
-    let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
+    let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).status(1);
     let kept = kept.prints("shop-development-images");
     assert!(kept.to_string().contains("not empty") || kept.to_string().contains("objects"), "{kept}");
     for version in versions(&shop) {
         shop.aws.ask("s3", "delete_object", version);
     }
     // Nor is a database.
-    let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
+    let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).status(1);
     kept.prints("the database `shop_orders`: it is not empty");
     shop.postgres.ask_in("shop_orders", "DROP TABLE orders");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);

@@ -9,8 +9,8 @@ use purlin_systems::powerdns::{self, PowerDns};
 use purlin_systems::redis::{self, Redis};
 use purlin_systems::rest::Service;
 use purlin_systems::secrets::{every_file, holds_none, needles, shapes};
-use purlin_systems::workspace::component;
-use purlin_systems::{Done, Workspace};
+use purlin_systems::tools::component;
+use purlin_systems::{Project, Ran};
 use serde_json::{Value, json};
 
 /// The expression in a document that reads a shape of the vault.
@@ -32,7 +32,7 @@ fn definition(kind: &str, driver: &str, inputs: &Value) -> Value {
 }
 
 /// A workspace with a vault that gives the shapes, and a type `kind` of a driver.
-fn workspace(driver: &str, grants: &Value, inputs: &Value, shared: &[(&str, Value)]) -> Workspace {
+fn workspace(driver: &str, grants: &Value, inputs: &Value, shared: &[(&str, Value)]) -> Project {
     let vault: serde_json::Map<String, Value> =
         shapes().into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
     let mut resources = json!({"vault": {"type": "vault"}});
@@ -59,21 +59,21 @@ fn workspace(driver: &str, grants: &Value, inputs: &Value, shared: &[(&str, Valu
             }),
         ),
     ];
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     for (name, document) in files {
-        workspace.write(name, &document.to_string());
+        workspace.write(name, document.to_string());
     }
     workspace
 }
 
 /// Runs commands that show and store things, and searches their results for the secrets.
 #[track_caller]
-fn withheld(workspace: &Workspace, others: &[&str], resource: &str) {
+fn withheld(workspace: &Project, others: &[&str], resource: &str) {
     let mut needles = needles();
     needles.extend(others.iter().map(|&other| other.to_owned()));
-    let clean = |done: Done| {
-        holds_none(&done.command, done.stdout.as_bytes(), &needles);
-        holds_none(&done.command, done.stderr.as_bytes(), &needles);
+    let clean = |done: Ran| {
+        holds_none(&done.command, done.out.as_bytes(), &needles);
+        holds_none(&done.command, done.err.as_bytes(), &needles);
         done
     };
     let key = format!("kind.default#shared.{resource}");
@@ -91,23 +91,23 @@ fn withheld(workspace: &Workspace, others: &[&str], resource: &str) {
         &["history", "latest", "--format", "json"],
     ];
     for command in commands {
-        let _ = clean(workspace.run(command)).expect(0);
+        clean(workspace.run(command)).status(0);
     }
     let mut files = 0;
-    every_file(&workspace.path(".purlin"), &mut |path, bytes| {
+    every_file(&workspace.path().join(".purlin"), &mut |path, bytes| {
         files += 1;
         holds_none(&path.display().to_string(), bytes, &needles);
     });
     assert!(files > 3, "the state was not looked at");
-    holds_none("the plan", &std::fs::read(workspace.path(".kept.plan")).expect("a plan"), &needles);
+    holds_none("the plan", &std::fs::read(workspace.path().join(".kept.plan")).expect("a plan"), &needles);
 }
 
 /// Destroys everything, without revealing the secrets.
 #[track_caller]
-fn destroyed(workspace: &Workspace) {
+fn destroyed(workspace: &Project) {
     let done = workspace.purlin(&["destroy", "--yes", "--allow-data-loss", "-vv"]);
     holds_none(&done.command, format!("{done}").as_bytes(), &needles());
-    every_file(&workspace.path(".purlin"), &mut |path, bytes| {
+    every_file(&workspace.path().join(".purlin"), &mut |path, bytes| {
         holds_none(&path.display().to_string(), bytes, &needles());
     });
 }
@@ -120,10 +120,10 @@ fn secrets_stay_hidden_through_files() {
     let shared: Vec<(&str, Value)> =
         texts.iter().map(|(name, _)| (*name, json!({"name": name, "content": read(name)}))).collect();
     let workspace = workspace("file", &grants, &inputs, &shared);
-    std::fs::create_dir(workspace.path(".out")).expect("a folder");
+    std::fs::create_dir(workspace.path().join(".out")).expect("a folder");
     withheld(&workspace, &[], "text");
     for (name, secret) in &texts {
-        let written = std::fs::read_to_string(workspace.path(&format!(".out/{name}"))).expect(name);
+        let written = std::fs::read_to_string(workspace.path().join(format!(".out/{name}"))).expect(name);
         assert_eq!(written, *secret, "{name}");
     }
     destroyed(&workspace);
@@ -238,7 +238,7 @@ fn secrets_stay_hidden_through_dns() {
 }
 
 /// A workspace for a driver of AWS, with the key in a secret store.
-fn aws(moto: &Moto, driver: &str, mut inputs: Value, shared: &[(&str, Value)]) -> Workspace {
+fn aws(moto: &Moto, driver: &str, mut inputs: Value, shared: &[(&str, Value)]) -> Project {
     let url = format!("http://127.0.0.1:{}", moto.port());
     inputs["connection"] = json!({
         "endpoint": {"url": url, "region": "eu-west-1"},
@@ -307,7 +307,7 @@ fn secrets_stay_hidden_through_kubernetes() {
     });
     let grants = json!({"http": [format!("{}/*", k8s.url())], "addresses": ["127.0.0.1"], "ca": ["ca.pem"]});
     let workspace = workspace("kubernetes", &grants, &inputs, &[("it", json!({}))]);
-    workspace.write("ca.pem", &k8s.authority());
+    workspace.write("ca.pem", k8s.authority());
     withheld(&workspace, &[TOKEN], "it");
     let plain = k8s.get("configmaps", "default", "plain").expect("made");
     for (name, secret) in &texts {

@@ -1,6 +1,6 @@
 //! Options and commands of other tools, which work like the ones of Purlin that they stand for.
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 const DOCUMENTS: &str = "apiVersion: purlin.dev/v1
 kind: Definition

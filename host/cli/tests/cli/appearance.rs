@@ -3,7 +3,9 @@
 
 use std::process::Stdio;
 
-use crate::project::{Project, adversarial, ran};
+use purlin_systems::project::{Project, ran};
+
+use crate::adversary::adversarial;
 
 #[test]
 fn colour_appears_only_where_it_is_wanted() {

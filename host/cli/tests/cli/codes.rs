@@ -1,6 +1,6 @@
 //! `purlin explain-error`: codes in words.
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 #[test]
 fn a_code_is_explained_with_an_example() {

@@ -1,6 +1,6 @@
 //! Tests of shell completion, with the requests that bash makes.
 
-use crate::project::{Project, ran};
+use purlin_systems::project::{Project, ran};
 
 /// The candidates that bash gets for the last word.
 fn offered(project: &Project, words: &[&str]) -> Vec<String> {

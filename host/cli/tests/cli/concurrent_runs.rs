@@ -1,7 +1,8 @@
 //! Tests of two runs at the same time.
 
+use purlin_systems::project::ran_with;
+
 use crate::gate::Gate;
-use crate::project::ran_with;
 
 #[test]
 fn a_second_deployment_reports_the_holder_of_the_lock() {

@@ -1,6 +1,7 @@
 //! Tests that no command with effects acts without consent (SPEC §9).
 
-use crate::project::{Project, ran};
+use purlin_systems::project::{Project, ran};
+
 use crate::terminal::typed;
 
 /// All commands that can change something real, with the arguments that they need to ask for

@@ -5,9 +5,9 @@ mod scan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purlin_systems::Project;
 use serde_json::Value;
 
-use crate::project::Project;
 use scan::{FileLine, Manifest, Meant, Outcomes, Texts};
 
 /// A driver for all kinds, which returns the values that references read.

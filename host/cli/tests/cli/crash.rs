@@ -3,8 +3,11 @@
 use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
+use purlin_systems::project::{Project, read_until, signal, started};
+use purlin_systems::tools::program;
+
+use crate::adversary::adversarial;
 use crate::gate::Gate;
-use crate::project::{Project, adversarial, read_until, signal};
 
 /// The project with many resources, half of them things.
 fn with_many(project: Project) -> Project {
@@ -27,12 +30,7 @@ fn killed_at_any_time_the_state_opens_again() {
         child.wait().expect("ended");
         project.run(&["state", "list"]).status(0);
     }
-    project.write(
-        "things.yaml",
-        std::fs::read_to_string(project.path().join("things.yaml"))
-            .expect("read")
-            .replace("do: sleep", "do: echo"),
-    );
+    project.edit("things.yaml", "do: sleep", "do: echo");
     project.run(&["up", "--yes"]).status(0);
     assert_eq!(project.run(&["plan", "--detailed-exitcode"]).status(0).status, 0);
     project.run(&["destroy", "--yes"]).status(0);
@@ -90,15 +88,9 @@ fn a_closed_terminal_finishes_calls_in_flight() {
         let mut child = match nohup {
             false => project.start(&arguments),
             true => {
-                let plain = project.command(&arguments);
-                let mut command = std::process::Command::new("nohup");
-                command.arg(plain.get_program()).args(plain.get_args());
-                plain.get_envs().for_each(|(name, value)| {
-                    value.map(|value| command.env(name, value));
-                });
-                let piped = std::process::Stdio::piped;
-                let folder = plain.get_current_dir().expect("a folder");
-                command.current_dir(folder).stdout(piped()).stderr(piped()).spawn().expect("started")
+                let mut nohup = std::process::Command::new("nohup");
+                nohup.arg(program());
+                started(project.in_place(nohup, &arguments))
             }
         };
         let lines = BufReader::new(child.stdout.take().expect("stdout")).lines();

@@ -1,6 +1,6 @@
 //! Tests of mistakes, each of which would destroy something that is still wanted.
 
-use crate::project::{Project, Ran};
+use purlin_systems::{Project, Ran};
 
 const WORKSPACE: &str = "
 apiVersion: purlin.dev/v1
@@ -115,7 +115,7 @@ fn a_slip_in_the_workspace_lifts_no_protection() {
         ("environments:", "enviroments:", "`purlin.yaml` is invalid"),
         ("    dev: {", "    dve: {", "declares no environment `dev`"),
     ] {
-        let right = std::fs::read_to_string(project.path().join("purlin.yaml")).expect("it");
+        let right = project.read("purlin.yaml");
         project.edit("purlin.yaml", from, to);
         refused(&project, &["destroy", "--yes"], &[expected]);
         refused(&project, &["destroy", "--yes", "--env", "dev"], &[expected]);
@@ -128,7 +128,7 @@ fn one_edit_does_not_both_end_a_protection_and_use_that() {
     let project = deployed();
     project.edit("settings.yaml", "  criteria: [{}]", "  lifecycle: {protect: true}\n  criteria: [{}]");
     project.run(&["up", "--yes"]).status(0);
-    let right = std::fs::read_to_string(project.path().join("settings.yaml")).expect("it");
+    let right = project.read("settings.yaml");
     project.edit("settings.yaml", "  lifecycle: {protect: true}\n", "");
     project.edit("deployment.yaml", "file: a,", "file: c,");
     refused(
@@ -197,7 +197,7 @@ fn an_observed_resource_is_not_adopted_when_its_line_is_lost() {
     project.run(&["up", "--yes"]).status(0);
     project.edit("deployment.yaml", "  lifecycle:\n    settings#shared.t: {observe: /out/theirs}\n", "");
     refused(&project, &["up", "--yes"], &["error[observe-ended]", "write `import` instead of `observe`"]);
-    assert_eq!(std::fs::read_to_string(project.path().join("out/theirs")).expect("it"), "theirs\n");
+    assert_eq!(project.read("out/theirs"), "theirs\n");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn a_type_that_has_another_name_everywhere_takes_nothing_along() {
         project.run(&["up", "--yes"]).status(0);
     }
     assert_eq!(files(&project), ["a", "b"]);
-    assert_eq!(std::fs::read_to_string(project.path().join("out/a")).expect("it"), "other");
+    assert_eq!(project.read("out/a"), "other");
     project.run(&["plan", "--detailed-exitcode"]).status(0);
 }
 
@@ -400,7 +400,7 @@ fn an_export_overwrites_only_files_of_an_export() {
         &["export", "."],
         &["`workloads/web.yaml` already exists and was not written by an export"],
     );
-    assert_eq!(std::fs::read_to_string(project.path().join("workloads/web.yaml")).expect("it"), score);
+    assert_eq!(project.read("workloads/web.yaml"), score);
     for _ in 0..2 {
         project.run(&["export", ".export"]).status(0);
     }

@@ -1,6 +1,6 @@
 //! Tests of recorded contexts, declared environments, and their values.
 
-use crate::project::{Project, Ran};
+use purlin_systems::{Project, Ran};
 
 const PLATFORM: &str = "
 apiVersion: purlin.dev/v1
@@ -339,7 +339,7 @@ fn a_command_runs_in_the_folder_that_is_named() {
     let project = shop();
     let mut command = project.command(&["plan", "--chdir"]);
     command.arg(project.path()).current_dir(std::env::temp_dir());
-    let there = crate::project::ran(command).status(0).out;
+    let there = purlin_systems::project::ran(command).status(0).out;
     assert_eq!(there, project.run(&["-C", ".", "plan"]).status(0).out);
     let ran = project.run(&["plan", "-C", "nowhere"]).status(2);
     assert!(ran.err.contains("cannot run in `nowhere`"), "{}", ran.err);

@@ -1,8 +1,7 @@
 //! What the documents say is what drivers, `outputs` and `export` have (SPEC §4, §5).
 
+use purlin_systems::Project;
 use serde_json::json;
-
-use crate::project::Project;
 
 const DEFINITIONS: &str = r#"
 apiVersion: purlin.dev/v1

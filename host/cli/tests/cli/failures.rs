@@ -5,9 +5,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
+use purlin_systems::{Project, Ran};
 use serde_json::Value;
-
-use crate::project::{Project, Ran};
 
 /// A server that answers every connection in the same way until the test ends.
 fn server(answer: impl Fn(&mut std::net::TcpStream) + Send + 'static) -> SocketAddr {

@@ -1,6 +1,6 @@
 //! Tests of reconciling all environments of a state (`purlin reconcile --all`).
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 const PURLIN: &str = "apiVersion: purlin.dev/v1
 kind: Workspace

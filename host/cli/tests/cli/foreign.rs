@@ -5,7 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
-use crate::project::{Project, Ran, ran};
+use purlin_systems::project::{Project, Ran, ran};
 
 /// Another user, who has nothing to do with the one who runs the tests.
 const OTHER: u32 = 65_534;

@@ -4,7 +4,9 @@
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver};
 
-use crate::project::{PATIENCE, Project, adversarial};
+use purlin_systems::project::{PATIENCE, Project};
+
+use crate::adversary::adversarial;
 
 /// A closed gate. Dropping it opens it.
 pub(crate) struct Gate {

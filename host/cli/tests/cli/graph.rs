@@ -1,8 +1,7 @@
 //! Parts of a graph, and its page.
 
+use purlin_systems::Project;
 use serde_json::Value;
-
-use crate::project::Project;
 
 fn keys(graph: &Value) -> Vec<&str> {
     graph["nodes"].as_array().expect("nodes").iter().filter_map(|node| node["key"].as_str()).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::project::{Project, Ran, ran};
+use purlin_systems::project::{Project, Ran, ran};
 
 const DOCUMENTS: &str = "apiVersion: purlin.dev/v1
 kind: Definition

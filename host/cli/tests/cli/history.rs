@@ -1,6 +1,7 @@
 //! Tests of the history, of comparing deployments, and of rollbacks.
 
-use crate::project::{Project, ran};
+use purlin_systems::project::{Project, ran};
+
 use crate::world::{World, reads, thing};
 
 /// A project with three deployments: five resources created, then a longer password, then one more
@@ -10,7 +11,7 @@ fn thrice() -> Project {
     project.run(&["up", "--yes"]).status(0);
     project.edit("platform/postgres.yaml", "length: 24", "length: 30");
     project.run(&["up", "--yes"]).status(0);
-    let score = std::fs::read_to_string(project.path().join("apps/web.yaml")).expect("read");
+    let score = project.read("apps/web.yaml");
     project.write("apps/api.yaml", score.replace("name: web", "name: api"));
     project.run(&["up", "--yes"]).status(0);
     project

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use purlin_systems::{Project, Ran};
 use serde_json::{Value, json};
-
-use crate::project::{Project, Ran};
 
 const PURLIN: &str = "apiVersion: purlin.dev/v1
 kind: Workspace

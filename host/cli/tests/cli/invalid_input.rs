@@ -1,6 +1,7 @@
 //! Tests of invalid input of every kind: a clear message, exit status 2, no driver call, no state.
 
-use crate::project::{Project, adversary};
+use purlin_systems::Project;
+use purlin_systems::tools::component;
 
 const SCORE: &str = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: nginx}}\n";
 
@@ -206,7 +207,7 @@ fn a_driver_that_is_not_a_component_is_rejected() {
 
 #[test]
 fn a_driver_of_another_contract_is_rejected() {
-    let mut component = std::fs::read(adversary()).expect("the adversary");
+    let mut component = std::fs::read(component("guests")).expect("the adversary");
     let (ours, other) = (b"purlin:driver/lifecycle@0.2.0", b"purlin:driver/lifecycle@0.7.0");
     for at in 0..component.len() - ours.len() {
         if component[at..].starts_with(ours) {

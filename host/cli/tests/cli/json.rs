@@ -1,8 +1,9 @@
 //! Tests of the JSON output (SPEC §11), field by field.
 
+use purlin_systems::Project;
 use serde_json::{Value, json};
 
-use crate::project::{Project, adversarial};
+use crate::adversary::adversarial;
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().expect("an object").keys().map(String::as_str).collect()

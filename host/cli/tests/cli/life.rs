@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 const CREATED: usize = 5;
 
@@ -42,7 +42,7 @@ fn a_deployment_is_created_repeated_changed_and_destroyed() {
     );
 
     // A workload is removed: the resources that only it needed are deleted.
-    let score = std::fs::read_to_string(project.path().join("apps/web.yaml")).expect("read");
+    let score = project.read("apps/web.yaml");
     project.write("apps/api.yaml", score.replace("name: web", "name: api"));
     project.run(&["up", "--yes"]).status(0);
     assert_eq!(project.recorded().len(), 2 * CREATED - 1);
@@ -106,12 +106,12 @@ fn a_new_application_has_a_name_with_which_its_project_is_valid() {
 #[test]
 fn documents_come_from_standard_input_too() {
     let project = Project::new();
-    let score = std::fs::read_to_string(project.path().join("apps/web.yaml")).expect("read");
+    let score = project.read("apps/web.yaml");
     std::fs::remove_file(project.path().join("apps/web.yaml")).expect("removed");
     project.write("stdin.txt", score);
     let mut command = project.command(&["graph", "-f", "platform", "-", "--format", "json"]);
     command.stdin(std::fs::File::open(project.path().join("stdin.txt")).expect("open"));
-    let graph = crate::project::ran(command).status(0).json();
+    let graph = purlin_systems::project::ran(command).status(0).json();
     assert_eq!(graph["nodes"].as_array().map(Vec::len), Some(CREATED));
     assert_eq!(graph["nodes"][4]["urn"], "urn:purlin:dev/default::shop::web::workload.default::modules.web");
 }
@@ -182,7 +182,7 @@ fn init_writes_a_platform_for_kubernetes() {
     assert_eq!(app("store"), app("small"));
     let mut command = project.command(&["graph", "--format", "json"]);
     command.current_dir(project.path().join("store"));
-    let graph = crate::project::ran(command).status(0).json();
+    let graph = purlin_systems::project::ran(command).status(0).json();
     let key = "k8s-deployment.default#modules.web";
     assert!(graph["nodes"].as_array().expect("nodes").iter().any(|node| node["key"] == key), "{graph}");
 }
@@ -193,11 +193,11 @@ fn exported_files_stay_in_their_folder() {
     project.run(&["up", "--yes"]).status(0);
     let exported = project.run(&["export", ".out", "--format", "json"]).status(0).json();
     assert_eq!(exported["files"], serde_json::json!([".out/workloads/web.yaml"]));
-    let text = std::fs::read_to_string(project.path().join(".out/workloads/web.yaml")).expect("read");
+    let text = project.read(".out/workloads/web.yaml");
     assert!(text.contains("PUBLIC_URL: https://shop-dev.example.test"), "{text}");
     assert!(text.contains("DB_PASSWORD: \"[secret]\""), "{text}");
     project.run(&["export", ".out", "--show-secrets"]).status(0);
-    let text = std::fs::read_to_string(project.path().join(".out/workloads/web.yaml")).expect("read");
+    let text = project.read(".out/workloads/web.yaml");
     assert!(!text.contains("[secret]"), "{text}");
     let warned = project.run(&["export", "visible"]).status(0);
     assert!(warned.err.contains("will read the exported files as documents"), "{}", warned.err);
@@ -227,7 +227,7 @@ fn an_import_is_known_again_however_its_id_is_written() {
             }
             project.run(&["plan", "--detailed-exitcode", "--refresh"]).status(0);
         }
-        assert_eq!(std::fs::read_to_string(project.path().join("out/motd")).expect("read"), content);
+        assert_eq!(project.read("out/motd"), content);
         project.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
         assert_eq!(project.path().join("out/motd").exists(), setting == "observe");
     }

@@ -1,7 +1,8 @@
 //! Tests of changed documents and their effect on resources: replacing, protecting, keeping,
 //! failing.
 
-use crate::project::Project;
+use purlin_systems::Project;
+
 use crate::world::{World, reads, thing};
 
 fn place(done: &[String], line: &str) -> usize {

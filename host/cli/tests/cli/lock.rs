@@ -1,7 +1,8 @@
 //! Tests of third-party drivers: inspected, approved, and rejected if they differ from what was
 //! approved.
 
-use crate::project::{Project, Ran, adversary};
+use purlin_systems::tools::component;
+use purlin_systems::{Project, Ran};
 
 const NAME: &str = "acme/guests";
 
@@ -28,7 +29,7 @@ fn project() -> Project {
 }
 
 fn guests() -> Vec<u8> {
-    std::fs::read(adversary()).expect("the adversary")
+    std::fs::read(component("guests")).expect("the adversary")
 }
 
 /// The same driver with an additional custom section, as after another build.
@@ -200,13 +201,13 @@ fn an_approved_component_runs() {
     ] {
         assert!(output.out.contains(line), "{line} in\n{}", output.out);
     }
-    let lock = std::fs::read_to_string(project.path().join("purlin.lock")).expect("written");
+    let lock = project.read("purlin.lock");
     assert!(lock.starts_with("# Written by `purlin driver approve`"), "{lock}");
     project.run(&["validate", "purlin.lock"]).status(0);
     project.run(&["driver", "approve", "--check"]).status(0);
     let again = approve(&project);
     assert_eq!(again.out, "");
-    assert_eq!(std::fs::read_to_string(project.path().join("purlin.lock")).expect("there"), lock);
+    assert_eq!(project.read("purlin.lock"), lock);
     assert_eq!(pinned(&list(), NAME), true);
     let text = project.run(&["driver", "list"]).status(0).out;
     assert!(text.contains("pinned"), "{text}");
@@ -299,7 +300,7 @@ fn more_than_approved_is_rejected_and_less_is_not() {
     // Approving one driver leaves the other entries unchanged. Approving all removes unused
     // entries.
     project.run(&["driver", "approve", NAME]).status(0);
-    let lock = || std::fs::read_to_string(project.path().join("purlin.lock")).expect("there");
+    let lock = || project.read("purlin.lock");
     assert!(lock().contains("acme/others:") && lock().contains("acme/guests:"), "{}", lock());
     project.run(&["driver", "approve", "--check"]).status(0);
     approve(&project);
@@ -312,7 +313,7 @@ fn a_lock_with_a_fault_approves_nothing() {
     let project = project();
     approve(&project);
     project.run(&["up", "--yes"]).status(0);
-    let whole = std::fs::read_to_string(project.path().join("purlin.lock")).expect("there");
+    let whole = project.read("purlin.lock");
     for (text, words) in [
         (String::new(), "the lock is empty"),
         (whole.replace("requests", "request"), "a version has no field `request`"),

@@ -1,7 +1,7 @@
 //! Tests of installations that use each other across environments: loops, and what becomes of an
 //! own installation when a use begins in its place (SPEC §6, identity).
 
-use crate::project::{Project, Ran};
+use purlin_systems::{Project, Ran};
 
 /// `acme/ring` has a version that requires `acme/next`, which requires `acme/ring` or
 /// `acme/third`; that one requires `acme/ring`, too. `acme/plain` can stand in for all of them.

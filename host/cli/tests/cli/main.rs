@@ -1,6 +1,7 @@
 //! Tests of the whole program, as a process in a folder of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
+mod adversary;
 mod aliases;
 mod appearance;
 mod author;
@@ -35,7 +36,6 @@ mod manifests;
 mod missing_documents;
 mod opened;
 mod plans;
-mod project;
 #[path = "../common/reality.rs"]
 mod reality;
 mod reconcile;

@@ -1,6 +1,6 @@
 //! Tests of folders with managed resources that refer to one another (SPEC §7).
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 const PLATFORM: &str = "\
 apiVersion: purlin.dev/v1

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use purlin_systems::project::{Project, Ran, ran};
 use serde_json::Value;
-
-use crate::project::{Project, Ran, ran};
 
 const WORKSPACE: &str =
     "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n";

@@ -4,28 +4,13 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use crate::project::{Project, Ran, ran_with};
+use purlin_systems::project::{Project, Ran, ran};
 
-/// A command that waits for a pipe, or reads a device, never ends. Even a busy machine is done by then.
-const NEVER: Duration = Duration::from_mins(5);
-
-/// Runs a command that must end.
+/// Runs a command that must end: one that waits for a pipe, or reads a device, never does.
 #[track_caller]
 fn run(project: &Project, arguments: &str) -> Ran {
-    let mut command = project.command(&arguments.split(' ').collect::<Vec<_>>());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-    let begun = Instant::now();
-    while child.try_wait().expect("there").is_none() {
-        if begun.elapsed() > NEVER {
-            let _ = child.kill();
-            panic!("`{arguments}` does not end");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let ran = ran_with(child);
+    let ran = project.run(&arguments.split(' ').collect::<Vec<_>>());
     assert!(!ran.err.contains("panicked"), "{arguments}: {}", ran.err);
     ran
 }
@@ -171,9 +156,8 @@ fn standard_input_without_an_end_is_not_read_to_its_end() {
     let project = Project::new();
     for arguments in [&["validate", "-"][..], &["driver", "run", "purlin/random", "read", "-"]] {
         let mut command = project.command(arguments);
-        let zeros = fs::File::open("/dev/zero").expect("opened");
-        command.stdin(zeros).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let ran = ran_with(command.spawn().expect("started")).status(2);
+        command.stdin(fs::File::open("/dev/zero").expect("opened"));
+        let ran = ran(command).status(2);
         assert!(ran.err.contains("standard input is larger than 64 MiB"), "{arguments:?}: {}", ran.err);
     }
 }

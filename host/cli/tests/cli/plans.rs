@@ -201,7 +201,7 @@ fn a_plan_reads_the_same_without_colour() {
     assert_eq!(anstream_free(&coloured), plain, "colour is all that colour adds");
     let mut command = world.project().command(&["plan"]);
     command.env("NO_COLOR", "1").env("CLICOLOR_FORCE", "1");
-    assert_eq!(crate::project::ran(command).status(0).out, plain);
+    assert_eq!(purlin_systems::project::ran(command).status(0).out, plain);
 }
 
 /// Text without colours.
@@ -265,7 +265,7 @@ fn a_plan_killed_anywhere_can_be_completed() {
         let world = world.copy();
         let mut command = world.project().command(&["apply", "--yes", "up.plan", "--parallelism", "1"]);
         command.env("PURLIN_CRASH_AT", number.to_string());
-        let ended = crate::project::ran(command);
+        let ended = purlin_systems::project::ran(command);
         if ended.status != -1 {
             assert!(number > 20, "{number}: {}", ended.err);
             break;

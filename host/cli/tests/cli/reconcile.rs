@@ -5,9 +5,9 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use purlin_systems::project::{PATIENCE, ended, read_until, signal};
 use serde_json::Value;
 
-use crate::project::{PATIENCE, ended, read_until, signal};
 use crate::terminal::typed;
 use crate::world::{World, thing};
 
@@ -78,7 +78,7 @@ fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
 
 #[test]
 fn a_resource_that_is_not_visible_yet_is_not_said_to_match() {
-    let project = crate::project::Project::with(&[
+    let project = purlin_systems::project::Project::with(&[
         (
             "purlin.yaml",
             "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    purlin/file:\n      limits: {grace: 1h}\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
@@ -99,7 +99,7 @@ fn a_resource_that_is_not_visible_yet_is_not_said_to_match() {
 /// A driver that returns all inputs leaves no other trace of drift than these.
 #[test]
 fn complete_drift_of_a_driver_is_reported() {
-    let project = crate::project::Project::with(&[
+    let project = purlin_systems::project::Project::with(&[
         (
             "purlin.yaml",
             "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  reconcile: {drift: report}\n  drivers:\n    purlin/file:\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 #[test]
 fn the_reference_in_the_book_is_up_to_date() {

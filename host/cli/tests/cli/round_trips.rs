@@ -1,9 +1,8 @@
 //! Values keep every digit and every character on their way from a document through a definition, a
 //! driver and the state to the outputs.
 
+use purlin_systems::Project;
 use purlin_systems::values::{Random, same};
-
-use crate::project::Project;
 
 /// Values in an ordinary run; `PURLIN_ROUND_TRIPS` sets another number.
 const VALUES: usize = 4_000;

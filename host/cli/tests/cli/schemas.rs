@@ -1,7 +1,7 @@
 //! Tests of schemas: a resource type validates params and outputs, a driver validates inputs, and
 //! values declared secret are secret. Each fault has the place of the value.
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 const TYPES: &str = "\
 apiVersion: purlin.dev/v1

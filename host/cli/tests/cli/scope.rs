@@ -55,7 +55,7 @@ fn resources_with_dependents_are_not_destroyed_alone() {
 fn a_missing_driver_affects_only_its_own_resources() {
     let world = World::new(&format!("{}\nd: {{type: odd, params: {{do: echo}}}}", pair()), "");
     let workspace = std::fs::read_to_string(world.path().join("purlin.yaml")).expect("read");
-    let guests = crate::reality::driver("guests").display().to_string();
+    let guests = purlin_systems::tools::component("guests").display().to_string();
     world.project().write("purlin.yaml", workspace.replace(&guests, "no-such.wasm"));
     world.run(&["up", "--yes"]).status(2);
     assert_eq!(world.done(&["up", "--yes", "--target", "thing#shared.c"], 0), ["create c"]);

@@ -7,9 +7,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use purlin_systems::secrets::{base64, every_file, holds_none, needles, shapes};
+use purlin_systems::{Project, Ran};
 use serde_json::{Value, json};
-
-use crate::project::{Project, Ran};
 
 fn definition(name: &str, driver: &str, inputs: &Value) -> String {
     let document = json!({
@@ -204,8 +203,7 @@ fn no_output_or_file_contains_a_secret() {
     let incomplete: Vec<&str> =
         report["incomplete"].as_array().expect("files").iter().filter_map(Value::as_str).collect();
     assert_eq!(incomplete, [".export/workloads/web.yaml", ".export/manifests/namespace/secret.yaml"]);
-    let manifest =
-        std::fs::read_to_string(project.path().join(".export/manifests/namespace/secret.yaml")).expect("it");
+    let manifest = project.read(".export/manifests/namespace/secret.yaml");
     assert!(manifest.contains("clear: clear") && manifest.contains("kind: Secret"), "{manifest}");
     project.run(&["export", ".shown", "--show-secrets"]).status(0);
     let secret = project.path().join(".shown/manifests/namespace/secret.yaml");

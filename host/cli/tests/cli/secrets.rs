@@ -5,9 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use purlin_systems::project::{Project, Ran, ran};
+use purlin_systems::tools::component;
 use serde_json::{Value, json};
-
-use crate::project::{Project, Ran, adversary, ran};
 
 /// The value that the test driver stored under a name.
 fn kept(name: &str, version: &str) -> String {
@@ -48,7 +48,7 @@ spec:
       grants:
         secrets: [folder, yaml, json, lost, gone, env, print, versions, cat, script, impatient, missing, vault, wrong, blind, nobody]
 ",
-            adversary().display()
+            component("guests").display()
         ),
     );
     project.write("kept/db/password", "in-a-folder\n");

@@ -7,9 +7,11 @@ use std::process::Child;
 #[cfg(unix)]
 use std::process::ChildStderr;
 
+use purlin_systems::project::{Project, Ran, ran_with, read_until, signal};
+use purlin_systems::tools::component;
+
 #[cfg(unix)]
 use crate::gate::Gate;
-use crate::project::{Project, Ran, adversary, ran_with, read_until, signal};
 
 const BUNDLES: &str = "apiVersion: purlin.dev/v1
 kind: Bundle
@@ -497,7 +499,7 @@ fn ctrl_c_ends_the_deletion_of_unused_installations() {
         "purlin.yaml",
         format!(
             "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {{name: w}}\nspec:\n  drivers:\n    acme/guests:\n      source: {}\n      limits: {{time: 20m, grace: 0s}}\n",
-            adversary().display()
+            component("guests").display()
         ),
     );
     gate.grant(&project);

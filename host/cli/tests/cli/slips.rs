@@ -1,7 +1,7 @@
 //! Slips in documents that were deployed: none of them deletes what is still wanted, and each can be
 //! accepted where it was meant.
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 const WORKSPACE: &str = "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev, env_type: development}\n";
 const DEFINITIONS: &str = "\

@@ -1,8 +1,7 @@
 //! Tests of `purlin state`: commands that change the record without changing real objects.
 
 use purlin_state::{Change, EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _};
-
-use crate::project::{Project, ran};
+use purlin_systems::project::{Project, ran};
 
 /// The arguments of the commands that a text suggests for renames.
 fn renames(text: &str) -> Vec<(String, String)> {
@@ -225,7 +224,7 @@ fn keys_are_created_and_rotated_but_never_printed() {
 
     let made = project.run(&["state", "key", "new", "team.key", "--format", "json"]).status(0).json();
     let recipient = made["recipient"].as_str().expect("a recipient").to_owned();
-    let identity = std::fs::read_to_string(project.path().join("team.key")).expect("the key");
+    let identity = project.read("team.key");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -1,9 +1,9 @@
 //! Tests of the status of resources: conditions with their reasons, and the complete chain of
 //! resources that one waits for.
 
+use purlin_systems::Project;
 use serde_json::Value;
 
-use crate::project::Project;
 use crate::world::{World, reads, thing};
 
 fn joined(text: &str) -> String {

@@ -3,7 +3,7 @@
 use std::io::{BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
-use crate::project::{Project, Ran, ended, ran_with, read_until};
+use purlin_systems::project::{Project, Ran, ended, ran_with, read_until};
 
 /// Runs the program on a new terminal and types `input`. `out` contains the output of both streams,
 /// as on a screen. Returns `None` if the machine has no `script` (util-linux).
@@ -40,12 +40,10 @@ fn on_terminal(project: &Project, arguments: &[&str]) -> Option<Child> {
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
     let words: Vec<String> =
         std::iter::once(program.get_program()).chain(program.get_args()).map(quoted).collect();
-    let mut command = Command::new("script");
+    let line = words.join(" ");
+    let options = ["--quiet", "--return", "--echo", "never", "--command", &line, "/dev/null"];
+    let mut command = project.in_place(Command::new("script"), &options);
     command
-        .args(["--quiet", "--return", "--echo", "never", "--command", &words.join(" "), "/dev/null"])
-        .current_dir(project.path())
-        .env_clear()
-        .envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .env("SHELL", "/bin/sh")
         .env("TERM", "dumb")
         .env("COLUMNS", "80")

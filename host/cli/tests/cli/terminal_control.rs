@@ -1,6 +1,7 @@
 //! Tests that output of drivers cannot control the terminal, whichever command shows it.
 
-use crate::project::{Project, Ran, adversary};
+use purlin_systems::tools::component;
+use purlin_systems::{Project, Ran};
 
 /// The first character that would control a terminal or change the reading order.
 fn acts(text: &str) -> Option<char> {
@@ -19,7 +20,7 @@ fn is_still(verb: &[&str], ran: &Ran) {
 
 fn project(deed: &str) -> Project {
     let project = Project::empty();
-    let driver = format!("drivers: {{acme/bad: {{source: {}}}}}", adversary().display());
+    let driver = format!("drivers: {{acme/bad: {{source: {}}}}}", component("guests").display());
     project.write("purlin.yaml", format!("apiVersion: purlin.dev/v1\nkind: Workspace\n{driver}\n"));
     project.write("app.yaml", documents(deed, 1));
     project

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 /// Mistakes in YAML and JSON; `@` stands for a secret.
 const BROKEN: &[&str] = &[

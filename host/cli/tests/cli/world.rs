@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use purlin_systems::project::{Project, Ran, ran};
+use purlin_systems::tools::component;
 use serde_json::Value;
 
-use crate::project::{Project, Ran, ran};
 use crate::reality::{self, Real};
 
 /// The project, with resources of these types:
@@ -37,7 +38,7 @@ impl World {
             "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n  drivers:\n",
         );
         for name in ["ledger", "guests", "blind"] {
-            let source = reality::driver(name);
+            let source = component(name);
             workspace.push_str(&format!(
                 "    acme/{name}:\n      source: {}\n      grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}\n      limits: {{grace: 0s}}\n",
                 source.display()
@@ -182,12 +183,7 @@ impl World {
 
     /// A copy including the state and the real objects.
     pub(crate) fn copy(&self) -> Self {
-        let project = Project::empty();
-        let from = format!("{}/.", self.path().display());
-        let copied =
-            std::process::Command::new("cp").arg("-a").arg(from).arg(project.path()).status().expect("cp");
-        assert!(copied.success());
-        Self { project }
+        Self { project: self.project.copy() }
     }
 
     /// A copy in which this command was killed at a crash point, at the first time at which the

@@ -1,20 +1,12 @@
 //! Reads what the driver that counts its effects created in a project's folder.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 /// The real objects by the name of the shared resource: the value, and the fixed value.
 pub(crate) type Real = BTreeMap<String, (String, String)>;
-
-/// A test driver, by the name of its component.
-pub(crate) fn driver(name: &str) -> PathBuf {
-    let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
-    let path = folder.join(format!("{name}.wasm"));
-    assert!(path.is_file(), "{} is missing; run `cargo xtask drivers` first", path.display());
-    path
-}
 
 /// Adds missing params to every thing in documents, so that placeholders find all of them.
 pub(crate) fn complete(documents: &str) -> String {

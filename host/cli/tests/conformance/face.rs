@@ -1,11 +1,14 @@
 //! Tests of the output for people and for programs.
 
-use crate::bench::{Bench, component, rules};
+use purlin_systems::project::{ran_with, signal, started};
+use purlin_systems::tools::component;
+
+use crate::bench::{bench, check, checked, rules};
 
 #[test]
 fn without_cases_the_error_shows_an_example() {
-    let bench = Bench::new("{}");
-    let ran = bench.run(&["purlin/echo"]);
+    let bench = bench("{}");
+    let ran = checked(&bench, &["purlin/echo"]);
     assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("generated from its schema"), "{}", ran.out);
     for (arguments, wanted) in [
@@ -16,7 +19,7 @@ fn without_cases_the_error_shows_an_example() {
         (&["purlin/echo", "--cases", "nowhere.yaml"], "nowhere.yaml"),
         (&[], "needs FILE|NAME"),
     ] {
-        let ran = bench.run(arguments);
+        let ran = checked(&bench, arguments);
         assert_eq!(ran.status, 2, "{arguments:?}: {}\n{}", ran.out, ran.err);
         assert!(ran.err.contains(wanted), "{arguments:?}: {}", ran.err);
     }
@@ -24,7 +27,7 @@ fn without_cases_the_error_shows_an_example() {
 
 #[test]
 fn faults_of_cases_have_their_place() {
-    let bench = Bench::new("{}");
+    let bench = bench("{}");
     for (cases, wanted) in [
         ("cases: []\n", "check.yaml:1:8"),
         ("cases:\n- name: a\n  inputs: {values: 7}\n", "check.yaml:3:20"),
@@ -39,7 +42,7 @@ fn faults_of_cases_have_their_place() {
         let bench_driver = component("faulty");
         let file = bench_driver.to_str().expect("UTF-8");
         let driver = if driver == "purlin/faulty" { file } else { driver };
-        let ran = bench.run(&[driver, "--cases", "check.yaml"]);
+        let ran = checked(&bench, &[driver, "--cases", "check.yaml"]);
         assert_eq!(ran.status, 2, "{cases}: {}\n{}", ran.out, ran.err);
         assert!(ran.err.contains(wanted), "{cases}: {}", ran.err);
     }
@@ -47,9 +50,9 @@ fn faults_of_cases_have_their_place() {
 
 #[test]
 fn a_report_reads_within_80_columns() {
-    let bench = Bench::new("{}");
+    let bench = bench("{}");
     bench.write("check.yaml", "cases:\n- {name: a, inputs: {values: {kind: pet}}, invalid: [{values: {separator: x}, at: [/values/separator]}]}\n");
-    let ran = bench.run(&["purlin/random"]);
+    let ran = checked(&bench, &["purlin/random"]);
     assert_eq!(ran.status, 1, "{}\n{}", ran.out, ran.err);
     for line in ran.out.lines() {
         assert!(line.chars().count() <= 80, "{line}");
@@ -67,7 +70,7 @@ fn a_report_reads_within_80_columns() {
 
 #[test]
 fn each_misdeed_of_the_adversary_is_found() {
-    let bench = Bench::new("{}");
+    let bench = bench("{}");
     let file = component("guests");
     let file = file.to_str().expect("UTF-8");
     for (deed, rule) in [
@@ -93,7 +96,7 @@ fn each_misdeed_of_the_adversary_is_found() {
             "check.yaml",
             format!("cases:\n- {{name: a, type: thing, inputs: {{values: {{do: {deed}}}, secrets: {{password: correct-horse}}}}}}\nskip: [{{rule: read.none, why: it finds whatever it is asked for}}]\n"),
         );
-        let ran = bench.run(&[file, "--cases", "check.yaml", "--format", "json"]);
+        let ran = checked(&bench, &[file, "--cases", "check.yaml", "--format", "json"]);
         let report = ran.json();
         assert_eq!(ran.status, 1, "{deed}");
         assert!(rules(&report, "failed").iter().any(|failed| failed == rule), "{deed}: {report:#}");
@@ -105,20 +108,16 @@ fn each_misdeed_of_the_adversary_is_found() {
 #[test]
 fn driver_check_watches_until_it_is_interrupted() {
     use std::io::{BufRead as _, BufReader};
-    use std::process::Stdio;
-    let bench = Bench::new("{}");
+    let bench = bench("{}");
     bench.write("check.yaml", "cases:\n- {name: first, inputs: {}}\n");
-    let mut command = bench.command(&["purlin/echo", "--cases", "check.yaml", "--watch", "--format", "json"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let arguments = ["purlin/echo", "--cases", "check.yaml", "--watch", "--format", "json"];
+    let mut child = started(check(&bench, &arguments));
     let stderr = BufReader::new(child.stderr.take().expect("piped"));
     let mut waits = stderr.lines().map_while(Result::ok).filter(|line| line.contains("waiting for a change"));
     assert!(waits.next().is_some(), "it waits");
     bench.write("check.yaml", "cases:\n- {name: second, inputs: {}}\n");
     assert!(waits.next().is_some(), "it ran again");
-    let ended = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(ended.expect("kill").success());
-    let output = child.wait_with_output().expect("ended");
-    assert_eq!(output.status.code(), Some(0));
-    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    signal(&child, "-INT");
+    let out = ran_with(child).status(0).out;
     assert!(out.contains("\"first\"") && out.contains("\"second\""), "{out}");
 }

@@ -6,9 +6,11 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use purlin_systems::project::ran;
+use purlin_systems::tools::{component, root};
 use serde_json::Value;
 
-use crate::bench::{Bench, Ran, component, repository, rules};
+use crate::bench::{bench, check, checked, rules};
 
 const MARK: &[u8] = b"purlin-faulty breaks:";
 /// The length in bytes of the mark and the name of the rule.
@@ -59,25 +61,25 @@ fn examined(rule: &str, arguments: &[&str]) -> (i32, Value) {
 /// The result of a check with additional lines in the file of cases.
 fn examined_with(more: &str, rule: &str, arguments: &[&str]) -> (i32, Value) {
     let server = server();
-    let bench = Bench::new(&format!(
+    let bench = bench(&format!(
         "{{acme/faulty: {{source: faulty.wasm, grants: {{\
          dirs: [{{host: ./data, guest: /things, mode: rw}}], tcp: ['{server}']}}}}}}"
     ));
     bench.write("faulty.wasm", breaking(rule));
-    let cases = std::fs::read_to_string(repository("tests/faulty/check.yaml")).expect("read");
+    let cases = std::fs::read_to_string(root().join("tests/faulty/check.yaml")).expect("read");
     bench.write("check.yaml", cases.replace("${server}", &server) + more);
     let arguments = [&["./faulty.wasm", "--format", "json"], arguments].concat();
-    let mut command = bench.command(&arguments);
+    let mut command = check(&bench, &arguments);
     if rule == "cancel" {
         // Its calls do not end however long they have.
         command.env_remove("PURLIN_CANCEL_TIME");
     }
-    let ran = Ran::of(command);
+    let ran = ran(command);
     (ran.status, ran.json())
 }
 
 fn every_rule() -> Vec<String> {
-    let listed = Bench::new("{}").run(&["--rules", "--format", "json"]).json();
+    let listed = checked(&bench("{}"), &["--rules", "--format", "json"]).json();
     let rules = listed["rules"].as_array().expect("rules").clone();
     rules.iter().map(|rule| rule["id"].as_str().expect("an id").to_owned()).collect()
 }

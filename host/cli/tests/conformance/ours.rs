@@ -1,6 +1,8 @@
 //! Tests of the drivers in this repository, with the cases next to them.
 
-use crate::bench::{Bench, repository, rules};
+use purlin_systems::tools::root;
+
+use crate::bench::{bench, checked, rules};
 
 /// Drivers that are checked here, with their grants. Drivers of real systems need servers, and are
 /// checked together with those.
@@ -15,11 +17,11 @@ const OURS: [(&str, &str); 5] = [
 #[test]
 fn our_drivers_keep_every_rule() {
     for (name, drivers) in OURS {
-        let bench = Bench::new(drivers);
-        let cases = repository(&format!("drivers/{name}/check.yaml"));
+        let bench = bench(drivers);
+        let cases = root().join(format!("drivers/{name}/check.yaml"));
         let driver = format!("purlin/{name}");
         let cases = cases.to_str().expect("UTF-8");
-        let ran = bench.run(&[&driver, "--cases", cases, "--format", "json"]);
+        let ran = checked(&bench, &[&driver, "--cases", cases, "--format", "json"]);
         let report = ran.json();
         assert_eq!(rules(&report, "failed"), Vec::<String>::new(), "{name}: {report:#}");
         assert_eq!(ran.status, 0, "{name}");

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use purlin_systems::tools::component;
+
 use crate::disk::Tree;
 use crate::scene::{AFTER, BEFORE, Scene};
 
@@ -244,7 +246,7 @@ fn workload(scene: &Scene) {
 
 /// A driver to add.
 fn driver(scene: &Scene) {
-    let _ = fs::copy(crate::reality::driver("ledger"), scene.path().join("ledger.wasm")).expect("copied");
+    let _ = fs::copy(component("ledger"), scene.path().join("ledger.wasm")).expect("copied");
 }
 
 fn remove(scene: &Scene, path: &str) {

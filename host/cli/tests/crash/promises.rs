@@ -107,8 +107,7 @@ pub(crate) fn check(case: &Case, end: &End, tree: &Tree, acknowledged: &Acknowle
 
 /// Whether `state repair --check` finds nothing, or there is no state.
 fn is_whole(scene: &Scene) -> bool {
-    !scene.path().join(".purlin").exists()
-        || scene.command(&["state", "repair", "--check"]).output().expect("run").status.success()
+    !scene.path().join(".purlin").exists() || scene.project.run(&["state", "repair", "--check"]).status == 0
 }
 
 /// Fails with the first difference.

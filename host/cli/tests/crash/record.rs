@@ -4,8 +4,10 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::process::Stdio;
 use std::rc::Rc;
+
+use purlin_systems::project::ran;
+use purlin_systems::tools::program;
 
 use crate::disk::{self, Deed, Disk};
 use crate::scene::Scene;
@@ -38,18 +40,15 @@ pub(crate) fn run(scene: &Scene, disk: &Disk, arguments: &[&str]) -> Option<Reco
         &calls,
         "-o",
     ]);
-    strace.arg(trace.path());
-    let output = scene.wrapped(strace, arguments).stdin(Stdio::null()).output().expect("strace");
-    let err = String::from_utf8_lossy(&output.stderr);
+    strace.arg(trace.path()).arg(program());
+    let ran = ran(scene.project.in_place(strace, arguments));
     // A repair ends with status 1 if something was lost.
-    let good =
-        output.status.success() || (arguments == ["state", "repair"] && output.status.code() == Some(1));
-    let undecided =
-        String::from_utf8_lossy(&output.stdout).contains("undecided") || err.contains("undecided");
+    let good = ran.status == 0 || (arguments == ["state", "repair"] && ran.status == 1);
+    let undecided = ran.out.contains("undecided") || ran.err.contains("undecided");
     if !good && undecided {
         return None;
     }
-    assert!(good, "{arguments:?}: {}\n{err}", output.status);
+    assert!(good, "{ran}");
     let text = fs::read_to_string(trace.path()).expect("a trace");
     let root = fs::canonicalize(scene.path()).expect("a folder");
     let deeds = Reader::new(root, disk.clone()).read(&trace::read(&text));

@@ -1,10 +1,11 @@
 //! A project whose resources are files that can be counted.
 
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 
+use purlin_systems::Project;
+use purlin_systems::tools::component;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::disk::{self, Tree};
 use crate::heads;
@@ -12,7 +13,7 @@ use crate::reality::{self, Real};
 
 /// A folder with documents, a state, and the real objects.
 pub(crate) struct Scene {
-    folder: TempDir,
+    pub(crate) project: Project,
 }
 
 /// Three resources that read one another, an independent one, and one that is deleted before it is
@@ -40,7 +41,7 @@ pub(crate) const AFTER: &str = "
 
 impl Scene {
     pub(crate) fn new(shared: &str) -> Self {
-        let scene = Self { folder: TempDir::new().expect("a folder") };
+        let scene = Self { project: Project::empty() };
         std::fs::create_dir(scene.path().join("data")).expect("made");
         let workspace = format!(
             "apiVersion: purlin.dev/v1
@@ -53,16 +54,16 @@ spec:
       grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}
       limits: {{grace: 0s}}
 ",
-            reality::driver("ledger").display()
+            component("ledger").display()
         );
-        std::fs::write(scene.path().join("purlin.yaml"), workspace).expect("written");
+        scene.project.write("purlin.yaml", workspace);
         scene.write(shared);
         scene
     }
 
     /// A folder with the remains of another one after a kill or a power failure.
     pub(crate) fn of(tree: &Tree) -> Self {
-        let scene = Self { folder: TempDir::new().expect("a folder") };
+        let scene = Self { project: Project::empty() };
         disk::write(tree, scene.path());
         heads::renew(scene.path());
         scene
@@ -93,45 +94,21 @@ spec:
   shared:
 {shared}"
         );
-        let full = reality::complete(&documents);
-        std::fs::write(self.path().join("documents.yaml"), full).expect("written");
+        self.project.write("documents.yaml", reality::complete(&documents));
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        self.project.path()
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        self.in_place(Command::new(env!("CARGO_BIN_EXE_purlin")), arguments)
-    }
-
-    /// The command of another program that runs purlin.
-    pub(crate) fn wrapped(&self, mut wrapper: Command, arguments: &[&str]) -> Command {
-        wrapper.arg(env!("CARGO_BIN_EXE_purlin"));
-        self.in_place(wrapper, arguments)
-    }
-
-    fn in_place(&self, mut command: Command, arguments: &[&str]) -> Command {
-        command
-            .args(arguments)
-            .current_dir(self.path())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
-            // A busy machine must not look like a slow driver.
-            .env("PURLIN_DESCRIBE_TIME", "300")
-            .env("PURLIN_CANCEL_TIME", "300")
-            .stdin(Stdio::null());
-        command
+        self.project.command(arguments)
     }
 
     /// Runs a command to its end, and asserts success.
     #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> String {
-        let output = self.command(arguments).output().expect("run");
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{arguments:?}: {}\n{out}\n{err}", output.status);
-        out.into_owned()
+        self.project.purlin(arguments).out
     }
 
     /// Runs a command until it succeeds, as a user would who checks the real objects. If the driver
@@ -140,20 +117,20 @@ spec:
     #[track_caller]
     pub(crate) fn finish(&self, arguments: &[&str]) {
         loop {
-            let output = self.command(arguments).output().expect("run");
-            let err = String::from_utf8_lossy(&output.stderr).into_owned();
-            if output.status.success() {
+            let ran = self.project.run(arguments);
+            if ran.status == 0 {
                 return;
             }
-            let open: Vec<&str> = err
+            let open: Vec<&str> = ran
+                .err
                 .match_indices("`purlin state settle ")
-                .filter_map(|(at, before)| err[at + before.len()..].split('`').next())
+                .filter_map(|(at, before)| ran.err[at + before.len()..].split('`').next())
                 .collect();
             // A repair may report that something was lost.
-            if arguments == ["state", "repair"] && output.status.code() == Some(1) {
+            if arguments == ["state", "repair"] && ran.status == 1 {
                 return;
             }
-            assert!(!open.is_empty(), "{arguments:?}: {}\n{err}", output.status);
+            assert!(!open.is_empty(), "{ran}");
             let key = open[0].trim_matches('\'');
             let name = key.rsplit("shared.").next().expect("a name");
             let recorded = self.run(&["state", "list", "--format", "json"]);
@@ -201,7 +178,7 @@ spec:
     /// Runs a command to its end, asserts success, and parses its output.
     #[track_caller]
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
-        serde_json::from_str(&self.run(arguments)).expect("JSON")
+        self.project.purlin(arguments).json()
     }
 
     /// The number of effects of a kind.
@@ -212,12 +189,5 @@ spec:
 
 /// Whether a process was killed.
 pub(crate) fn was_killed(status: ExitStatus) -> bool {
-    #[cfg(unix)]
-    {
-        std::os::unix::process::ExitStatusExt::signal(&status) == Some(9)
-    }
-    #[cfg(not(unix))]
-    {
-        !status.success()
-    }
+    std::os::unix::process::ExitStatusExt::signal(&status) == Some(9)
 }

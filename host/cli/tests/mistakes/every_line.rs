@@ -13,6 +13,7 @@ use purlin_documents as documents;
 use purlin_documents::Input;
 use purlin_host::{Action, Documents, Error, InProcess, MemoryStore, PlanOptions, Purlin, UpOptions};
 use purlin_model::ContextDefaults;
+use purlin_systems::Project;
 
 use crate::random::{Random, number};
 
@@ -34,7 +35,7 @@ const SIGNS: &str = ":-$\"'{}[]#.,/*@";
 /// A deployed folder.
 struct Scene {
     purlin: Arc<Purlin>,
-    folder: tempfile::TempDir,
+    folder: Project,
     files: BTreeMap<String, String>,
     runtime: tokio::runtime::Runtime,
     /// The recorded keys, each with the words that request it, in their file.
@@ -46,11 +47,9 @@ impl Scene {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes/folder");
         let mut files = BTreeMap::new();
         read(&source, &source, &mut files);
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = Project::empty();
         for (name, text) in &files {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            std::fs::write(path, text).expect("written");
+            folder.write(name, text);
         }
         let builder = Purlin::builder()
             .store(Arc::new(MemoryStore::new()) as _)

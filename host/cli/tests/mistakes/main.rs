@@ -4,9 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod every_line;
-#[path = "../cli/project.rs"]
-#[allow(dead_code, reason = "shared with the other tests of the program")]
-mod project;
 mod random;
 mod scene;
 mod table;

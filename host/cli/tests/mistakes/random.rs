@@ -4,9 +4,9 @@
 //!
 //! `PURLIN_EDITS=5000` makes more edits, `PURLIN_SEED` different ones.
 
+use purlin_systems::Project;
 use serde_json::Value;
 
-use crate::project::Project;
 use crate::scene::{FILES, deployed};
 
 /// Where a person sees that a resource is requested: the file, and the path of keys in it.

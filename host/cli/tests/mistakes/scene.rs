@@ -1,9 +1,8 @@
 //! A folder with a document of every kind, deployed once, and copies of it to edit.
 
-use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 /// All files of the scene. No name in it is part of another, so that tests can search texts for
 /// names.
@@ -260,20 +259,5 @@ pub(crate) fn deployed() -> Project {
         assert_eq!(recorded, KEYS);
         project
     });
-    let copy = Project::empty();
-    copy_folder(original.path(), copy.path());
-    copy
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("made");
-    for entry in std::fs::read_dir(from).expect("read") {
-        let entry = entry.expect("read");
-        let target = to.join(entry.file_name());
-        if entry.file_type().expect("read").is_dir() {
-            copy_folder(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).expect("copied");
-        }
-    }
+    original.copy()
 }

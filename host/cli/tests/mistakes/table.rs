@@ -4,7 +4,8 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::project::{Project, Ran};
+use purlin_systems::{Project, Ran};
+
 use crate::scene::{FILES, KEYS, deployed};
 
 /// The expected result of an edit.

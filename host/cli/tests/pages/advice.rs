@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cases::{CASES, Case, Change, DEFINITION, DEPLOYMENT, Run, SCORE, Then};
 use follow::{Scene, Spot};
+use purlin_systems::Project;
 use serde_json::Value;
 
 use crate::errors;
-use crate::project::Project;
 
 /// Codes whose advice no test can follow, by the reason.
 const UNFOLLOWED: &[(&str, &[&str])] = &[

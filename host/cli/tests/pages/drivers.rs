@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
+use purlin_systems::Project;
 use serde_json::Value;
 
 use crate::page::Page;
@@ -26,14 +26,9 @@ fn readme(name: &str) -> String {
 
 /// The manifest that a driver reports.
 fn inspected(name: &str) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
-    command.args(["driver", "inspect", &format!("purlin/{name}"), "--format", "json"]);
-    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).current_dir(env!("CARGO_TARGET_TMPDIR"));
-    command.env("PURLIN_DESCRIBE_TIME", "300");
-    let done = command.output().expect("purlin runs");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
-    report["components"][0]["manifest"].clone()
+    let driver = format!("purlin/{name}");
+    let ran = Project::empty().purlin(&["driver", "inspect", &driver, "--format", "json"]);
+    ran.json()["components"][0]["manifest"].clone()
 }
 
 #[test]

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
 use purlin_model::Pipe;
+use purlin_systems::Project;
 use serde_json::Value;
 
 /// Kinds, and the pages below `docs/src` that describe their fields.
@@ -42,14 +42,12 @@ fn names(schema: &Value, found: &mut BTreeSet<String>) {
 }
 
 fn schema(kind: &str) -> Value {
-    let done = Command::new(env!("CARGO_BIN_EXE_purlin")).args(["schema", kind]).output();
-    serde_json::from_slice(&done.expect("purlin runs").stdout).expect("JSON")
+    Project::empty().purlin(&["schema", kind]).json()
 }
 
 #[test]
 fn each_kind_of_document_has_its_page() {
-    let done = Command::new(env!("CARGO_BIN_EXE_purlin")).args(["schema", "--help"]).output();
-    let help = String::from_utf8(done.expect("purlin runs").stdout).expect("UTF-8");
+    let help = Project::empty().purlin(&["schema", "--help"]).out;
     let (_, rest) = help.split_once("[possible values: ").expect("the kinds");
     let (kinds, _) = rest.split_once(']').expect("the end of the kinds");
     let kinds: BTreeSet<&str> = kinds.split(',').map(str::trim).collect();

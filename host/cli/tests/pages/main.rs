@@ -12,15 +12,6 @@ mod examples;
 mod fields;
 mod links;
 mod page;
-#[path = "../cli/project.rs"]
-#[allow(dead_code, reason = "shared with the other tests of the program")]
-mod project;
 mod run;
 
-use std::path::{Path, PathBuf};
-
-/// The root of the workspace.
-fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("two folders above").to_owned()
-}
+use purlin_systems::tools::root;

@@ -1,13 +1,13 @@
 //! Runs a page in a folder of its own, and compares it with the program's output.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use purlin_systems::Project;
 use purlin_systems::postgres::Postgres;
-use purlin_systems::tools::need;
+use purlin_systems::tools::{need, program};
 use regex::Regex;
 
 use crate::page::{Block, Page};
@@ -17,7 +17,7 @@ const PORT: &str = "5433";
 
 /// A folder in which commands run.
 pub(crate) struct Folder {
-    base: tempfile::TempDir,
+    project: Project,
     current: PathBuf,
     postgres: Option<Postgres>,
 }
@@ -25,12 +25,12 @@ pub(crate) struct Folder {
 impl Folder {
     /// An empty folder, or a copy.
     pub(crate) fn new(copy_of: Option<&Path>) -> Self {
-        let base = tempfile::tempdir().expect("a folder");
-        let current = fs::canonicalize(base.path()).expect("the folder is there");
+        let project = Project::empty();
+        let current = fs::canonicalize(project.path()).expect("the folder is there");
         if let Some(from) = copy_of {
             copy(from, &current);
         }
-        Self { base, current, postgres: None }
+        Self { project, current, postgres: None }
     }
 
     /// Starts a server for the commands; false where PostgreSQL is not installed.
@@ -103,31 +103,27 @@ impl Folder {
 
     /// Runs a line in a shell, which finds purlin and psql.
     fn shell(&self, line: &str) -> (String, i32) {
-        let program = Path::new(env!("CARGO_BIN_EXE_purlin")).parent().expect("a folder").to_owned();
+        let program = program().parent().expect("a folder").to_owned();
         let psql = need("psql").and_then(|psql| psql.parent().map(Path::to_owned));
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = [program].into_iter().chain(psql).chain(std::env::split_paths(&path));
-        let mut command = Command::new("sh");
-        command.args(["-c", line]);
-        self.output_of(command, &std::env::join_paths(path).expect("a path"))
+        let mut command = self.project.in_place(Command::new("sh"), &["-c", line]);
+        command.env("PATH", std::env::join_paths(path).expect("a path"));
+        self.output_of(command)
     }
 
     /// Runs purlin.
     pub(crate) fn purlin(&self, arguments: &[&str]) -> (String, i32) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
-        command.args(arguments);
-        self.output_of(command, &std::env::var_os("PATH").unwrap_or_default())
+        self.output_of(self.project.command(arguments))
     }
 
     /// Runs a program. Returns the output of both streams, and the exit status.
-    fn output_of(&self, mut command: Command, path: &OsStr) -> (String, i32) {
+    fn output_of(&self, mut command: Command) -> (String, i32) {
         let (mut reader, here) = std::io::pipe().expect("a pipe");
-        command.current_dir(&self.current).env_clear().env("PATH", path);
-        command.env("COLUMNS", "100").env("HOME", self.base.path().join("home")).env("USER", "someone");
-        command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
-        // A busy machine must not look like a slow driver.
-        command.env("PURLIN_DESCRIBE_TIME", "300").env("PURLIN_CANCEL_TIME", "300");
-        command.stdin(Stdio::null()).stdout(here.try_clone().expect("a pipe")).stderr(here);
+        // As on the terminal of a reader.
+        command.current_dir(&self.current).env("COLUMNS", "100").env("USER", "someone");
+        command.env("HOME", self.project.path().join("home"));
+        command.stdout(here.try_clone().expect("a pipe")).stderr(here);
         let mut child = command.spawn().expect("the program starts");
         // Close the writing end of the pipe.
         drop(command);

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Workspace;
+use crate::Project;
 
 /// How a request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +76,8 @@ impl Wire {
         &self,
         (trouble, times): (Trouble, usize),
         arguments: &[&str],
-        scene: impl Fn(usize) -> Workspace,
-        verify: impl Fn(&Workspace),
+        scene: impl Fn(usize) -> Project,
+        verify: impl Fn(&Project),
     ) -> (usize, usize) {
         let mut failed = 0;
         for at in 1..200 {
@@ -86,8 +86,8 @@ impl Wire {
             let done = workspace.run(arguments);
             let seen = self.shared.seen.load(Ordering::SeqCst);
             self.plan(None);
-            if done.status != Some(0) {
-                eprintln!("{times} × {trouble:?} from request {at} on: {}", done.stderr);
+            if done.status != 0 {
+                eprintln!("{times} × {trouble:?} from request {at} on: {}", done.err);
                 failed += 1;
                 workspace.purlin(arguments);
             }

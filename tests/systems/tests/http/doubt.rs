@@ -1,6 +1,6 @@
 //! Lost answers: nothing is created twice, nothing forgotten, nothing guessed.
 
-use purlin_systems::Done;
+use purlin_systems::Ran;
 use purlin_systems::rest::{Misbehaviour, Service};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn a_lost_answer_creates_nothing_twice() {
 struct Late {
     service: Service,
     scene: Scene,
-    done: Done,
+    done: Ran,
 }
 
 impl Late {
@@ -78,7 +78,7 @@ impl Late {
 
     fn appears_once(self) {
         let Self { service, scene, done } = self;
-        done.expect(1).prints("the next run determines the outcome");
+        done.status(1).prints("the next run determines the outcome");
         assert!(things(&service, "late").is_empty(), "not yet");
         service.do_late();
         assert_eq!(things(&service, "late").len(), 1);
@@ -144,7 +144,7 @@ fn objects_that_cannot_be_found_are_left_to_a_person() {
     service.fault("POST", Misbehaviour::LoseAnswer);
     scene.fails();
     assert_eq!(things(&service, "lost").len(), 1);
-    scene.workspace.run(&["up", "--yes"]).expect(1).prints("it is unknown whether `lost` was created");
+    scene.workspace.run(&["up", "--yes"]).status(1).prints("it is unknown whether `lost` was created");
     assert_eq!(things(&service, "lost").len(), 1, "nothing is guessed");
     let id = things(&service, "lost")[0]["id"].as_str().expect("an id").to_owned();
     scene.workspace.purlin(&["import", "--yes", THING, &id]);

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use purlin_systems::rest::Service;
-use purlin_systems::{Proxy, Workspace, at_every_message};
+use purlin_systems::{Project, Proxy, at_every_message};
 use serde_json::{Value, json};
 
 use crate::{Scene, asynchronous, found, named, none, size, things};
 
-fn kill_scene(proxy: &Proxy, values: &Value) -> Workspace {
+fn kill_scene(proxy: &Proxy, values: &Value) -> Project {
     let url = format!("http://127.0.0.1:{}", proxy.port());
     Scene::new(&url, values, &none()).workspace
 }

@@ -116,7 +116,7 @@ fn a_thing_that_exists_is_imported() {
     let service = Service::start();
     service.put("things", "things-0", json!({"id": "things-0", "name": "old", "size": 5}));
     let scene = Scene::new(&service.url(), &found(&service.url(), "old"), &none());
-    scene.workspace.run(&["import", "--yes", THING, "things-7"]).expect(2).prints("there is no `things-7`");
+    scene.workspace.run(&["import", "--yes", THING, "things-7"]).status(2).prints("there is no `things-7`");
     // Only the creator received the token.
     scene
         .workspace
@@ -153,7 +153,7 @@ fn values_of_a_developer_stay_in_their_place() {
     {
         let wrong = json!({"base_url": service.url(), "create": {"path": path}, "outputs": {"a": output}});
         scene.wants(&wrong, &none(), &none());
-        scene.workspace.run(&["plan"]).expect(2).prints(expected);
+        scene.workspace.run(&["plan"]).status(2).prints(expected);
     }
 }
 
@@ -203,7 +203,7 @@ fn the_contract_is_held() {
     service.key("a-token-of-the-check");
     let scene = Scene::new(&service.url(), &none(), &none());
     let cases = std::fs::read_to_string(root().join("drivers/http/check.yaml")).expect("the cases");
-    scene.workspace.write("cases.yaml", &cases.replace("http://127.0.0.1:8081", &service.url()));
+    scene.workspace.write("cases.yaml", cases.replace("http://127.0.0.1:8081", &service.url()));
     scene.workspace.purlin(&["driver", "check", "purlin/http", "--cases", "cases.yaml"]);
     assert!(service.all("things").is_empty(), "nothing is left");
 }

@@ -10,8 +10,8 @@ mod refusal;
 mod waiting;
 
 use purlin_systems::rest::Service;
-use purlin_systems::workspace::component;
-use purlin_systems::{Done, Workspace};
+use purlin_systems::tools::component;
+use purlin_systems::{Project, Ran};
 use serde_json::{Value, json};
 
 const THING: &str = "thing.default#shared.thing";
@@ -22,12 +22,12 @@ const TIME: &str = "grace: 0s, time: 10m";
 
 /// A workspace with one resource, `thing.default#shared.thing`.
 struct Scene {
-    workspace: Workspace,
+    workspace: Project,
 }
 
 impl Scene {
     fn new(url: &str, values: &Value, secrets: &Value) -> Self {
-        let scene = Self { workspace: Workspace::new() };
+        let scene = Self { workspace: Project::empty() };
         scene.settings(&format!("http: [\"{url}/*\"]"), TIME);
         scene.wants(values, secrets, &json!({}));
         scene
@@ -36,7 +36,7 @@ impl Scene {
     fn settings(&self, grants: &str, limits: &str) {
         self.workspace.write(
             "purlin.yaml",
-            &format!(
+            format!(
                 "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{org: acme, app: shop, env: dev, env_type: development}}\n  drivers:\n    purlin/http:\n      source: {}\n      grants: {{{grants}}}\n      limits: {{{limits}}}\n",
                 component("http").display()
             ),
@@ -68,16 +68,16 @@ impl Scene {
             "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"},
             "spec": {"shared": shared},
         });
-        self.workspace.write("definition.json", &definition.to_string());
-        self.workspace.write("deployment.json", &deployment.to_string());
+        self.workspace.write("definition.json", definition.to_string());
+        self.workspace.write("deployment.json", deployment.to_string());
     }
 
-    fn up(&self) -> Done {
+    fn up(&self) -> Ran {
         self.workspace.purlin(&["up", "--yes"])
     }
 
-    fn fails(&self) -> Done {
-        self.workspace.run(&["up", "--yes"]).expect(1)
+    fn fails(&self) -> Ran {
+        self.workspace.run(&["up", "--yes"]).status(1)
     }
 
     fn outputs(&self) -> Value {

@@ -13,8 +13,8 @@ fn a_rotated_credential_blocks_nothing() {
     let scene = Scene::new(&service.url(), &values, &json!({"bearer": "first-token"}));
     scene.up();
     service.key("second-token");
-    let _ = scene.workspace.run(&["refresh"]).expect(1);
-    let _ = scene.workspace.run(&["destroy", "--yes"]).expect(1);
+    scene.workspace.run(&["refresh"]).status(1);
+    scene.workspace.run(&["destroy", "--yes"]).status(1);
     assert_eq!(things(&service, "main").len(), 1);
     // The documents have the new one, and every command uses it.
     scene.wants(&values, &json!({"bearer": "second-token"}), &none());
@@ -22,7 +22,7 @@ fn a_rotated_credential_blocks_nothing() {
     assert!(!done.to_string().contains("-token"), "{done}");
     scene.up();
     assert_eq!(things(&service, "main").len(), 1);
-    let _ = scene.workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(0);
+    scene.workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
     service.key("third-token");
     scene.wants(&values, &json!({"bearer": "third-token"}), &none());
     let done = scene.workspace.purlin(&["destroy", "--yes"]);

@@ -71,14 +71,14 @@ fn rejections_are_reported_and_nothing_is_recorded() {
     assert!(!done.to_string().contains("wrong-and-secret"), "{done}");
     scene.settings(&format!("http: [\"GET {}/*\"]", service.url()), TIME);
     scene.wants(&values, &json!({"bearer": "right"}), &none());
-    let done = scene.workspace.run(&["up", "--yes"]).expect(2);
+    let done = scene.workspace.run(&["up", "--yes"]).status(2);
     done.prints(&format!("`purlin/http` is not granted POST requests to `{}/*`", service.url()))
         .prints(&format!("- \"POST,PATCH,DELETE {}/*\"", service.url()));
     // A path that is not granted shows where it is requested.
     scene.settings(&format!("http: [\"{}/other/*\"]", service.url()), TIME);
     scene.fails().prints("is not granted").prints(&format!("{}/things", service.url()));
     scene.settings("", TIME);
-    let done = scene.workspace.run(&["up", "--yes"]).expect(2);
+    let done = scene.workspace.run(&["up", "--yes"]).status(2);
     done.prints(&format!("is not granted requests to `{}/*`", service.url())).prints("purlin/http:");
     assert!(service.all("things").is_empty());
 }

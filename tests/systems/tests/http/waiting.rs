@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use purlin_systems::Done;
+use purlin_systems::project::{Ran, ran_with};
 use purlin_systems::rest::{Misbehaviour, Service};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn slow(url: &str) -> Value {
 struct Early {
     service: Service,
     scene: Scene,
-    done: Done,
+    done: Ran,
 }
 
 impl Early {
@@ -73,7 +73,7 @@ fn a_thing_becomes_ready_in_its_own_time() {
     for early in [Early::new(false, limited, TIME), by_call] {
         early.is_patient();
         let Early { service, scene, done } = early;
-        done.expect(1).prints(CREATING);
+        done.status(1).prints(CREATING);
         assert_eq!(things(&service, "slow").len(), 1);
         service.hurry();
         scene.up();
@@ -112,7 +112,7 @@ fn an_operation_is_followed() {
         values
     };
     let Early { service, scene, done } = Early::new(true, limited, TIME);
-    done.expect(1).prints(RUNNING);
+    done.status(1).prints(RUNNING);
     assert!(things(&service, "long").is_empty());
     service.hurry();
     scene.workspace.run(&["up", "--yes"]);
@@ -125,7 +125,7 @@ fn an_operation_is_followed() {
     });
     early.is_patient();
     let Early { service, scene, done } = early;
-    let _ = done.expect(1);
+    done.status(1);
     assert!(things(&service, "long").is_empty());
     drop(service.requests());
     let child = scene.workspace.start(&["up", "--yes"]);
@@ -135,7 +135,7 @@ fn an_operation_is_followed() {
         std::thread::sleep(Duration::from_millis(5));
     }
     service.hurry();
-    scene.workspace.finish(child, &["up", "--yes"]);
+    ran_with(child);
     scene.up();
     assert_eq!(things(&service, "long").len(), 1, "the operation that ran was followed, none begun anew");
 }
@@ -166,7 +166,7 @@ fn a_deleted_thing_is_gone_once_it_is_no_longer_shown() {
     service.lingers(u32::MAX);
     with_little_time(|time| {
         scene.settings(&format!("http: [\"{}/*\"]", service.url()), time);
-        let done = scene.workspace.run(&["destroy", "--yes"]).expect(1);
+        let done = scene.workspace.run(&["destroy", "--yes"]).status(1);
         done.has("its deletion was accepted, but it still exists").then_some(())
     });
     assert!(things(&service, "lingering").is_empty());
@@ -193,7 +193,7 @@ fn a_thing_that_is_still_shown_after_a_lost_deletion_is_undecided() {
     for _ in 0..20 {
         service.fault("DELETE", Misbehaviour::LoseAnswer);
     }
-    scene.workspace.run(&["destroy", "--yes"]).expect(1).prints("thing.default#shared.thing");
+    scene.workspace.run(&["destroy", "--yes"]).status(1).prints("thing.default#shared.thing");
     service.behave();
     assert!(things(&service, "perhaps").is_empty());
     // The documents have it again.

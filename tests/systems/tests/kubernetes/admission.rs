@@ -32,7 +32,7 @@ fn a_quota_rejects_excess() {
     k8s.edit("kubectl-edit", "resourcequotas", "default", "small", |quota| {
         quota["spec"]["hard"]["count/deployments.apps"] = "2".into();
     });
-    eventually("there is room", || (workspace.run(&["up", "--yes"]).status == Some(0)).then_some(()));
+    eventually("there is room", || (workspace.run(&["up", "--yes"]).status == 0).then_some(()));
     unchanged(&workspace);
     destroy(&workspace);
 }
@@ -94,9 +94,7 @@ fn a_webhook_that_is_gone_or_cannot_rehearse_harms_nothing() {
     refused(&workspace).prints("failed calling webhook");
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
     k8s.delete(configurations, "", "policy");
-    eventually("the cluster calls nobody", || {
-        (workspace.run(&["up", "--yes"]).status == Some(0)).then_some(())
-    });
+    eventually("the cluster calls nobody", || (workspace.run(&["up", "--yes"]).status == 0).then_some(()));
     unchanged(&workspace);
     destroy(&workspace);
 }

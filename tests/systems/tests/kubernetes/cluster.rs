@@ -45,13 +45,13 @@ fn the_cluster_has_to_prove_who_it_is() {
     let inputs = one(&k8s.url(), &map("a", &json!({"k": "1"})));
     let stranger = workspace_with(&grants, "60s", &inputs);
     let done = refused(&stranger);
-    assert!(done.stderr.contains("certificate"), "{done}");
+    assert!(done.err.contains("certificate"), "{done}");
     assert_eq!(k8s.requests(), [], "no token went to a stranger");
     let workspace = workspace(&k8s, &inputs);
     up(&workspace);
     unchanged(&workspace);
     // The same way, for another client.
-    let seen = kubectl(&k8s, &workspace, &["get", "configmap", "a", "-o", "json"]).expect(0);
+    let seen = kubectl(&k8s, &workspace, &["get", "configmap", "a", "-o", "json"]).status(0);
     assert_eq!(seen.json()["data"]["k"], "1");
     destroy(&workspace);
     assert!(k8s.names("configmaps", "default").is_empty());
@@ -65,7 +65,7 @@ fn the_driver_keeps_the_contract() {
     let root = purlin_systems::tools::root();
     let cases = std::fs::read_to_string(root.join("drivers/kubernetes/check.yaml")).expect("the cases");
     assert!(cases.contains("http://127.0.0.1:8001"), "{cases}");
-    workspace.write("cases.yaml", &cases.replace("http://127.0.0.1:8001", &url));
+    workspace.write("cases.yaml", cases.replace("http://127.0.0.1:8001", &url));
     workspace.purlin(&["driver", "check", "purlin/kubernetes", "--cases", "cases.yaml"]);
     assert!(k8s.names("configmaps", "default").is_empty());
     assert!(k8s.names("deployments.apps", "default").is_empty());

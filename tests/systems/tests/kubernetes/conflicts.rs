@@ -28,14 +28,14 @@ fn an_existing_object_is_adopted_by_an_import() {
     // The documents may name it with these words, too, and continue to do so.
     let import = json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment",
         "spec": {"lifecycle": {"k8s#shared.it": {"import": ID}}}});
-    workspace.write("import.json", &import.to_string());
+    workspace.write("import.json", import.to_string());
     up(&workspace);
     unchanged(&workspace);
     assert_eq!(data(&k8s), json!({"theirs": "1", "level": "info"}), "what is not ours stays");
 
     // Another environment of Purlin declares the same object.
     let other = scene::workspace(&k8s, &inputs);
-    other.run(&["up", "--yes", "--env", "prod"]).expect(1).prints("belongs to another resource of Purlin");
+    other.run(&["up", "--yes", "--env", "prod"]).status(1).prints("belongs to another resource of Purlin");
     other
         .run(&["import", "--yes", "k8s#shared.it", ID, "--env", "prod"])
         .prints("belongs to another resource");
@@ -57,7 +57,7 @@ fn an_unread_field_is_a_conflict() {
     assert_eq!(data(&k8s)["level"], "debug");
     // A field that another manager owns is not taken either.
     give(&workspace, &settings(&k8s, &json!({"level": "debug", "theirs": "2"})));
-    workspace.run(&["up", "--yes", "--refresh"]).expect(1).prints(".data.theirs");
+    workspace.run(&["up", "--yes", "--refresh"]).status(1).prints(".data.theirs");
     assert_eq!(data(&k8s)["theirs"], "1");
     // It is read first, and then taken knowingly.
     let mut inputs = settings(&k8s, &json!({"level": "warn", "theirs": "2"}));

@@ -1,7 +1,7 @@
 //! What delays a deletion, and which objects go with a deleted one.
 
-use purlin_systems::Workspace;
 use purlin_systems::kubernetes::{Kubernetes, eventually};
+use purlin_systems::project::{Project, ran_with};
 use serde_json::{Value, json};
 
 use crate::scene::{
@@ -44,7 +44,7 @@ fn objects_that_are_being_deleted_are_awaited() {
     let child = workspace.start(&["up", "--yes"]);
     eventually("it waits", || k8s.requests().into_iter().find(|request| request.name == "held"));
     hold(&k8s, "configmaps", "default", "held", &json!([]));
-    let _ = workspace.finish(child, &["up", "--yes"]).expect(0);
+    ran_with(child).status(0);
     let made = k8s.get("configmaps", "default", "held").expect("made");
     assert_eq!(made["data"], json!({"a": "1"}));
     assert_ne!(made["metadata"]["uid"], theirs["metadata"]["uid"]);
@@ -78,7 +78,7 @@ fn a_namespace_is_deleted_after_its_contents() {
     assert_eq!(k8s.names("configmaps", "shop"), ["theirs"]);
     // Nothing new can be created in it.
     let late = self::workspace(&k8s, &one(&k8s.url(), &within("shop", map("late", &json!({})))));
-    late.run(&["up", "--yes"]).expect(1).prints("because it is being terminated");
+    late.run(&["up", "--yes"]).status(1).prints("because it is being terminated");
     give(&workspace, &with("140s"));
     hold(&k8s, "configmaps", "shop", "theirs", &json!([]));
     destroy(&workspace);
@@ -86,7 +86,7 @@ fn a_namespace_is_deleted_after_its_contents() {
 }
 
 /// A Deployment that is deleted in this way, with its one ReplicaSet and its pods.
-fn deployed(k8s: &Kubernetes, delete: &Value) -> (Workspace, String) {
+fn deployed(k8s: &Kubernetes, delete: &Value) -> (Project, String) {
     let mut inputs = one(&k8s.url(), &deployment("web", "shop:1", 2));
     inputs["values"]["delete"] = delete.clone();
     let workspace = workspace(k8s, &inputs);

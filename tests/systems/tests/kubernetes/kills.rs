@@ -5,7 +5,7 @@
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
 use purlin_systems::kubernetes::Kubernetes;
-use purlin_systems::{Proxy, Workspace, at_every_message};
+use purlin_systems::{Project, Proxy, at_every_message};
 use serde_json::{Value, json};
 
 use crate::scene::{deployment, destroy, give, is_recorded, map, several, unchanged, up, workspace_at};
@@ -26,12 +26,12 @@ fn manifests(port: u16, attempt: usize, image: &str, more: bool) -> Value {
     several(&url(port), &all)
 }
 
-fn scene(k8s: &Kubernetes, port: u16, inputs: &Value) -> Workspace {
+fn scene(k8s: &Kubernetes, port: u16, inputs: &Value) -> Project {
     workspace_at(&[url(port)], &k8s.authority(), inputs)
 }
 
 /// Each object was created once and exists, and nothing is left to do.
-fn is_whole(k8s: &Kubernetes, attempt: usize, workspace: &Workspace) {
+fn is_whole(k8s: &Kubernetes, attempt: usize, workspace: &Project) {
     let name = format!("web-{attempt}");
     for kind in [DEPLOYMENTS, "configmaps"] {
         assert_eq!(k8s.made(kind, "default", &name), 1, "{kind} {name}");
@@ -114,7 +114,7 @@ fn a_broken_connection_makes_nothing_twice() {
             wire.cut_at(at, when);
             let done = workspace.run(&["up", "--yes"]);
             let was_cut = wire.has_failed();
-            if done.status != Some(0) {
+            if done.status != 0 {
                 up(&workspace);
             }
             assert_eq!(k8s.made("configmaps", "default", &name), 1, "{name}: {done}");

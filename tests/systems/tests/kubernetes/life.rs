@@ -112,7 +112,7 @@ fn a_renamed_resource_keeps_its_objects() {
     up(&workspace);
     let before = k8s.get("configmaps", "default", "a").expect("made");
     workspace.purlin(&["state", "rename", "k8s#shared.it", "k8s#shared.that"]);
-    workspace.write("deployment.yaml", &requested("that"));
+    workspace.write("deployment.yaml", requested("that"));
     unchanged(&workspace);
     let mut inputs = one(&k8s.url(), &map("a", &json!({"k": "2"})));
     inputs["values"]["field_manager"] = "platform".into();

@@ -1,7 +1,7 @@
 //! Waiting for objects to become ready.
 
-use purlin_systems::Workspace;
 use purlin_systems::kubernetes::{Kubernetes, eventually};
+use purlin_systems::project::{Project, ran_with, signal};
 use serde_json::{Value, json};
 
 use crate::scene::{
@@ -118,17 +118,16 @@ fn a_call_ends_in_time() {
     let tried = |seconds: u32| {
         let (name, time) = (format!("web-{seconds}"), format!("{seconds}s"));
         let workspace = workspace_with(&grants, &time, &inputs(&name, &json!({"timeout": "5m"})));
-        workspace.write("ca.pem", &k8s.authority());
+        workspace.write("ca.pem", k8s.authority());
         let done = workspace.run(&["up", "--yes"]);
         let is_in_time = done.has("the call ran out of time; raise `limits.time` of the driver");
         is_in_time.then_some((name, time, workspace, done))
     };
     let in_time = [10, 20, 40, 80, 160].into_iter().find_map(tried);
     let (name, time, workspace, done) = in_time.expect("the driver ends the call");
-    done.expect(1).prints(&format!("Deployment default/{name} is not ready"));
+    done.status(1).prints(&format!("Deployment default/{name} is not ready"));
     // If a person interrupts it, it reports what it waited for, and nothing is forgotten.
-    let config = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("written");
-    workspace.write("purlin.yaml", &config.replace(&format!("\"{time}\""), "\"160s\""));
+    workspace.edit("purlin.yaml", &format!("\"{time}\""), "\"160s\"");
     interrupted(&k8s, &workspace, &name);
     give(&workspace, &inputs(&name, &json!({"for": "exists"})));
     up(&workspace);
@@ -138,7 +137,7 @@ fn a_call_ends_in_time() {
 }
 
 /// Interrupts a deployment once it waits: then it reads the Deployment repeatedly.
-fn interrupted(k8s: &Kubernetes, workspace: &Workspace, name: &str) {
+fn interrupted(k8s: &Kubernetes, workspace: &Project, name: &str) {
     let _ = k8s.requests();
     let child = workspace.start(&["up", "--yes"]);
     let mut looks = 0;
@@ -147,9 +146,8 @@ fn interrupted(k8s: &Kubernetes, workspace: &Workspace, name: &str) {
         looks += requests.iter().filter(|request| request.verb == "get" && request.name == name).count();
         (looks > 4).then_some(())
     });
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
-    let done = workspace.finish(child, &["up", "--yes"]);
-    assert_ne!(done.status, Some(0), "{done}");
+    signal(&child, "-INT");
+    let done = ran_with(child);
+    assert_ne!(done.status, 0, "{done}");
     done.prints(&format!("cancelled while waiting for Deployment default/{name}"));
 }

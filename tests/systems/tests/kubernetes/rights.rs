@@ -1,6 +1,6 @@
 //! The rights of a user in the cluster, and the operator's grants for the driver.
 
-use purlin_systems::Workspace;
+use purlin_systems::Project;
 use purlin_systems::kubernetes::{Kubernetes, READER, eventually};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn missing_rights_are_reported() {
     let denied = workspace_at(&[], &k8s.authority(), &inputs);
     denied
         .run(&["up", "--yes"])
-        .expect(2)
+        .status(2)
         .prints("`purlin/kubernetes` is not granted requests to")
         .prints(&k8s.url());
     let workspace = workspace(&k8s, &inputs);
@@ -64,14 +64,14 @@ fn missing_rights_are_reported() {
     k8s.edit("kubectl-edit", "configmaps", "default", "a", |object| object["data"]["k"] = "2".into());
     give(&workspace, &as_reader(&inputs));
     workspace.purlin(&["refresh"]).prints("values.manifest.data.k");
-    workspace.run(&["up", "--yes", "--refresh"]).expect(1).prints("cannot patch");
+    workspace.run(&["up", "--yes", "--refresh"]).status(1).prints("cannot patch");
     give(&workspace, &inputs);
     up(&workspace);
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
 }
 
 /// Deploys until this is printed: a new right takes a moment to take effect.
-fn eventually_prints(workspace: &Workspace, text: &str) {
+fn eventually_prints(workspace: &Project, text: &str) {
     eventually(text, || {
         let done = workspace.run(&["up", "--yes"]).to_string();
         done.contains(text).then_some(())
@@ -91,7 +91,7 @@ fn few_rights_are_enough() {
     allow(&k8s, &json!(["get", "create", "patch", "delete"]));
     eventually("the right arrives", || {
         let done = workspace.run(&["destroy", "--yes", "--allow-data-loss"]);
-        (done.status == Some(0)).then_some(())
+        (done.status == 0).then_some(())
     });
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
     // A user cannot grant rights that the user lacks.

@@ -1,19 +1,19 @@
 //! Workspaces with one resource of the driver, and its objects.
 
 use purlin_systems::kubernetes::{Kubernetes, TOKEN};
-use purlin_systems::{Done, Workspace, workspace};
+use purlin_systems::{Project, Ran, tools};
 use serde_json::{Value, json};
 
 /// How long the driver waits by default: enough for a slow machine.
 const PATIENCE: &str = "140s";
 
 /// A workspace for a cluster, with one resource that takes its inputs from `k8s.yaml`.
-pub(crate) fn workspace(k8s: &Kubernetes, inputs: &Value) -> Workspace {
+pub(crate) fn workspace(k8s: &Kubernetes, inputs: &Value) -> Project {
     workspace_at(&[k8s.url()], &k8s.authority(), inputs)
 }
 
 /// A workspace whose driver may send requests to these URLs, of servers of these authorities.
-pub(crate) fn workspace_at(urls: &[String], authorities: &str, inputs: &Value) -> Workspace {
+pub(crate) fn workspace_at(urls: &[String], authorities: &str, inputs: &Value) -> Project {
     let grants: Vec<String> = urls.iter().map(|url| format!("GET,PATCH,DELETE {url}/*")).collect();
     let grants = json!({"http": grants, "addresses": ["127.0.0.1"], "ca": ["ca.pem"]});
     let workspace = workspace_with(&grants, "160s", inputs);
@@ -22,16 +22,16 @@ pub(crate) fn workspace_at(urls: &[String], authorities: &str, inputs: &Value) -
 }
 
 /// A workspace whose driver has these grants, and this time limit for a call.
-pub(crate) fn workspace_with(grants: &Value, time: &str, inputs: &Value) -> Workspace {
-    let workspace = Workspace::new();
+pub(crate) fn workspace_with(grants: &Value, time: &str, inputs: &Value) -> Project {
+    let workspace = Project::empty();
     workspace.write(
         "purlin.yaml",
-        &json!({
+        json!({
             "apiVersion": "purlin.dev/v1", "kind": "Workspace",
             "spec": {
                 "defaults": {"app": "shop", "env": "dev"},
                 "drivers": {"purlin/kubernetes": {
-                    "source": workspace::component("kubernetes"),
+                    "source": tools::component("kubernetes"),
                     "grants": grants,
                     "limits": {"time": time},
                 }},
@@ -39,7 +39,7 @@ pub(crate) fn workspace_with(grants: &Value, time: &str, inputs: &Value) -> Work
         })
         .to_string(),
     );
-    workspace.write("deployment.yaml", &requested("it"));
+    workspace.write("deployment.yaml", requested("it"));
     give(&workspace, inputs);
     workspace
 }
@@ -51,7 +51,7 @@ pub(crate) fn requested(name: &str) -> String {
 }
 
 /// Gives the resource these inputs: `values`, and `secrets` over the token.
-pub(crate) fn give(workspace: &Workspace, inputs: &Value) {
+pub(crate) fn give(workspace: &Project, inputs: &Value) {
     let mut inputs = inputs.clone();
     let token = &mut inputs["connection"]["token"];
     if token.is_null() {
@@ -64,7 +64,7 @@ pub(crate) fn give(workspace: &Workspace, inputs: &Value) {
             "inputs": inputs,
         },
     });
-    workspace.write("k8s.yaml", &definition.to_string());
+    workspace.write("k8s.yaml", definition.to_string());
 }
 
 /// One object as a resource.
@@ -118,44 +118,44 @@ pub(crate) fn deployment(name: &str, image: &str, replicas: u8) -> Value {
     })
 }
 
-pub(crate) fn outputs(workspace: &Workspace) -> Value {
+pub(crate) fn outputs(workspace: &Project) -> Value {
     let done = workspace.purlin(&["outputs", "--format", "json"]).json();
     done["resources"]["k8s.default#shared.it"].clone()
 }
 
 #[track_caller]
-pub(crate) fn up(workspace: &Workspace) -> Done {
+pub(crate) fn up(workspace: &Project) -> Ran {
     workspace.purlin(&["up", "--yes"])
 }
 
 #[track_caller]
-pub(crate) fn refused(workspace: &Workspace) -> Done {
-    workspace.run(&["up", "--yes"]).expect(1)
+pub(crate) fn refused(workspace: &Project) -> Ran {
+    workspace.run(&["up", "--yes"]).status(1)
 }
 
 #[track_caller]
-pub(crate) fn destroy(workspace: &Workspace) -> Done {
+pub(crate) fn destroy(workspace: &Project) -> Ran {
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"])
 }
 
 #[track_caller]
-pub(crate) fn undestroyed(workspace: &Workspace) -> Done {
-    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1)
+pub(crate) fn undestroyed(workspace: &Project) -> Ran {
+    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).status(1)
 }
 
 /// Nothing is to be done, by the record and after a read.
 #[track_caller]
-pub(crate) fn unchanged(workspace: &Workspace) {
+pub(crate) fn unchanged(workspace: &Project) {
     let refreshed = workspace.purlin(&["refresh"]);
     assert!(!refreshed.to_string().contains("was changed"), "{refreshed}");
     let plan = workspace.run(&["plan", "--refresh", "--detailed-exitcode"]);
-    assert_eq!(plan.status, Some(0), "nothing is to be done: {plan}");
+    assert_eq!(plan.status, 0, "nothing is to be done: {plan}");
 }
 
 /// Whether the resource is recorded.
 #[track_caller]
-pub(crate) fn is_recorded(workspace: &Workspace) -> bool {
+pub(crate) fn is_recorded(workspace: &Project) -> bool {
     let listed = workspace.purlin(&["state", "list", "--format", "json"]);
     let _ = listed.json();
-    listed.stdout.contains("k8s.default#shared.it")
+    listed.out.contains("k8s.default#shared.it")
 }

@@ -1,7 +1,7 @@
 //! Several objects that are one resource.
 
 use purlin_systems::kubernetes::{Kubernetes, eventually};
-use purlin_systems::{Done, Workspace};
+use purlin_systems::project::{Project, Ran, ran_with};
 use serde_json::{Value, json};
 
 use crate::scene::{
@@ -33,9 +33,8 @@ fn shop_inputs(k8s: &Kubernetes, manifests: &[Value]) -> Value {
 
 /// Deploys while the cloud gives the new service an address.
 #[track_caller]
-fn up_with_address(k8s: &Kubernetes, workspace: &Workspace) -> Done {
-    let arguments = ["up", "--yes"];
-    let mut child = workspace.start(&arguments);
+fn up_with_address(k8s: &Kubernetes, workspace: &Project) -> Ran {
+    let mut child = workspace.start(&["up", "--yes"]);
     let address = json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}});
     eventually("the service is made, or the program ends", || {
         let service = k8s.get("services", "shop", "web");
@@ -44,7 +43,7 @@ fn up_with_address(k8s: &Kubernetes, workspace: &Workspace) -> Done {
         }
         (service.is_some() || child.try_wait().expect("a status").is_some()).then_some(())
     });
-    workspace.finish(child, &arguments).expect(0)
+    ran_with(child).status(0)
 }
 
 #[test]

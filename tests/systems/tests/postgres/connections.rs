@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purlin_systems::Workspace;
+use purlin_systems::Project;
 use purlin_systems::certificates::{Authority, Key};
 use purlin_systems::postgres::{PASSWORD, Postgres};
 use serde_json::json;
@@ -24,22 +24,22 @@ fn over_tls_both_sides_authenticate() {
         workspace.purlin(&["up", "--yes"]);
         assert_eq!(postgres.databases(), ["shop"]);
         // The password's proof is bound to this connection.
-        let outputs = |workspace: &Workspace| workspace.run(&["up", "--full", "--yes"]);
+        let outputs = |workspace: &Project| workspace.run(&["up", "--full", "--yes"]);
         definitions(&workspace, &at("localhost", "verify-ca", &authority.pem()), PASSWORD);
-        let _ = outputs(&workspace).expect(0);
+        outputs(&workspace).status(0);
         definitions(&workspace, &at("localhost", "require", ""), PASSWORD);
-        let _ = outputs(&workspace).expect(0);
+        outputs(&workspace).status(0);
         definitions(&workspace, &at("localhost", "verify-full", &other.pem()), PASSWORD);
         outputs(&workspace)
-            .expect(1)
+            .status(1)
             .prints("the server's certificate was not issued by an authority in `connection.ca`");
         definitions(&workspace, &at("localhost", "disable", ""), PASSWORD);
-        outputs(&workspace).expect(1).prints("no pg_hba.conf entry");
+        outputs(&workspace).status(1).prints("no pg_hba.conf entry");
         definitions(&workspace, &at("localhost", "verify-full", ""), PASSWORD);
-        outputs(&workspace).expect(2).prints("invalid input `ca`: is missing");
+        outputs(&workspace).status(2).prints("invalid input `ca`: is missing");
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), "wrong");
         outputs(&workspace)
-            .expect(1)
+            .status(1)
             .prints("password authentication failed for user \"postgres\"")
             .prints("28P01");
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), PASSWORD);
@@ -48,9 +48,9 @@ fn over_tls_both_sides_authenticate() {
         let workspace =
             self::workspace("address", &at("127.0.0.1", "verify-full", &authority.pem()), PASSWORD);
         wanted(&workspace, &json!({"db": database("shop", json!({}))}));
-        outputs(&workspace).expect(1).prints("the server's certificate is for another host");
+        outputs(&workspace).status(1).prints("the server's certificate is for another host");
         definitions(&workspace, &at("127.0.0.1", "verify-ca", &authority.pem()), PASSWORD);
-        let _ = outputs(&workspace).expect(0);
+        outputs(&workspace).status(0);
         workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     }
 }
@@ -59,14 +59,13 @@ fn over_tls_both_sides_authenticate() {
 fn a_missing_grant_is_reported() {
     let Some(postgres) = Postgres::start() else { return };
     let workspace = workspace("dev", &server(postgres.port), PASSWORD);
-    let path = workspace.path("purlin.yaml");
-    let text = std::fs::read_to_string(&path).expect("a file").replace("\"127.0.0.1:", "\"192.0.2.1:");
-    workspace.write("purlin.yaml", &text.replace("\"localhost:", "\"example.net:"));
+    workspace.edit("purlin.yaml", "\"127.0.0.1:", "\"192.0.2.1:");
+    workspace.edit("purlin.yaml", "\"localhost:", "\"example.net:");
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));
     let address = format!("127.0.0.1:{}", postgres.port);
     workspace
         .run(&["up", "--yes"])
-        .expect(2)
+        .status(2)
         .prints(&format!("`purlin/postgres` is not granted connections to `{address}`"))
         .prints(&format!("- \"{address}\""));
     assert!(postgres.databases().is_empty());
@@ -107,12 +106,12 @@ fn broken_and_silent_servers_are_reported_in_time() {
         let workspace = workspace("dev", &at, PASSWORD);
         wanted(&workspace, &json!({"db": database("shop", json!({}))}));
         let begun = std::time::Instant::now();
-        workspace.run(&["up", "--yes"]).expect(1).prints(words);
+        workspace.run(&["up", "--yes"]).status(1).prints(words);
         assert!(begun.elapsed() < Duration::from_secs(300), "{words}: {:?}", begun.elapsed());
     }
     // No server at all.
     let port = purlin_systems::free_port();
     let workspace = workspace("dev", &server(port), PASSWORD);
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));
-    workspace.run(&["up", "--yes"]).expect(1).prints("connection refused");
+    workspace.run(&["up", "--yes"]).status(1).prints("connection refused");
 }

@@ -16,7 +16,7 @@ fn a_database_that_is_not_empty_is_not_dropped() {
     workspace.purlin(&["up", "--yes"]);
     workspace
         .run(&["destroy", "--yes"])
-        .expect(2)
+        .status(2)
         .prints("loses data: every table of the database, and everything else in it")
         .prints("1 resource would lose its data")
         .prints("pg-database.default#shared.db");
@@ -37,7 +37,7 @@ fn a_database_that_is_not_empty_is_not_dropped() {
         postgres.ask_in("shop", make);
         workspace
             .run(&destroy)
-            .expect(1)
+            .status(1)
             .prints("conflict")
             .prints(expected)
             .prints("database.force_destroy: true");
@@ -50,13 +50,13 @@ fn a_database_that_is_not_empty_is_not_dropped() {
         "CREATE TABLE orders (id int); CREATE TABLE wares (id int); INSERT INTO orders VALUES (7)",
     );
     all(json!({"extensions": ["hstore"], "encoding": "LATIN1"}));
-    workspace.run(&["up", "--yes"]).expect(2).prints("1 to replace").prints("1 loses data");
-    let refused = workspace.run(&["up", "--yes", "--allow-data-loss"]).expect(1);
+    workspace.run(&["up", "--yes"]).status(2).prints("1 to replace").prints("1 loses data");
+    let refused = workspace.run(&["up", "--yes", "--allow-data-loss"]).status(1);
     refused.prints("the table `public.orders`, the table `public.wares`");
     assert_eq!(postgres.ask_in("shop", "SELECT id FROM orders"), "7");
     // Allowing it in the documents requires a deployment, too.
     all(json!({"extensions": ["hstore"], "force_destroy": true}));
-    workspace.run(&destroy).expect(1).prints("is not empty");
+    workspace.run(&destroy).status(1).prints("is not empty");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(postgres.ask_in("shop", "SELECT id FROM orders"), "7");
     workspace.purlin(&destroy);
@@ -70,7 +70,7 @@ fn open_sessions_block_a_deletion_unless_forced() {
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));
     workspace.purlin(&["up", "--yes"]);
     let session = postgres.session("shop");
-    let refused = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
+    let refused = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).status(1);
     refused.prints("is being accessed by other users").prints("values.database.force: true");
     wanted(&workspace, &json!({"db": database("shop", json!({"force": true}))}));
     workspace.purlin(&["up", "--yes"]);
@@ -83,7 +83,7 @@ fn open_sessions_block_a_deletion_unless_forced() {
     postgres.ask("CREATE TABLE of_shop (x int); ALTER TABLE of_shop OWNER TO shop");
     workspace
         .run(&["destroy", "--yes", "--allow-data-loss"])
-        .expect(1)
+        .status(1)
         .prints("conflict")
         .prints("owner of table of_shop");
     postgres.ask("DROP TABLE of_shop");

@@ -1,6 +1,6 @@
 //! Roles, databases and privileges from their creation to their deletion, also after changes by others.
 
-use purlin_systems::Workspace;
+use purlin_systems::Project;
 use purlin_systems::postgres::{PASSWORD, Postgres};
 use purlin_systems::tools::root;
 use serde_json::{Value, json};
@@ -190,27 +190,27 @@ fn any_name_is_a_name_and_nothing_else() {
     // A name that PostgreSQL would silently truncate is rejected, and so is an invalid name.
     let workspace = workspace("long", &server(postgres.port), PASSWORD);
     wanted(&workspace, &json!({"db": database(&"ü".repeat(32), json!({}))}));
-    workspace.run(&["up", "--yes"]).expect(2).prints("has 64 bytes; PostgreSQL's names have at most 63");
+    workspace.run(&["up", "--yes"]).status(2).prints("has 64 bytes; PostgreSQL's names have at most 63");
     wanted(&workspace, &json!({"role": role("nul\u{0}byte", json!({}))}));
-    workspace.run(&["up", "--yes"]).expect(2).prints("must not contain a NUL");
+    workspace.run(&["up", "--yes"]).status(2).prints("must not contain a NUL");
     wanted(
         &workspace,
         &json!({"grant": {"type": "pg-grant", "params": {"grant": {"role": "x", "database": "postgres", "privileges": ["CONNECT; DROP"]}}}}),
     );
     workspace
         .run(&["up", "--yes"])
-        .expect(2)
+        .status(2)
         .prints("cannot be granted here; the possible privileges are CONNECT, CREATE, TEMPORARY");
 }
 
 /// A password that is generated when the role is deployed.
-fn with_generated_password(workspace: &Workspace, name: &str, lifecycle: &Value) {
-    let definitions = std::fs::read_to_string(workspace.path("definitions.yaml")).expect("definitions");
+fn with_generated_password(workspace: &Project, name: &str, lifecycle: &Value) {
+    let definitions = workspace.read("definitions.yaml");
     let password = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "password"},
         "spec": {"type": "password", "driver": "purlin/random", "criteria": [{}]},
     });
-    workspace.write("definitions.yaml", &format!("{definitions}\n---\n{password}\n"));
+    workspace.write("definitions.yaml", format!("{definitions}\n---\n{password}\n"));
     let mut wanted = role(name, json!({}));
     wanted["params"]["password"] = "${resources['password.default#shared.pw'].outputs.password}".into();
     let deployment = json!({
@@ -218,7 +218,7 @@ fn with_generated_password(workspace: &Workspace, name: &str, lifecycle: &Value)
             "shared": {"pw": {"type": "password"}, "role": wanted}, "lifecycle": lifecycle,
         },
     });
-    workspace.write("deployment.json", &deployment.to_string());
+    workspace.write("deployment.json", deployment.to_string());
 }
 
 /// A driver never reports a password, so an adopted role gets the one of the documents.
@@ -251,6 +251,6 @@ fn an_adopted_role_works_with_the_password_of_the_documents() {
     wanted(&again, &json!({"role": role("other", json!({}))}));
     again
         .run(&["import", "--yes", "pg-role#shared.role", "other"])
-        .expect(1)
+        .status(1)
         .prints("the role `old` has the mark of this resource in its comment, and not the role `other`");
 }

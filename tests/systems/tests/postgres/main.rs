@@ -7,8 +7,8 @@ mod kills;
 mod life;
 mod rights;
 
-use purlin_systems::Workspace;
-use purlin_systems::workspace::component;
+use purlin_systems::Project;
+use purlin_systems::tools::component;
 use serde_json::{Value, json};
 
 /// How many seconds the driver has to connect: more than any machine needs.
@@ -20,12 +20,12 @@ fn server(port: u16) -> Value {
 }
 
 /// A workspace for an environment, which may reach these ports.
-fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
+fn workspace(environment: &str, server: &Value, password: &str) -> Project {
     let port = &server["port"];
-    let workspace = Workspace::new();
+    let workspace = Project::empty();
     workspace.write(
         "purlin.yaml",
-        &json!({
+        json!({
             "apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": {
                 "defaults": {"org": "acme", "app": "shop", "env": environment, "env_type": "development"},
                 "drivers": {"purlin/postgres": {
@@ -42,7 +42,7 @@ fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
 }
 
 /// One definition for each kind of thing.
-fn definitions(workspace: &Workspace, server: &Value, password: &str) {
+fn definitions(workspace: &Project, server: &Value, password: &str) {
     let mut connection = server.clone();
     connection["password"] = password.into();
     let definition = |kind: &str, secrets: Value| {
@@ -61,15 +61,15 @@ fn definitions(workspace: &Workspace, server: &Value, password: &str) {
         definition("grant", json!({})),
     ];
     let texts: Vec<String> = all.iter().map(Value::to_string).collect();
-    workspace.write("definitions.yaml", &texts.join("\n---\n"));
+    workspace.write("definitions.yaml", texts.join("\n---\n"));
 }
 
 /// The wanted objects.
-fn wanted(workspace: &Workspace, shared: &Value) {
+fn wanted(workspace: &Project, shared: &Value) {
     let deployment = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {"shared": shared},
     });
-    workspace.write("deployment.json", &deployment.to_string());
+    workspace.write("deployment.json", deployment.to_string());
 }
 
 fn role(name: &str, more: Value) -> Value {

@@ -18,7 +18,7 @@ fn resources_of_others_are_left_alone() {
         "grant": {"type": "pg-grant", "params": {"grant": {"role": "app", "database": "shop", "privileges": ["CONNECT"]}}},
     });
     wanted(&ours, &all);
-    let done = ours.run(&["up", "--yes"]).expect(1);
+    let done = ours.run(&["up", "--yes"]).status(1);
     for what in [
         "the database `shop` already exists, without a mark of this resource",
         "the role `app` already exists, without a mark of this resource",
@@ -36,7 +36,7 @@ fn resources_of_others_are_left_alone() {
     wanted(&theirs, &only);
     theirs
         .run(&["up", "--yes"])
-        .expect(1)
+        .status(1)
         .prints("the database `shop` already exists, and belongs to another resource");
     theirs.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
@@ -65,7 +65,7 @@ fn missing_rights_are_reported_and_no_superuser_is_needed() {
     let workspace = workspace("dev", &at, "w");
     let all = json!({"role": role("shop", json!({})), "db": database("shop", json!({"owner": ROLE, "encoding": "LATIN1"}))});
     wanted(&workspace, &all);
-    workspace.run(&["up", "--yes"]).expect(1).prints("permission denied").prints("CREATEROLE for roles");
+    workspace.run(&["up", "--yes"]).status(1).prints("permission denied").prints("CREATEROLE for roles");
     at["user"] = "strong".into();
     definitions(&workspace, &at, "s");
     workspace.purlin(&["up", "--yes"]);

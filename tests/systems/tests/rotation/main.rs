@@ -6,8 +6,8 @@ mod door;
 mod system;
 
 use door::Door;
-use purlin_systems::Workspace;
-use purlin_systems::workspace::{Done, component};
+use purlin_systems::tools::component;
+use purlin_systems::{Project, Ran};
 use serde_json::{Map, Value, json};
 use system::{Bucket, RedisUser, Role, System};
 
@@ -23,7 +23,7 @@ struct Scene<'a> {
     system: &'a dyn System,
     kept: Kept,
     port: u16,
-    workspace: Workspace,
+    workspace: Project,
 }
 
 impl<'a> Scene<'a> {
@@ -33,7 +33,7 @@ impl<'a> Scene<'a> {
 
     /// One that reaches the system at another port.
     fn at(system: &'a dyn System, kept: Kept, environment: &str, port: u16) -> Self {
-        let workspace = Workspace::new();
+        let workspace = Project::empty();
         let mut grants = system.grants(port);
         grants["secrets"] = json!(["keys"]);
         let drivers = json!({format!("purlin/{}", system.driver()): {
@@ -44,7 +44,7 @@ impl<'a> Scene<'a> {
             "secret_stores": {"keys": {"file": "./secrets"}},
         });
         let document = json!({"apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": spec});
-        workspace.write("purlin.yaml", &document.to_string());
+        workspace.write("purlin.yaml", document.to_string());
         let scene = Self { system, kept, port, workspace };
         scene.learn();
         scene
@@ -69,7 +69,7 @@ impl<'a> Scene<'a> {
                 "criteria": [{}],
             },
         });
-        self.workspace.write("definition.json", &definition.to_string());
+        self.workspace.write("definition.json", definition.to_string());
     }
 
     fn rotate(&self) {
@@ -87,12 +87,12 @@ impl<'a> Scene<'a> {
             .collect();
         let document =
             json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}});
-        self.workspace.write("deployment.json", &document.to_string());
+        self.workspace.write("deployment.json", document.to_string());
     }
 
     /// Runs the program, which never shows a credential.
     #[track_caller]
-    fn run(&self, arguments: &[&str]) -> Done {
+    fn run(&self, arguments: &[&str]) -> Ran {
         let done = self.workspace.run(arguments);
         for (name, value) in self.system.credential() {
             assert!(!done.to_string().contains(&value), "{name} is shown: {done}");
@@ -101,13 +101,13 @@ impl<'a> Scene<'a> {
     }
 
     #[track_caller]
-    fn up(&self) -> Done {
-        self.run(&["up", "--yes"]).expect(0)
+    fn up(&self) -> Ran {
+        self.run(&["up", "--yes"]).status(0)
     }
 
     #[track_caller]
     fn destroy(&self) {
-        let _ = self.run(&["destroy", "--yes", "--allow-data-loss"]).expect(0);
+        self.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
         assert_eq!(self.system.objects(), Vec::<String>::new());
     }
 }
@@ -151,11 +151,11 @@ fn days(system: &dyn System, kept: Kept) {
             scene.rotate();
             match step {
                 Step::Plan => {
-                    let _ = scene.run(&["plan", "--detailed-exitcode"]).expect(0);
-                    let _ = scene.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(0);
+                    scene.run(&["plan", "--detailed-exitcode"]).status(0);
+                    scene.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
                 }
                 Step::Refresh => {
-                    let done = scene.run(&["refresh"]).expect(0);
+                    let done = scene.run(&["refresh"]).status(0);
                     assert!(!done.to_string().contains("was changed"), "{done}");
                 }
                 Step::Change => {
@@ -165,7 +165,7 @@ fn days(system: &dyn System, kept: Kept) {
                 }
                 Step::Rename => {
                     let _ =
-                        scene.run(&["state", "rename", "thing#shared.first", "thing#shared.last"]).expect(0);
+                        scene.run(&["state", "rename", "thing#shared.first", "thing#shared.last"]).status(0);
                     id = "last";
                     wants(id, change, has_second);
                     let _ = scene.run(&["plan", "--refresh", "--detailed-exitcode"]);
@@ -174,7 +174,7 @@ fn days(system: &dyn System, kept: Kept) {
                 Step::Remove => {
                     has_second = false;
                     wants(id, change, has_second);
-                    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
+                    scene.run(&["up", "--yes", "--allow-data-loss"]).status(0);
                 }
             }
             let wanted: &[&str] = if has_second { &["thing-one", "thing-two"] } else { &["thing-one"] };
@@ -217,7 +217,7 @@ fn left_behind(system: &dyn System) {
     let idle = json!({
         "apiVersion": "score.dev/v1b1", "metadata": {"name": "idle"}, "containers": {"main": {"image": "x"}},
     });
-    scene.workspace.write("idle.json", &idle.to_string());
+    scene.workspace.write("idle.json", idle.to_string());
     let [change, _] = system.changes();
     let both = [("first", "thing-one", &change), ("second", "thing-two", &change)];
     scene.wants(&both);
@@ -228,17 +228,17 @@ fn left_behind(system: &dyn System) {
         "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "other"},
         "spec": {"type": "other", "driver": "purlin/echo", "criteria": [{}]},
     });
-    scene.workspace.write("definition.json", &other.to_string());
+    scene.workspace.write("definition.json", other.to_string());
     scene.wants(&[]);
-    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(1).prints(system.denial());
+    scene.run(&["up", "--yes", "--allow-data-loss"]).status(1).prints(system.denial());
     assert_eq!(system.objects(), ["thing-one", "thing-two"]);
     scene.learn();
     scene.wants(&both[..1]);
-    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
+    scene.run(&["up", "--yes", "--allow-data-loss"]).status(0);
     assert_eq!(system.objects(), ["thing-one"]);
     scene.rotate();
     scene.wants(&[]);
-    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
+    scene.run(&["up", "--yes", "--allow-data-loss"]).status(0);
     assert!(system.objects().is_empty());
 }
 
@@ -265,11 +265,11 @@ fn neighbours(system: &dyn System) {
     dev.up();
     prod.up();
     dev.rotate();
-    let _ = dev.run(&["destroy", "--yes", "--allow-data-loss"]).expect(0);
+    dev.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
     assert_eq!(system.objects(), ["of-prod"]);
     // This one does not know of the rotation.
     prod.wants(&[("it", "of-prod", &other)]);
-    let _ = prod.run(&["up", "--yes"]).expect(1).prints(system.denial());
+    prod.run(&["up", "--yes"]).status(1).prints(system.denial());
     prod.learn();
     prod.up().prints("1 updated");
     prod.rotate();
@@ -301,8 +301,8 @@ fn down_in_the_middle(system: &dyn System) {
         scene.rotate();
         door.closes_after(connections);
         let done = scene.run(arguments);
-        if done.status != Some(0) {
-            let _ = done.expect(1).prints(&format!("127.0.0.1:{}", door.port()));
+        if done.status != 0 {
+            done.status(1).prints(&format!("127.0.0.1:{}", door.port()));
         }
         door.opens();
     };
@@ -315,7 +315,7 @@ fn down_in_the_middle(system: &dyn System) {
     tried(1, &["up", "--yes", "--parallelism", "1"]);
     scene.rotate();
     scene.up();
-    let _ = scene.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(0);
+    scene.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
     tried(3, &["destroy", "--yes", "--allow-data-loss", "--parallelism", "1"]);
     scene.rotate();
     scene.destroy();

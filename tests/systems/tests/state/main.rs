@@ -6,10 +6,11 @@ mod wire;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use purlin_systems::Proxy;
 use purlin_systems::interrupt::When;
 use purlin_systems::postgres::{PASSWORD, Postgres};
-use purlin_systems::workspace::component;
-use purlin_systems::{Done, Proxy, Workspace};
+use purlin_systems::project::{Project, Ran, ran_with, signal};
+use purlin_systems::tools::component;
 use serde_json::{Value, json};
 
 /// How many resources a deployment has that is interrupted.
@@ -22,20 +23,20 @@ const LONG: [&str; 2] = ["10m", "10m"];
 /// The identity was made for these tests.
 fn key() -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    let made = Workspace::new();
+    let made = Project::empty();
     made.purlin(&["state", "key", "new", "key.txt"]);
-    let key = std::fs::read_to_string(made.path("key.txt")).expect("a key");
+    let key = made.read("key.txt");
     drop(folder);
     key
 }
 
 /// A machine with the documents of a team: a ledger of things in a folder that all machines reach.
-fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &str) -> Workspace {
+fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &str) -> Project {
     machine_at(postgres.port, key, things, count, value)
 }
 
 /// The same, which reaches the database at another port.
-fn machine_at(port: u16, key: &str, things: &Path, count: usize, value: &str) -> Workspace {
+fn machine_at(port: u16, key: &str, things: &Path, count: usize, value: &str) -> Project {
     machine_with(LONG, port, key, things, count, value)
 }
 
@@ -47,8 +48,8 @@ fn machine_with(
     things: &Path,
     count: usize,
     value: &str,
-) -> Workspace {
-    let workspace = Workspace::with(&[
+) -> Project {
+    let workspace = Project::with(&[
         ("key.txt", key),
         ("secrets/password", PASSWORD),
         (
@@ -78,10 +79,10 @@ fn machine_with(
             .to_string(),
         ),
     ]);
-    workspace.write("deployment.yaml", &deployment(count, value));
+    workspace.write("deployment.yaml", deployment(count, value));
     // Its mode is that of a file that others can read.
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-    std::fs::set_permissions(workspace.path("key.txt"), private).expect("private");
+    std::fs::set_permissions(workspace.path().join("key.txt"), private).expect("private");
     workspace
 }
 
@@ -104,20 +105,19 @@ fn a_watch_keeps_no_connections_of_earlier_passes() {
     let arguments = ["reconcile", "--watch", "--yes"];
     let watch = team.start(&arguments);
     for count in 1..=PASSES {
-        team.write("deployment.yaml", &deployment(count, "one"));
+        team.write("deployment.yaml", deployment(count, "one"));
         wait_until("the watch applies the documents", || kept(things.path()) == count);
     }
     let connections = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'purlin'";
     wait_until("the connections of earlier passes are closed", || {
         postgres.ask(connections).parse::<usize>().is_ok_and(|count| count < PASSES / 2)
     });
-    let process = rustix::process::Pid::from_raw(watch.id().cast_signed()).expect("its id");
-    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signalled");
-    assert_eq!(team.finish(watch, &arguments).status, Some(0));
+    signal(&watch, "-TERM");
+    assert_eq!(ran_with(watch).status, 0);
 }
 
-fn ends_with(done: &Done, text: &str) {
-    assert!(done.stdout.trim_end().ends_with(text) || done.stderr.trim_end().ends_with(text), "{done}");
+fn ends_with(done: &Ran, text: &str) {
+    assert!(done.out.trim_end().ends_with(text) || done.err.trim_end().ends_with(text), "{done}");
 }
 
 /// Environments that two machines keep at once.
@@ -136,13 +136,13 @@ fn machines_share_the_environments_of_a_state() {
     }
     let resources = 3 * FLEET;
     assert_eq!(kept(things.path()), resources);
-    let summary = |done: &Done| -> Value {
-        serde_json::from_str(done.stdout.lines().last().expect("a summary")).expect("JSON")
+    let summary = |done: &Ran| -> Value {
+        serde_json::from_str(done.out.lines().last().expect("a summary")).expect("JSON")
     };
     // A changed definition reaches all of them, whoever takes which.
-    let definition = std::fs::read_to_string(ada.path("thing.yaml")).expect("read");
+    let definition = ada.read("thing.yaml");
     for machine in [&ada, &bob] {
-        machine.write("thing.yaml", &definition.replace("${params.value}", "${params.value}-new"));
+        machine.write("thing.yaml", definition.replace("${params.value}", "${params.value}-new"));
     }
     let impact = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
     assert_eq!(summary(&impact)["update"], FLEET, "{impact}");
@@ -151,14 +151,14 @@ fn machines_share_the_environments_of_a_state() {
         let other = scope.spawn(|| bob.run(&arguments));
         (ada.run(&arguments), other.join().expect("joined"))
     });
-    let turns = |done: &Done| summary(done)["environments"].as_u64().expect("a number") as usize;
+    let turns = |done: &Ran| summary(done)["environments"].as_u64().expect("a number") as usize;
     // Where one began its round while the other was at work, some have two turns.
     assert!((FLEET..=2 * FLEET).contains(&(turns(&one) + turns(&two))), "{one}\n{two}");
-    let busy = |done: &Done| summary(done)["busy"].as_u64().expect("a number") as usize;
+    let busy = |done: &Ran| summary(done)["busy"].as_u64().expect("a number") as usize;
     for done in [&one, &two] {
         assert_eq!(summary(done)["failed"], 0, "{done}");
         assert_eq!(summary(done)["out_of_sync"], 0, "{done}");
-        assert_eq!(done.status, Some(i32::from(busy(done) > 0)), "{done}");
+        assert_eq!(done.status, i32::from(busy(done) > 0), "{done}");
     }
     let impact = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
     assert_eq!(summary(&impact)["unchanged"], FLEET, "{impact}\n{one}\n{two}");
@@ -167,7 +167,7 @@ fn machines_share_the_environments_of_a_state() {
     ada.purlin(&["destroy", "--yes", "--env", "e0"]);
     std::fs::remove_dir_all(things.path()).expect("removed");
     std::fs::create_dir(things.path()).expect("made");
-    let done = bob.run(&["reconcile", "--all", "--yes", "--format", "json"]).expect(0);
+    let done = bob.run(&["reconcile", "--all", "--yes", "--format", "json"]).status(0);
     assert_eq!(
         (summary(&done)["in_sync"].clone(), summary(&done)["empty"].clone()),
         (json!(FLEET - 1), json!(1))
@@ -182,9 +182,8 @@ fn machines_share_the_environments_of_a_state() {
     std::fs::create_dir(things.path()).expect("made");
     bob.purlin(&["reconcile", "--request", "--env", "e3"]).prints("will be reconciled next");
     wait_until("the service repairs it", || kept(things.path()) == 3);
-    let process = rustix::process::Pid::from_raw(service.id().cast_signed()).expect("its id");
-    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signalled");
-    assert_eq!(ada.finish(service, &arguments).status, Some(0));
+    signal(&service, "-TERM");
+    assert_eq!(ran_with(service).status, 0);
 }
 
 /// The program is killed at messages to the database, before the server has them or when the answer is lost. Another
@@ -216,7 +215,7 @@ fn kills_at_messages_to_the_database_repeat_and_forget_nothing() {
                 let done =
                     proxy.run(&machine_at(proxy.port(), &key, &things, 3, "two"), &arguments, at, when);
                 if let Some(done) = &done {
-                    assert_eq!(done.status, Some(0), "{done}");
+                    assert_eq!(done.status, 0, "{done}");
                 } else {
                     kills += 1;
                     // The lease has ended, and nobody gave it up. It ended so long ago that the last calls have
@@ -241,7 +240,7 @@ fn kills_at_messages_to_the_database_repeat_and_forget_nothing() {
     assert!(
         machine(&postgres, &key, folder.path(), 3, "two")
             .purlin(&["state", "repair", "--check"])
-            .stdout
+            .out
             .contains("is intact")
     );
 }
@@ -266,58 +265,58 @@ fn a_team_moves_to_a_database() {
     let things = tempfile::tempdir().expect("a folder");
     let key = key();
     let team = machine(&postgres, &key, things.path(), 3, "one");
-    let database = std::fs::read_to_string(team.path("purlin.yaml")).expect("read");
+    let database = team.read("purlin.yaml");
     let mut alone: Value = serde_json::from_str(&database).expect("JSON");
     alone["spec"].as_object_mut().expect("a map").remove("state");
-    team.write("purlin.yaml", &alone.to_string());
+    team.write("purlin.yaml", alone.to_string());
     for env in ["dev", "prod"] {
         team.purlin(&["up", "--yes", "--env", env]);
     }
     team.write("purlin.yaml", &database);
-    let unprepared = team.run(&["state", "copy", ".purlin", "."]).expect(2);
-    assert!(unprepared.stderr.contains("purlin state init"), "{unprepared}");
+    let unprepared = team.run(&["state", "copy", ".purlin", "."]).status(2);
+    assert!(unprepared.err.contains("purlin state init"), "{unprepared}");
     team.purlin(&["state", "init"]);
     let copied = team.purlin(&["state", "copy", ".purlin", "."]);
-    assert!(copied.stderr.contains("Copied dev of acme/shop: 4 resources."), "{copied}");
-    assert!(copied.stderr.contains("2 of 2 environments are in `postgres://"), "{copied}");
+    assert!(copied.err.contains("Copied dev of acme/shop: 4 resources."), "{copied}");
+    assert!(copied.err.contains("2 of 2 environments are in `postgres://"), "{copied}");
     let again = team.purlin(&["state", "copy", ".purlin", ".", "--format", "json"]);
-    let again: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    let again: Value = serde_json::from_str(&again.out).expect("JSON");
     assert_eq!(again["environments"][0]["outcome"], "already", "{again}");
     // The original is out of date from now on.
-    let stale = team.run(&["state", "copy", ".purlin", ".", "--replace"]).expect(1);
-    assert!(stale.stderr.contains("was moved to another state"), "{stale}");
-    let stale = team.run(&["state", "copy", ".purlin", "elsewhere", "--keep-open"]).expect(1);
-    assert!(stale.stderr.contains("was moved to another state"), "{stale}");
+    let stale = team.run(&["state", "copy", ".purlin", ".", "--replace"]).status(1);
+    assert!(stale.err.contains("was moved to another state"), "{stale}");
+    let stale = team.run(&["state", "copy", ".purlin", "elsewhere", "--keep-open"]).status(1);
+    assert!(stale.err.contains("was moved to another state"), "{stale}");
     // There and back, it is open where it was moved to.
     team.purlin(&["state", "copy", ".", "there"]);
     team.purlin(&["state", "copy", "there", "."]);
     // What is neither a project nor a state is a slip.
-    std::fs::create_dir(team.path("out")).expect("made");
-    let _ = team.run(&["state", "copy", "out", "."]).expect(2);
-    let same = team.run(&["state", "copy", ".", "purlin.yaml"]).expect(2);
-    assert!(same.stderr.contains("the same state"), "{same}");
+    std::fs::create_dir(team.path().join("out")).expect("made");
+    team.run(&["state", "copy", "out", "."]).status(2);
+    let same = team.run(&["state", "copy", ".", "purlin.yaml"]).status(2);
+    assert!(same.err.contains("the same state"), "{same}");
     // It goes on there, without a refresh, and nothing goes on in the folder.
     for env in ["dev", "prod"] {
         ends_with(&team.purlin(&["plan", "--env", env]), "all 4 resources are up to date.");
     }
-    team.write("purlin.yaml", &alone.to_string());
-    let closed = team.run(&["up", "--yes"]).expect(1);
-    assert!(closed.stderr.contains("moved to postgres://"), "{closed}");
+    team.write("purlin.yaml", alone.to_string());
+    let closed = team.run(&["up", "--yes"]).status(1);
+    assert!(closed.err.contains("moved to postgres://"), "{closed}");
     // What is on record in both, and is not the same, takes a word.
     team.write("purlin.yaml", &database);
     team.purlin(&["state", "taint", "thing.default#shared.t0"]);
     team.purlin(&["state", "unlock"]);
-    let back = team.run(&["state", "copy", ".", ".purlin", "--env", "dev"]).expect(1);
-    assert!(back.stderr.contains("with other content; `--replace`"), "{back}");
+    let back = team.run(&["state", "copy", ".", ".purlin", "--env", "dev"]).status(1);
+    assert!(back.err.contains("with other content; `--replace`"), "{back}");
     team.purlin(&["state", "copy", ".", ".purlin", "--env", "dev", "--replace"]);
-    team.write("purlin.yaml", &alone.to_string());
-    assert!(team.purlin(&["state", "list"]).stdout.contains("tainted"));
+    team.write("purlin.yaml", alone.to_string());
+    assert!(team.purlin(&["state", "list"]).out.contains("tainted"));
     team.purlin(&["up", "--yes"]);
     assert_eq!(kept(things.path()), 6);
     // A backup leaves the original as it is.
     let backup = team.purlin(&["state", "copy", ".purlin", "backup", "--keep-open", "--env", "dev"]);
-    assert!(backup.stderr.contains("1 of 1 environment is in"), "{backup}");
-    assert!(team.purlin(&["state", "list", "--state", "backup"]).stdout.contains("t2"));
+    assert!(backup.err.contains("1 of 1 environment is in"), "{backup}");
+    assert!(team.purlin(&["state", "list", "--state", "backup"]).out.contains("t2"));
     team.purlin(&["up", "--yes"]);
 }
 
@@ -330,23 +329,23 @@ fn state_commands_maintain_a_database() {
     team.purlin(&["state", "init"]);
     team.purlin(&["up", "--yes"]);
     let doctor = team.purlin(&["doctor"]);
-    assert!(doctor.stdout.contains("PostgreSQL") && doctor.stdout.contains("tables of version"), "{doctor}");
+    assert!(doctor.out.contains("PostgreSQL") && doctor.out.contains("tables of version"), "{doctor}");
     // A file keeps an environment, and gives it back.
     team.purlin(&["state", "export", "dev.purlin"]);
     team.purlin(&["state", "forget", "thing.default#shared.t0", "--yes"]);
-    let there = team.run(&["state", "import", "dev.purlin"]).expect(2);
-    assert!(there.stderr.contains("--replace"), "{there}");
+    let there = team.run(&["state", "import", "dev.purlin"]).status(2);
+    assert!(there.err.contains("--replace"), "{there}");
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
     ends_with(&team.purlin(&["plan"]), "all 4 resources are up to date.");
-    let other = team.run(&["state", "import", "dev.purlin", "--replace", "--env", "prod"]).expect(2);
-    assert!(other.stderr.contains("is an export of dev of acme/shop"), "{other}");
+    let other = team.run(&["state", "import", "dev.purlin", "--replace", "--env", "prod"]).status(2);
+    assert!(other.err.contains("is an export of dev of acme/shop"), "{other}");
     team.purlin(&["state", "lock", "--reason", "moving"]);
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
-    assert!(team.run(&["up", "--yes"]).expect(1).stderr.contains("moving"), "it stays closed");
+    assert!(team.run(&["up", "--yes"]).status(1).err.contains("moving"), "it stays closed");
     team.purlin(&["state", "unlock"]);
     // Nothing falls back to a folder where the place of the state is wrong, and `--state` means the folder.
-    let right = std::fs::read_to_string(team.path("purlin.yaml")).expect("read");
-    let key = std::fs::read_to_string(team.path("key.txt")).expect("read");
+    let right = team.read("purlin.yaml");
+    let key = team.read("key.txt");
     for wrong in [right.replace("postgres@127", "postgres:secret@127"), right.replacen('{', "{\"a: ", 1)] {
         team.write("purlin.yaml", &wrong);
         for command in [
@@ -356,45 +355,45 @@ fn state_commands_maintain_a_database() {
             &["state", "repair"],
             &["env", "list"],
         ] {
-            let refused = team.run(command).expect(2);
-            assert!(refused.stderr.contains("purlin.yaml"), "{refused}");
+            let refused = team.run(command).status(2);
+            assert!(refused.err.contains("purlin.yaml"), "{refused}");
         }
     }
     team.write("purlin.yaml", &right);
-    assert_eq!(std::fs::read_to_string(team.path("key.txt")).expect("read"), key);
-    assert!(!team.path(".purlin").exists());
-    assert!(team.purlin(&["state", "list", "--state", "elsewhere"]).stderr.contains("Nothing is recorded"));
+    assert_eq!(team.read("key.txt"), key);
+    assert!(!team.path().join(".purlin").exists());
+    assert!(team.purlin(&["state", "list", "--state", "elsewhere"]).err.contains("Nothing is recorded"));
     // Damage is found, and what is left is saved.
-    assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is intact: 4 resources"));
+    assert!(team.purlin(&["state", "repair", "--check"]).out.contains("is intact: 4 resources"));
     postgres.ask("DELETE FROM purlin.entries WHERE key = (SELECT key FROM purlin.entries WHERE get_byte(key, 0) = ascii('r') ORDER BY key DESC LIMIT 1)");
-    let damaged = team.run(&["plan"]).expect(1);
-    assert!(damaged.stderr.contains("purlin state repair"), "{damaged}");
-    let _ = team.run(&["state", "repair", "--check"]).expect(1);
+    let damaged = team.run(&["plan"]).status(1);
+    assert!(damaged.err.contains("purlin state repair"), "{damaged}");
+    team.run(&["state", "repair", "--check"]).status(1);
     let repaired = team
         .run(&["state", "repair"])
-        .expect(1)
+        .status(1)
         .prints("entries of dev of acme/shop, which no key refers to");
-    assert!(repaired.stdout.contains("contains what could be saved: 3 resources"), "{repaired}");
-    assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is intact: 3 resources"));
+    assert!(repaired.out.contains("contains what could be saved: 3 resources"), "{repaired}");
+    assert!(team.purlin(&["state", "repair", "--check"]).out.contains("is intact: 3 resources"));
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
     // A new key.
-    let old = std::fs::read_to_string(team.path("key.txt")).expect("read");
+    let old = team.read("key.txt");
     team.purlin(&["state", "key", "rotate"]);
     ends_with(&team.purlin(&["plan"]), "all 4 resources are up to date.");
     let stale = machine(&postgres, &old, things.path(), 3, "one");
-    let refused = stale.run(&["plan"]).expect(2);
-    assert!(refused.stderr.contains("wrong key"), "{refused}");
+    let refused = stale.run(&["plan"]).status(2);
+    assert!(refused.err.contains("wrong key"), "{refused}");
     assert_eq!(kept(things.path()), 3);
     // A list says who works where, and what is not as it should be.
     let listed = team.purlin(&["env", "list", "d*", "--lines"]);
-    let line: Value = serde_json::from_str(listed.stdout.trim_end()).expect("one line");
+    let line: Value = serde_json::from_str(listed.out.trim_end()).expect("one line");
     assert_eq!((&line["env"], &line["unready"], &line["in_use"]), (&json!("dev"), &json!({}), &Value::Null));
     postgres.ask("UPDATE purlin.environments SET lease_until = clock_timestamp() + interval '1 hour', holder = '{\"user\": \"eve\", \"host\": \"ci-3\", \"pid\": 7, \"command\": \"purlin up\", \"since\": 1790000000000}'");
     let listed = team.purlin(&["env", "list", "--in-use"]);
-    assert!(listed.stdout.contains("in use"), "{listed}");
+    assert!(listed.out.contains("in use"), "{listed}");
     let held = team.purlin(&["state", "list"]);
     assert!(
-        held.stderr.contains("is in use by eve on ci-3") && held.stderr.contains("its lease ends in"),
+        held.err.contains("is in use by eve on ci-3") && held.err.contains("its lease ends in"),
         "{held}"
     );
 }
@@ -408,28 +407,28 @@ fn two_machines_work_on_one_state() {
         machine(&postgres, &key, things.path(), 5, "one"),
         machine(&postgres, &key, things.path(), 5, "one"),
     );
-    let refused = ada.run(&["up", "--yes"]).expect(2);
-    assert!(refused.stderr.contains("run `purlin state init`"), "{refused}");
+    let refused = ada.run(&["up", "--yes"]).status(2);
+    assert!(refused.err.contains("run `purlin state init`"), "{refused}");
     ada.purlin(&["state", "init"]);
     let again = bob.purlin(&["state", "init"]);
-    assert!(again.stderr.contains("ready already"), "{again}");
+    assert!(again.err.contains("ready already"), "{again}");
     ada.purlin(&["up", "--yes"]);
     ends_with(&bob.purlin(&["plan"]), "all 6 resources are up to date.");
-    assert!(bob.purlin(&["env", "list"]).stdout.contains("dev"));
+    assert!(bob.purlin(&["env", "list"]).out.contains("dev"));
     let other = machine(&postgres, &key, things.path(), 4, "two");
     other.purlin(&["up", "--yes"]);
     ends_with(&other.purlin(&["plan"]), "all 5 resources are up to date.");
-    let history = ada.purlin(&["history", "--format", "json"]).stdout;
+    let history = ada.purlin(&["history", "--format", "json"]).out;
     let history: Value = serde_json::from_str(&history).expect("JSON");
     assert_eq!(history["deployments"].as_array().map(Vec::len), Some(2), "{history}");
     other.purlin(&["doctor"]);
     // Without the key of the others nobody gets in.
     let stranger = machine(&postgres, &self::key(), things.path(), 5, "one");
-    let refused = stranger.run(&["plan"]).expect(2);
-    assert!(refused.stderr.contains("wrong key"), "{refused}");
+    let refused = stranger.run(&["plan"]).status(2);
+    assert!(refused.err.contains("wrong key"), "{refused}");
     other.purlin(&["destroy", "--yes"]);
     assert_eq!(kept(things.path()), 0);
-    assert!(!ada.path(".purlin").exists(), "the state is elsewhere");
+    assert!(!ada.path().join(".purlin").exists(), "the state is elsewhere");
 }
 
 /// A machine that was suspended past its lease records nothing and makes no further call: another one finished its
@@ -464,8 +463,8 @@ fn replace(
     things: &Path,
     count: usize,
     env: &str,
-    bob: &Workspace,
-) -> Result<(), Done> {
+    bob: &Project,
+) -> Result<(), Ran> {
     const PARALLEL: usize = 2;
     const LEASE: Duration = Duration::from_secs(15);
     let lease = format!("{}s", LEASE.as_secs());
@@ -475,7 +474,7 @@ fn replace(
     let begun = Instant::now();
     while kept(things) < 20 {
         if running.try_wait().expect("a status").is_some() {
-            return Err(ada.finish(running, &arguments));
+            return Err(ran_with(running));
         }
         assert!(begun.elapsed() < Duration::from_secs(300), "it does not begin");
         std::thread::sleep(Duration::from_millis(2));
@@ -483,19 +482,19 @@ fn replace(
     let process = rustix::process::Pid::from_raw(running.id().cast_signed()).expect("its id");
     rustix::process::kill_process(process, rustix::process::Signal::STOP).expect("suspended");
     if running.try_wait().expect("a status").is_some() {
-        return Err(ada.finish(running, &arguments));
+        return Err(ran_with(running));
     }
     if kept(things) >= count {
         rustix::process::kill_process(process, rustix::process::Signal::CONT).expect("continued");
-        return Err(ada.finish(running, &arguments));
+        return Err(ran_with(running));
     }
     // Nobody gets the lease while it lasts, and whoever waits gets it then.
     let waited = bob.purlin(&["up", "--yes", "--lock-timeout", "10m", "--env", env]);
     assert!(waited.has("waiting for ") || begun.elapsed() > LEASE, "{waited}");
     assert_eq!(kept(things), count);
     rustix::process::kill_process(process, rustix::process::Signal::CONT).expect("continued");
-    let done = ada.finish(running, &arguments);
-    assert_eq!(done.status, Some(1), "{done}");
+    let done = ran_with(running);
+    assert_eq!(done.status, 1, "{done}");
     assert!(done.has(&format!("the lock of the environment {env} of acme/shop is lost")), "{done}");
     // A thread checks the time directly before each operation; the suspension may find it in between.
     let late = kept(things) - count;

@@ -62,7 +62,7 @@ fn commands_survive_faults_on_the_wire() {
                 let done = behind.run(command);
                 has_failed |= wire.has_failed();
                 wire.deliver();
-                assert_eq!(done.status, Some(status), "{fault:?} at message {at} of {command:?}: {done}");
+                assert_eq!(done.status, status, "{fault:?} at message {at} of {command:?}: {done}");
                 let there = if command[0] == "destroy" { 0 } else { 3 };
                 assert_eq!(kept(things.path()), there, "{fault:?} at message {at} of {command:?}: {done}");
             }
@@ -102,9 +102,9 @@ fn a_round_is_complete_whatever_the_wire_does() {
             let done = behind.run(&arguments);
             let has_failed = wire.has_failed();
             wire.deliver();
-            assert_eq!(done.status, Some(0), "{fault:?} at message {at}: {done}");
+            assert_eq!(done.status, 0, "{fault:?} at message {at}: {done}");
             let summary: Value =
-                serde_json::from_str(done.stdout.lines().last().expect("a summary")).expect("JSON");
+                serde_json::from_str(done.out.lines().last().expect("a summary")).expect("JSON");
             assert_eq!(summary["in_sync"], environments.len(), "{fault:?} at message {at}: {done}");
             assert_eq!(kept(things.path()), environments.len(), "{fault:?} at message {at}: {done}");
             if !has_failed {

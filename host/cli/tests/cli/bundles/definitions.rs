@@ -1,6 +1,6 @@
 //! Definitions that require bundles for their resources.
 
-use crate::project::{Project, Ran};
+use purlin_systems::{Project, Ran};
 
 const REQUIRING: &str = "apiVersion: purlin.dev/v1
 kind: Definition

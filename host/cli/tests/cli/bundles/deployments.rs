@@ -1,7 +1,8 @@
 //! Deployments and bundles that require bundles.
 
+use purlin_systems::{Project, Ran};
+
 use super::{CATALOG, and};
-use crate::project::{Project, Ran};
 
 const DEPLOYED: &str = "apiVersion: purlin.dev/v1
 kind: Bundle

@@ -1,6 +1,6 @@
 //! `purlin bundle explain` shows which bundle each requirement gets, and why.
 
-use crate::project::{Project, Ran};
+use purlin_systems::{Project, Ran};
 
 const APP: &str = "apiVersion: purlin.dev/v1
 kind: Bundle

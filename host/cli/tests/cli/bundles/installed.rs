@@ -1,7 +1,8 @@
 //! Bundles that are installed with `--bundle`: their settings, their versions, and their environments.
 
+use purlin_systems::{Project, Ran};
+
 use super::{CATALOG, and};
-use crate::project::{Project, Ran};
 
 /// A Deployment in a folder of bundles.
 const BESIDE: &str = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {app: shop, env: prod}\n";
@@ -30,7 +31,7 @@ fn settings_of_a_bundle_are_recorded_and_kept_secret() {
         &["--params", "answers.yaml", "--param", "title=News", "--credential-env", "blog/db.root=ROOT"],
     ));
     command.env("ROOT", "correct-horse");
-    let first = crate::project::ran(command).status(0);
+    let first = purlin_systems::project::ran(command).status(0);
     let resources = &outputs(&project)["resources"];
     let blog = resources["installation.default#blog"].clone();
     assert_eq!(blog, serde_json::json!({"title": "News", "url": "http://blog/db.db.local"}));

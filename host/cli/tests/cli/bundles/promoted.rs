@@ -1,6 +1,6 @@
 //! Outputs of requirements that a bundle passes on as its own.
 
-use crate::project::Project;
+use purlin_systems::Project;
 
 /// A promoted output of a bundle with a driver is like an output of the driver. It appears in
 /// `purlin outputs`, other applications can use it, and it is never older than the outputs of the

@@ -1,9 +1,8 @@
 //! The examples of the published design of dependencies (SPEC §6 [P]): each in its spelling, with no
 //! more than the fields that SPEC §2 requires.
 
+use purlin_systems::{Project, Ran};
 use serde_json::{Value, json};
-
-use crate::project::{Project, Ran};
 
 /// A `porter.yaml` named `acme/NAME`.
 fn porter(name: &str, rest: &str) -> String {

@@ -1,9 +1,8 @@
 //! The outputs of a bundle are one table: declared, from the driver, promoted, `sensitive`.
 
+use purlin_systems::project::{Project, ran};
 use purlin_systems::secrets::{base64, every_file, holds_none};
 use serde_json::json;
-
-use crate::project::{Project, ran};
 
 /// `acme/db` has a secret output from its driver. `acme/mid` promotes it, and declares what it
 /// promotes. `acme/known` registers a value whose output alone is sensitive. A resource reads all of
