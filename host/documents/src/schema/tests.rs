@@ -408,7 +408,7 @@ fn the_defaults_of_a_workspace_are_those_that_apply() {
                 "url": "postgres://purlin@db:5432/purlin", "schema": postgres("schema"), "lease": postgres("lease"),
             }},
             "secret_stores": {"vault": {
-                "command": ["vault"], "time": default("/secret_stores/additionalProperties/properties/time"),
+                "command": ["vault", "{ref}"], "time": default("/secret_stores/additionalProperties/properties/time"),
             }},
             "drivers": {"acme/db": {"source": "db.wasm", "limits": limits}},
         }})
