@@ -254,16 +254,14 @@ fn calmly(life: &mut Life, number: usize, command: Command) -> Result<Ended, Bro
 fn converge(life: &mut Life, number: usize) -> Result<u32, BrokenPromise> {
     // Each unrecorded resource may need one run to be found, and one to be replaced.
     let mut doubted = 2 * u32::try_from(life.places[number].documents.resources.len()).unwrap_or_default();
+    // A run that is refused until a person decides does nothing.
+    let mut refusals = 0;
     let mut turn = 0;
-    while turn <= RUNS_TO_CONVERGE {
+    while turn <= RUNS_TO_CONVERGE && refusals <= RUNS_TO_CONVERGE {
         life.places[number].sim.say(format!("== run {turn} towards rest"));
         let _ = life.places[number].check_lost_guests()?;
         let ended = calmly(life, number, Command::up())?;
         let place = &mut life.places[number];
-        match ended.doubted && doubted > 0 {
-            true => doubted -= 1,
-            false => turn += 1,
-        }
         // What is only observed was deleted by others.
         let lost = |summary: &Summary| {
             summary.failed.iter().any(|(_, cause)| matches!(cause, Cause::NotFound { .. }))
@@ -286,7 +284,12 @@ fn converge(life: &mut Life, number: usize) -> Result<u32, BrokenPromise> {
                 resource.protect = false;
                 resource.by_hand = None;
             }
+            refusals += 1;
             continue;
+        }
+        match ended.doubted && doubted > 0 {
+            true => doubted -= 1,
+            false => turn += 1,
         }
         // If an object was found by its name, the next run knows it.
         let waits = place.documents.lack_targets() && ended.only_waits();
