@@ -21,6 +21,7 @@ mod operations;
 mod part;
 mod protection;
 mod resolve;
+mod rounds;
 mod saved;
 mod scope;
 mod twins;
@@ -30,14 +31,14 @@ mod used;
 mod validate;
 mod waits;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_graph::{Graph, Node, NodeId};
 use purlin_model::driver::{Failure, Inputs};
 use purlin_model::{Context, Diagnostic, Key, Reason, Urn, Workspace};
 use purlin_sandbox::CallError;
-use purlin_state::{Record, RecordId};
+use purlin_state::Record;
 
 use crate::changes::answers::Total;
 use crate::changes::ask::{self, Question};
@@ -47,10 +48,10 @@ use crate::failed::{CallFailed, Defined};
 use crate::names::Role;
 use crate::plan::{Action, DriverSet, Operation, OperationKind, Plan, Prepared, Step, Warning};
 use crate::records::cycles::TransitionCycles;
-use crate::records::recorded::{Recorded, exists};
+use crate::records::recorded::Recorded;
 use crate::values::current::CurrentInputs;
 use crate::values::evaluate::{self, NodeValueTable, NodeValues};
-use crate::values::rules::{self, SchemaRules};
+use crate::values::rules::SchemaRules;
 use crate::values::secrets::{self, NoStores, SecretStores, Vault};
 use crate::values::workload;
 
@@ -59,6 +60,7 @@ pub use begun::{PlannedInput, RecordDigest, deviations_of_rest, is_left_by_run};
 use decisions::{Certainty, Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
 pub use foresight::{ManifestDrivers, RecordedSecrets};
+use rounds::{Rounds, Settled};
 pub use saved::{Deviation, Differs, OperationOutline, Saved, checked_inputs, deviations};
 pub use scope::{Scope, fits, select, with_aliases};
 use undecided::Undecided;
@@ -148,38 +150,11 @@ pub async fn plan(
         }
         recorded.verify()?;
     }
-    let role = if options.import_only { Role::Import } else { Role::Target };
-    let in_scope = options.scope.resolve(context, Some(&graph), &recorded, role).map_err(Error::Names)?;
-    if let Some(in_scope) = &in_scope {
-        let errors = part::check(&graph, context, &recorded, in_scope);
-        if !errors.is_empty() {
-            return Err(Error::Documents(errors));
-        }
-    }
-    let mut to_replace = named(&options.replace, Role::Replace, context, &graph, &recorded)?;
-    left_out(&to_replace, in_scope.as_ref())?;
-    to_replace.retain(|urn| !recorded.current(urn).is_some_and(|record| is_done(record, context)));
-    let requested: HashMap<Urn, Reason> =
-        to_replace.into_iter().map(|urn| (urn, Reason::ReplaceRequested)).collect();
-    let mut forced = requested.clone();
-    let mut import = HashMap::new();
-    for (name, id) in &options.import {
-        let urns = named(std::slice::from_ref(name), Role::Import, context, &graph, &recorded)?;
-        import.extend(urns.into_iter().map(|urn| (urn, Arc::clone(id))));
-    }
-    let mut available = DriverSet::default();
-    if !options.offline {
-        let is_in_scope = |key| in_scope.as_ref().is_none_or(|scope| scope.contains(&Urn::new(context, key)));
-        let nodes = || graph.nodes().filter(|node| is_in_scope(node.key));
-        let mut errors = secrets::check_secrets(nodes(), &*options.stores, &options.rules);
-        errors.extend(drivers::of_recipes(nodes(), drivers, &options.rules, &mut available).await);
-        if !errors.is_empty() {
-            return Err(Error::Documents(errors));
-        }
-    }
+    let demands = Demands::of(&options, &graph, context, &recorded)?;
+    let mut set = drivers_of_scope(&options, &graph, context, &demands, drivers).await?;
     let mut removed = match options.keep_removed {
         true => Vec::new(),
-        false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
+        false => operations::removed(&recorded, &graph, context, demands.in_scope.as_ref()),
     };
     removed.retain(|urn| !renamed_later.contains_key(urn));
     let mut kept: Vec<Warning> =
@@ -189,167 +164,36 @@ pub async fn plan(
         true => Vault::closed(),
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
     };
-    let undecided = Undecided::find(&recorded, now.filter(|_| !options.offline), drivers).await;
-    let of_cycles = Arc::clone(&graph);
-    let transition_cycles = TransitionCycles::new(&of_cycles, context, &recorded);
-    let mut waiting = waits::find(&graph, context, &recorded, &options.left_alone, &transition_cycles);
-    let (mut steps, mut operations, warnings, drafts) = loop {
-        let mut planner = Planner {
-            node_values: NodeValueTable::new(graph.len()),
-            drivers: &available,
-            total: Arc::new(Total::new(graph.len())),
-            vault: &vault,
-            decided: Decisions::with_capacity(graph.len()),
-            drafts: HashMap::new(),
-            step_of: vec![u32::MAX; graph.len()],
-            errors: Vec::new(),
-            are_wrong: false,
-            doubtful: Vec::new(),
-            invalid: Vec::new(),
-            wanted: Vec::new(),
-            resolved: HashMap::new(),
-            warnings: Vec::new(),
-            remarks: Vec::new(),
-            named: Vec::new(),
-            graph: Arc::clone(&graph),
+    let rounds = Rounds {
+        ground: Ground {
+            graph: &graph,
             context,
             recorded: &recorded,
-            in_scope: &in_scope,
-            waiting: waiting.clone(),
-            transition_cycles: &transition_cycles,
-            forced: &forced,
-            import: &import,
+            in_scope: &demands.in_scope,
+            import: &demands.import,
+            transition_cycles: &TransitionCycles::new(&graph, context, &recorded),
             options: &options,
+            drivers: &set,
+            vault: &vault,
             validating: false,
-        };
-        for level in graph.levels() {
-            planner.level(level).await?;
-        }
-        let invalid = rules::by_place(std::mem::take(&mut planner.invalid));
-        let doubtful: Vec<Diagnostic> = planner.doubtful.drain(..).chain(invalid).collect();
-        // Documents that are wrong whatever the resources return are rejected as a whole.
-        if !doubtful.is_empty()
-            && (planner.are_wrong
-                || !planner.errors.is_empty()
-                || options.offline
-                || validate::finds(&doubtful, &graph, context, drivers, &options).await?)
-        {
-            planner.errors.extend(doubtful);
-        }
-        let (faults, lacking) = planner.missing_grants();
-        planner.errors.extend(faults);
-        if !lacking.is_empty() {
-            return Err(Error::NotGranted { faults: planner.errors, lacking });
-        }
-        if !planner.errors.is_empty() {
-            return Err(Error::Documents(rules::once(planner.errors)));
-        }
-        // Nothing is left out in silence.
-        if let Some(node) = graph.nodes().find(|node| planner.step_of.get(node.id.index()) == Some(&u32::MAX))
-        {
-            return Err(Error::Integrity(format!("nothing was decided about `{}`", node.key)));
-        }
-        let Planner { decided, step_of, drafts, mut warnings, remarks, named, node_values, .. } = planner;
-        // The values are no longer needed and take much memory.
-        drop(node_values);
-        let is_undecided = |urn: &Urn| {
-            let mut decided = decided.iter();
-            decided.any(|(step, kind)| step.urn == *urn && matches!(kind, OperationKind::Undecided))
-        };
-        warnings.extend(undecided.warnings(is_undecided).cloned());
-        warnings.extend(kept.iter().cloned());
-        let remarks = graph.warnings().iter().chain(&remarks);
-        warnings.extend(remarks.map(|(key, remark)| Warning::of_documents(key, remark)));
-        warnings.extend(protection::ended(&recorded, &graph, context));
-        let scope = in_scope.as_ref();
-        let left_alone =
-            decided.iter().filter(|(step, kind)| matches!(kind, OperationKind::Pass) && !step.left_out);
-        let left_alone = left_alone.map(|(step, _)| &step.urn);
-        // A resource that may have been created still needs its dependencies if this run does not
-        // handle it.
-        let seen_to: HashSet<&Urn> = decided
-            .iter()
-            .filter(|(_, kind)| !matches!(kind, OperationKind::Pass))
-            .map(|(step, _)| &step.urn)
-            .collect();
-        let perhaps_made = recorded.perhaps_made().map(|made| &made.urn);
-        let left_alone = left_alone.chain(perhaps_made.filter(|urn| !seen_to.contains(urn)));
-        let left_alone = left_alone.chain(renamed_later.keys());
-        let is_replaced = |step: &&Step| step.action == Action::Replace;
-        let replaced: HashSet<&Urn> =
-            decided.steps.iter().filter(is_replaced).map(|step| &step.urn).collect();
-        let left_out = |urn: &Urn| in_scope.as_ref().is_some_and(|scope| !scope.contains(urn));
-        let needed = waits::needed(&recorded, left_alone, left_out, &replaced, &removed);
-        let mut removed = removed.clone();
-        // What cannot be resolved may be what a resource that left the documents became.
-        if let Some(unresolved) = decided.iter().find_map(|(step, kind)| match kind {
-            OperationKind::Refused(cause) if matches!(**cause, Cause::Inputs(_)) => Some(&step.key),
-            _ => None,
-        }) {
-            for key in removed.drain(..).filter_map(|urn| urn.key()) {
-                let message =
-                    format!("it is kept for now, because the inputs of `{unresolved}` cannot be resolved");
-                warnings.push(Warning { key, message });
-            }
-        }
-        removed.retain(|urn| !needed.contains_key(urn));
-        for (urn, by) in &needed {
-            let Some(key) = urn.key() else { continue };
-            let by_urn = Urn::new(context, by);
-            let is_there = recorded.current(&by_urn).is_some_and(|record| exists(record));
-            let needs_it = match !is_there && recorded.is_perhaps_made(&RecordId::current(by_urn)) {
-                true => "which depends on it, may have been created by an interrupted run",
-                false => "which is left alone, depends on it according to the state",
-            };
-            let message = format!("it is kept for now, because `{by}`, {needs_it}");
-            warnings.push(Warning { key, message });
-        }
-        let operations::Built { steps, operations, blocked } =
-            operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
-        warnings.extend(protection::no_longer_paused(&recorded, &steps));
-        warnings.extend(twins::warnings(&recorded, &steps, &named));
-        if waits::block(&graph, context, &recorded, &transition_cycles, &mut waiting, blocked) {
-            // A resource that was to be deleted with one that now waits may stay with it.
-            forced.clone_from(&requested);
-            continue;
-        }
-        // The order of replacements depends on all decisions, and can change some of them.
-        let mut losing_their_host =
-            operations::losing_their_host(&graph, context, &recorded, &steps, &operations);
-        // Resources that cannot be replaced, such as undecided ones, keep their decision.
-        losing_their_host.retain(|(urn, _)| !forced.contains_key(urn));
-        if losing_their_host.is_empty() {
-            break (steps, operations, warnings, drafts);
-        }
-        forced.extend(losing_their_host);
+        },
+        drivers,
+        undecided: Undecided::find(&recorded, now.filter(|_| !options.offline), drivers).await,
+        removed,
+        renamed_later,
+        kept,
     };
-    let rules = Arc::clone(&options.rules);
-    let mut set = available;
+    let Settled { mut steps, mut operations, warnings, drafts } = rounds.settle(&demands.to_replace).await?;
     protection::check(&recorded, &steps, &operations, Some(&graph), &set, protected.as_ref())?;
     used::check(&steps, &graph, &users)?;
     let suggestions = alike::order(&recorded, &steps, &mut operations, &graph, &set);
-    let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
-    for step in &mut steps {
-        step.moved_from = old_names.get(&step.urn).map(|old| (*old).clone());
-        let is_shown = step.waits || !matches!(step.action, Action::None | Action::Delete);
-        if let Some(node) = graph.find(step.key.as_str()).filter(|_| is_shown) {
-            step.references = graph.reference_fields(node);
-        }
-    }
+    describe(&mut steps, &graph, &names);
     if !options.offline {
-        let errors =
-            drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;
-        if !errors.is_empty() {
-            return Err(Error::Documents(errors));
-        }
-        // These drivers are called only if the host is kept after all, or if a resource must make room
-        // after all, so missing ones are no error.
-        let perhaps = to_go_with(&recorded, &operations).chain(to_make_room(&recorded, &steps, &operations));
-        drop(drivers::of_records(perhaps, "delete", drivers, &mut set).await);
+        find_deleting_drivers(&recorded, &steps, &operations, drivers, &mut set).await?;
         losses::mark(&recorded, &mut steps, &operations, Some(&graph), drivers, &set).await;
     }
     operations.shrink_to_fit();
-    let vault = Arc::new(vault);
+    let (rules, vault) = (Arc::clone(&options.rules), Arc::new(vault));
     // A resource with a lost response is not read through its record.
     let ends_staleness = may_be_stale && is_whole && recorded.all_pending().next().is_none();
     Ok(Plan {
@@ -372,6 +216,103 @@ pub async fn plan(
         may_be_stale,
         ends_staleness,
     })
+}
+
+/// What the options name.
+struct Demands {
+    /// The resources that the plan covers; `None` for all.
+    in_scope: Option<HashSet<Urn>>,
+    /// The resources to replace regardless of their inputs.
+    to_replace: HashMap<Urn, Reason>,
+    /// The objects to adopt, by their provider ids.
+    import: HashMap<Urn, Arc<str>>,
+}
+
+impl Demands {
+    /// # Errors
+    /// For each name that stands for nothing, and for a scope that no plan can keep to.
+    fn of(
+        options: &PlanOptions,
+        graph: &Graph,
+        context: &Context,
+        recorded: &Recorded,
+    ) -> Result<Self, Error> {
+        let role = if options.import_only { Role::Import } else { Role::Target };
+        let in_scope = options.scope.resolve(context, Some(graph), recorded, role).map_err(Error::Names)?;
+        if let Some(in_scope) = &in_scope {
+            let errors = part::check(graph, context, recorded, in_scope);
+            if !errors.is_empty() {
+                return Err(Error::Documents(errors));
+            }
+        }
+        let mut to_replace = named(&options.replace, Role::Replace, context, graph, recorded)?;
+        left_out(&to_replace, in_scope.as_ref())?;
+        to_replace.retain(|urn| !recorded.current(urn).is_some_and(|record| is_done(record, context)));
+        let mut import = HashMap::new();
+        for (name, id) in &options.import {
+            let urns = named(std::slice::from_ref(name), Role::Import, context, graph, recorded)?;
+            import.extend(urns.into_iter().map(|urn| (urn, Arc::clone(id))));
+        }
+        let to_replace = to_replace.into_iter().map(|urn| (urn, Reason::ReplaceRequested)).collect();
+        Ok(Self { in_scope, to_replace, import })
+    }
+}
+
+/// The drivers of the resources in scope; none if the plan is offline.
+///
+/// # Errors
+/// For each missing driver, and for each secret that no store can give.
+async fn drivers_of_scope(
+    options: &PlanOptions,
+    graph: &Graph,
+    context: &Context,
+    demands: &Demands,
+    drivers: &dyn Drivers,
+) -> Result<DriverSet, Error> {
+    let mut set = DriverSet::default();
+    if options.offline {
+        return Ok(set);
+    }
+    let in_scope = demands.in_scope.as_ref();
+    let is_in_scope = |key| in_scope.is_none_or(|scope| scope.contains(&Urn::new(context, key)));
+    let nodes = || graph.nodes().filter(|node| is_in_scope(node.key));
+    let mut errors = secrets::check_secrets(nodes(), &*options.stores, &options.rules);
+    errors.extend(drivers::of_recipes(nodes(), drivers, &options.rules, &mut set).await);
+    if errors.is_empty() { Ok(set) } else { Err(Error::Documents(errors)) }
+}
+
+/// Completes steps with what is shown of them: former names, and the fields that refer to others.
+fn describe(steps: &mut [Step], graph: &Graph, names: &BTreeMap<Urn, Urn>) {
+    let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
+    for step in steps {
+        step.moved_from = old_names.get(&step.urn).map(|old| (*old).clone());
+        let is_shown = step.waits || !matches!(step.action, Action::None | Action::Delete);
+        if let Some(node) = graph.find(step.key.as_str()).filter(|_| is_shown) {
+            step.references = graph.reference_fields(node);
+        }
+    }
+}
+
+/// Finds the drivers of everything that operations may delete.
+///
+/// # Errors
+/// For each missing driver of something that is deleted whatever happens.
+async fn find_deleting_drivers(
+    recorded: &Recorded,
+    steps: &[Step],
+    operations: &[Operation],
+    drivers: &dyn Drivers,
+    set: &mut DriverSet,
+) -> Result<(), Error> {
+    let errors = drivers::of_records(to_delete(recorded, operations), "delete", drivers, set).await;
+    if !errors.is_empty() {
+        return Err(Error::Documents(errors));
+    }
+    // These drivers are called only if the host is kept after all, or if a resource must make room
+    // after all, so missing ones are no error.
+    let perhaps = to_go_with(recorded, operations).chain(to_make_room(recorded, steps, operations));
+    drop(drivers::of_records(perhaps, "delete", drivers, set).await);
+    Ok(())
 }
 
 /// A resource cannot get a name under which another one may exist.
@@ -459,6 +400,23 @@ fn deleted<'a>(
     })
 }
 
+/// What decisions are made from; the same for all of them.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    graph: &'a Arc<Graph>,
+    context: &'a Context,
+    recorded: &'a Recorded,
+    in_scope: &'a Option<HashSet<Urn>>,
+    /// The provider ids to adopt.
+    import: &'a HashMap<Urn, Arc<str>>,
+    transition_cycles: &'a TransitionCycles<'a>,
+    options: &'a PlanOptions,
+    drivers: &'a DriverSet,
+    vault: &'a Vault,
+    /// Whether only the documents are checked: no driver is called about existing resources.
+    validating: bool,
+}
+
 /// A plan under construction.
 struct Planner<'a> {
     graph: Arc<Graph>,
@@ -499,6 +457,55 @@ struct Planner<'a> {
     named: Vec<twins::NewName>,
     /// Whether only the documents are checked: no driver is called about existing resources.
     validating: bool,
+}
+
+impl<'a> Planner<'a> {
+    fn new(
+        ground: &Ground<'a>,
+        waiting: HashMap<NodeId, Vec<Reason>>,
+        forced: &'a HashMap<Urn, Reason>,
+    ) -> Self {
+        let Ground {
+            graph,
+            context,
+            recorded,
+            in_scope,
+            import,
+            transition_cycles,
+            options,
+            drivers,
+            vault,
+            validating,
+        } = *ground;
+        Self {
+            graph: Arc::clone(graph),
+            context,
+            recorded,
+            in_scope,
+            waiting,
+            transition_cycles,
+            forced,
+            import,
+            options,
+            node_values: NodeValueTable::new(graph.len()),
+            drivers,
+            total: Arc::new(Total::new(graph.len())),
+            vault,
+            decided: Decisions::with_capacity(graph.len()),
+            drafts: HashMap::new(),
+            step_of: vec![u32::MAX; graph.len()],
+            errors: Vec::new(),
+            are_wrong: false,
+            doubtful: Vec::new(),
+            invalid: Vec::new(),
+            wanted: Vec::new(),
+            resolved: HashMap::new(),
+            warnings: Vec::new(),
+            remarks: Vec::new(),
+            named: Vec::new(),
+            validating,
+        }
+    }
 }
 
 impl Planner<'_> {

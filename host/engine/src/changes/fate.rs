@@ -14,6 +14,7 @@ use purlin_state::{Record, Status};
 use crate::driver::Driver;
 use crate::plan::ValueChange;
 use crate::values::evaluate::is_known;
+use crate::values::rules::connection;
 
 /// What happens to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,15 @@ pub(crate) struct Case<'a> {
     pub forced: Option<Reason>,
     /// Whether the resource must be updated regardless of its inputs.
     pub always: bool,
+}
+
+/// Whether the driver already provisioned a resource with just these inputs, of which `digest` is the
+/// digest, in the same system. It need not be called then.
+pub(crate) fn is_unchanged(record: &Record, driver: &dyn Driver, inputs: &Inputs, digest: &[u8; 32]) -> bool {
+    record.digest == *digest
+        && record.status == Status::Ready
+        && !(record.tainted || record.external)
+        && connection::is_same_system(driver.manifest(), record, &inputs.connection)
 }
 
 /// Decides, marks the changes that force a replacement, and gives the reasons.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_graph::Node;
-use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
+use purlin_model::driver::{Impact, Inputs, InvalidInput, Observed, ResourceState};
 use purlin_model::{Diagnostic, InstallationUse, Reason, Unfinished, Urn};
 use purlin_state::{Record, RecordId, Status};
 
@@ -14,12 +14,33 @@ use crate::changes::diff;
 use crate::changes::fate::{self, Case, Fate};
 use crate::driver::Driver;
 use crate::error::Cause;
-use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, Warning};
+use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, ValueChange, Warning};
 use crate::records::making::reports_all;
 use crate::records::making::{named, record_of, with_unknown_host};
 use crate::records::recorded::{are_one, exists};
 use crate::values::evaluate::NodeValues;
 use crate::values::predict;
+
+/// A recorded resource, whose inputs and the effect of their change are known as far as possible.
+struct Managed<'a> {
+    node: Node<'a>,
+    urn: Urn,
+    driver: Arc<dyn Driver>,
+    inputs: Inputs,
+    digest: Option<[u8; 32]>,
+    record: Arc<Record>,
+    impact: Impact,
+    reasons: Vec<Reason>,
+    changes: Vec<ValueChange>,
+}
+
+impl Managed<'_> {
+    /// The record with which an object of others becomes a managed resource.
+    fn adopt(&self) -> Option<Box<Record>> {
+        let record = &*self.record;
+        record.external.then(|| Box::new(Record { external: false, digest: [0; 32], ..record.clone() }))
+    }
+}
 
 impl Planner<'_> {
     pub(super) fn decide(&mut self, mut answer: Answer) {
@@ -76,34 +97,13 @@ impl Planner<'_> {
     }
 
     /// Handles a resource that is new, or that exists and is managed.
-    fn change(&mut self, node: Node<'_>, answer: Answer) {
-        let Answer { question, inputs, impact, computed, name, .. } = answer;
-        let Question { key, urn, digest, driver, record, .. } = question;
-        let step = |action| Step::new(key.clone(), urn.clone(), action);
-        let Some(record) = record else {
-            self.named.extend(name.map(|name| NewName::of(&key, &*driver, &inputs, name)));
-            let changes = diff::inputs(None, &inputs);
-            let rules = &self.options.rules;
-            let outputs = match computed {
-                Some(computed) => rules.seal_outputs(key.type_name(), &*driver, computed),
-                None => predict::outputs(rules, &*driver, &key, &inputs, None, &[]),
-            };
-            self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
-            let uses = node.installation.and_then(|installation| installation.share.uses.as_ref());
-            let reasons = match uses {
-                Some(uses) => vec![Reason::Uses { other: uses.installation.clone() }],
-                None => vec![self.why_create(&urn)],
-            };
-            let kind = OperationKind::Create {
-                prepared: prepared(inputs, digest, Vec::new()),
-                instead_of: InsteadOf::Nothing,
-                certain: false,
-                with: None,
-                makes_room: None,
-            };
-            self.record_decision(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
+    fn change(&mut self, node: Node<'_>, mut answer: Answer) {
+        let Some(record) = answer.question.record.take() else {
+            self.create(node, answer);
             return;
         };
+        let Answer { question, inputs, impact, .. } = answer;
+        let Question { urn, digest, driver, .. } = question;
         // As long as others managed it, its secrets did not matter.
         let has_secrets = record.inputs.secrets.as_map().is_some_and(|secrets| !secrets.is_empty());
         let record = match record.external && has_secrets {
@@ -157,61 +157,86 @@ impl Planner<'_> {
         if record.external && self.is_recorded_elsewhere(node, &record) {
             return;
         }
-        let adopt = record
-            .external
-            .then(|| Box::new(Record { external: false, digest: [0; 32], ..Record::clone(&record) }));
+        let managed = Managed { node, urn, driver, inputs, digest, record, impact, reasons, changes };
         match fate {
-            Fate::Keep => {
-                self.record_values(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
-                let action = if adopt.is_some() { Action::Adopt } else { Action::None };
-                let kind = OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) };
-                let step = Step { reasons: taken_over(&record), ..step(action) };
-                self.push(Decided::certain(node.id, step, kind, adopt));
-            }
-            Fate::Update => {
-                let outputs = predict::outputs(
-                    &self.options.rules,
-                    &*driver,
-                    &key,
-                    &inputs,
-                    Some(&record),
-                    &impact.stable_outputs,
-                );
-                let more = !predict::mirrors(&*driver, &key);
-                self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs).with_more(more));
-                let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
-                let reasons = taken_over(&record).into_iter().chain(reasons).collect();
-                let kind = OperationKind::Update {
-                    prepared: prepared(inputs, digest, impact.stable_outputs),
-                    always: full,
-                };
-                let step = Step { reasons, changes, ..step(action) };
-                self.push(Decided::certain(node.id, step, kind, adopt));
-            }
-            Fate::Replace { decided } => {
-                let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
-                self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
-                // The order, and what happens to the old resource, depend on all decisions
-                // together.
-                let certain = forced || record.tainted;
-                let prepared = prepared(inputs, digest, Vec::new());
-                let certainty = match (decided, &with) {
-                    (true, Some(other)) if !self.is_decided(other) => Certainty::MayFollow,
-                    (true, _) => Certainty::Decided,
-                    (false, _) => self.follows(node, &changes),
-                };
-                let kind = OperationKind::Create {
-                    prepared,
-                    instead_of: InsteadOf::Deleted,
-                    certain,
-                    with,
-                    makes_room: None,
-                };
-                let step = Step { reasons, changes, ..step(Action::Replace) };
-                let forced_order = impact.delete_before_replace;
-                self.push(Decided { node: node.id, step, kind, adopt: None, forced_order, certainty });
-            }
+            Fate::Keep => self.keep(managed),
+            Fate::Update => self.update(managed, full),
+            Fate::Replace { decided } => self.replace(managed, decided, forced, with),
         }
+    }
+
+    /// Handles a resource that is new.
+    fn create(&mut self, node: Node<'_>, answer: Answer) {
+        let Answer { question, inputs, computed, name, .. } = answer;
+        let Question { key, urn, digest, driver, .. } = question;
+        self.named.extend(name.map(|name| NewName::of(&key, &*driver, &inputs, name)));
+        let changes = diff::inputs(None, &inputs);
+        let rules = &self.options.rules;
+        let outputs = match computed {
+            Some(computed) => rules.seal_outputs(key.type_name(), &*driver, computed),
+            None => predict::outputs(rules, &*driver, &key, &inputs, None, &[]),
+        };
+        self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
+        let uses = node.installation.and_then(|installation| installation.share.uses.as_ref());
+        let reasons = match uses {
+            Some(uses) => vec![Reason::Uses { other: uses.installation.clone() }],
+            None => vec![self.why_create(&urn)],
+        };
+        let kind = OperationKind::Create {
+            prepared: prepared(inputs, digest, Vec::new()),
+            instead_of: InsteadOf::Nothing,
+            certain: false,
+            with: None,
+            makes_room: None,
+        };
+        let step = Step { reasons, changes, ..Step::new(key, urn, Action::Create) };
+        self.record_decision(node.id, step, kind);
+    }
+
+    fn keep(&mut self, managed: Managed<'_>) {
+        let adopt = managed.adopt();
+        let Managed { node, urn, inputs, digest, record, .. } = managed;
+        self.record_values(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
+        let action = if adopt.is_some() { Action::Adopt } else { Action::None };
+        let kind = OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) };
+        let step = Step { reasons: taken_over(&record), ..Step::new(node.key.clone(), urn, action) };
+        self.push(Decided::certain(node.id, step, kind, adopt));
+    }
+
+    fn update(&mut self, managed: Managed<'_>, always: bool) {
+        let adopt = managed.adopt();
+        let Managed { node, urn, driver, inputs, digest, record, impact, reasons, changes } = managed;
+        let (rules, stable) = (&self.options.rules, impact.stable_outputs);
+        let outputs = predict::outputs(rules, &*driver, node.key, &inputs, Some(&record), &stable);
+        let more = !predict::mirrors(&*driver, node.key);
+        self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs).with_more(more));
+        let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
+        let reasons = taken_over(&record).into_iter().chain(reasons).collect();
+        let kind = OperationKind::Update { prepared: prepared(inputs, digest, stable), always };
+        let step = Step { reasons, changes, ..Step::new(node.key.clone(), urn, action) };
+        self.push(Decided::certain(node.id, step, kind, adopt));
+    }
+
+    /// The order, and what happens to the old resource, depend on all decisions together.
+    fn replace(&mut self, managed: Managed<'_>, decided: bool, forced: bool, with: Option<Urn>) {
+        let Managed { node, urn, driver, inputs, digest, record, impact, reasons, changes } = managed;
+        let outputs = predict::outputs(&self.options.rules, &*driver, node.key, &inputs, None, &[]);
+        self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
+        let certainty = match (decided, &with) {
+            (true, Some(other)) if !self.is_decided(other) => Certainty::MayFollow,
+            (true, _) => Certainty::Decided,
+            (false, _) => self.follows(node, &changes),
+        };
+        let kind = OperationKind::Create {
+            prepared: prepared(inputs, digest, Vec::new()),
+            instead_of: InsteadOf::Deleted,
+            certain: forced || record.tainted,
+            with,
+            makes_room: None,
+        };
+        let step = Step { reasons, changes, ..Step::new(node.key.clone(), urn, Action::Replace) };
+        let forced_order = impact.delete_before_replace;
+        self.push(Decided { node: node.id, step, kind, adopt: None, forced_order, certainty });
     }
 
     /// The resource that this one is replaced together with, if that is not certain to be replaced:

@@ -8,12 +8,12 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Diagnostic, Lifecycle, Reason, Unfinished, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
-use super::{Planner, is_done, part, waits};
+use super::{Planner, is_done, part, prepared, waits};
 use crate::changes::ask::{Ask, Question};
 use crate::changes::{diff, digest, fate, ignore};
 use crate::driver::requirement_name;
 use crate::error::Cause;
-use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step};
+use crate::plan::{Action, InsteadOf, OperationKind, Step};
 use crate::records::recorded::exists;
 use crate::values::awaited;
 use crate::values::evaluate::{self, NodeValues};
@@ -32,16 +32,7 @@ impl Planner<'_> {
             urn.clone_from(&record.urn);
         }
         if !self.is_in_scope(&urn) {
-            // A resource that may be gone cannot provide outputs to its dependents.
-            if let Some(record) = &record
-                && self.recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
-                && self.is_needed_in_scope(id)
-                && self.is_undecided(node, &urn, &record.inputs, Some(record))
-            {
-                return None;
-            }
-            let step = Step { left_out: true, ..Step::new(node.key.clone(), urn, Action::None) };
-            self.pass(node, step, record);
+            self.leave_out(node, urn, record);
             return None;
         }
         if let (Some(reasons), false) = (self.waiting.get(&id), self.validating) {
@@ -52,37 +43,7 @@ impl Planner<'_> {
         if !self.dependencies_exist(node) {
             return None;
         }
-        let resolved = self.resolved.remove(&id).unwrap_or_else(|| self.evaluate(id));
-        let inputs = |resolved| evaluate::inputs(node, resolved, self.vault, &self.options.rules);
-        let is_resolved = resolved.is_ok();
-        let mut inputs = match resolved.and_then(inputs) {
-            Ok(inputs) => inputs,
-            // A secret cannot be read, which is no other resource's fault.
-            Err(errors) if is_resolved => {
-                self.errors.extend(errors);
-                return None;
-            }
-            Err(errors) => {
-                match awaited::for_values(&graph, id, &self.node_values) {
-                    reasons if reasons.is_empty() || self.validating => {
-                        self.reject(node, &urn, record.as_deref(), errors);
-                    }
-                    reasons => {
-                        self.waiting.insert(id, reasons.clone());
-                        waits::spread(
-                            &graph,
-                            self.context,
-                            self.recorded,
-                            self.transition_cycles,
-                            &mut self.waiting,
-                            vec![id],
-                        );
-                        self.leave(node, urn, reasons, record);
-                    }
-                }
-                return None;
-            }
-        };
+        let mut inputs = self.inputs(node, &urn, record.as_ref())?;
         let ask = self.what_to_ask(node, &urn, record.as_deref());
         let may_be_replaced = record.is_some() && self.may_be_replaced(&urn, &ask);
         if !may_be_replaced && self.is_undecided(node, &urn, &inputs, record.as_deref()) {
@@ -99,24 +60,24 @@ impl Planner<'_> {
             self.offline(node, urn, record, inputs, known);
             return None;
         }
+        self.question(node, urn, record, inputs, ask, may_be_replaced)
+    }
+
+    /// The question for the driver of a resource in scope; `None` if the answer is known.
+    fn question(
+        &mut self,
+        node: Node<'_>,
+        urn: Urn,
+        record: Option<Arc<Record>>,
+        mut inputs: Inputs,
+        ask: Ask,
+        may_be_replaced: bool,
+    ) -> Option<Question> {
         // Every requirement was resolved before the first level.
         let driver = Arc::clone(self.drivers.get(&requirement_name(&node.recipe.driver))?);
         if ask != Ask::Change && !driver.manifest().implements.read {
-            self.errors.push(
-                Diagnostic::error(
-                    "cannot-read",
-                    format!("the driver of `{}` cannot read existing objects", node.key),
-                )
-                .at(node.id_location())
-                .fact(format!("the driver `{}` has no `read`", driver.known_as()))
-                .help(match (&ask, self.recorded.is_perhaps_made(&RecordId::current(urn.clone()))) {
-                    (Ask::Adopt(id), true) => format!(
-                        "an interrupted run may have created it: `purlin state settle '{}' --made '{id}'` records that it exists",
-                        node.key
-                    ),
-                    _ => "only objects that a driver can read can be imported or observed".to_owned(),
-                }),
-            );
+            let error = self.cannot_read(node, &urn, &ask, driver.known_as());
+            self.errors.push(error);
             return None;
         }
         let type_name = node.key.type_name();
@@ -126,65 +87,55 @@ impl Planner<'_> {
         self.note_unread(node, reads_params, &inputs.params);
         let inputs_digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
         let digest = known.then_some(inputs_digest);
+        // A resource in the same system is compared with its current connection, and with the current
+        // params if the driver does not read them.
+        let brought_up_to_date = |record: &Record, inputs: &Inputs| {
+            connection::brought_up_to_date(driver.manifest(), record, inputs, reads_params)
+        };
         if ask == Ask::Change
             && !may_be_replaced
             && let Some(record) = &record
             // The connection may become known later.
             && is_known_but_connection(&inputs)
-            && record.digest == inputs_digest
-            && connection::is_same_system(driver.manifest(), record, &inputs.connection)
-            && record.status == Status::Ready
-            && !(record.tainted || record.external)
+            && fate::is_unchanged(record, &*driver, &inputs, &inputs_digest)
             && (!self.options.full || is_done(record, self.context))
-            && self.forced(id, &urn).is_none()
+            && self.forced(node.id, &urn).is_none()
         {
             self.record_values(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
-            let step = Step::new(node.key.clone(), urn, Action::None);
-            // A changed connection and changed params that the driver does not read are recorded
-            // without a driver call.
-            let reached = digest.and_then(|digest| {
-                let inputs =
-                    connection::brought_up_to_date(driver.manifest(), record, &inputs, reads_params)?;
-                Some(Box::new(Prepared { inputs, digest, stable: Vec::new() }))
-            });
-            self.record_decision(id, step, OperationKind::Keep { prepared: reached });
+            // What changed all the same is recorded without a driver call.
+            let inputs = known.then(|| brought_up_to_date(record, &inputs)).flatten();
+            let prepared = inputs.and_then(|inputs| prepared(inputs, digest, Vec::new()));
+            self.record_decision(
+                node.id,
+                Step::new(node.key.clone(), urn, Action::None),
+                OperationKind::Keep { prepared },
+            );
             return None;
         }
         if let (Ask::Observe(id), false) = (&ask, known) {
-            if let Some(record) = record.filter(|record| !record.is_called(id)) {
-                self.recorded_as(node, &record, id);
-                return None;
-            }
-            // The place of the resource becomes known only while the plan is executed.
-            self.node_values.fill(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
-            let reasons = vec![Reason::Observed { id: (&**id).into() }];
-            let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
-            self.record_decision(node.id, step, OperationKind::Observe { id: Arc::clone(id), found: None });
+            self.observe_later(node, urn, record, &inputs, id);
             return None;
         }
         if !matches!(ask, Ask::Observe(_)) {
-            let violations = self.options.rules.inputs(&graph, node, &*driver, &inputs);
+            let violations = self.options.rules.inputs(&self.graph, node, &*driver, &inputs);
             if !violations.is_empty() {
                 self.invalid.push((node.key.clone(), violations.clone()));
-                self.are_wrong |= evaluate::is_determined(&graph, node.id);
+                self.are_wrong |= evaluate::is_determined(&self.graph, node.id);
                 self.refuse(node, &urn, record.as_deref(), Cause::Inputs(violations));
                 return None;
             }
             let before = record.as_deref().map(|record| &record.inputs);
             self.options.rules.fill(&*driver, node.key.type_name(), &mut inputs, before);
         }
-        // A resource in the same system is compared with its current connection, and with the current
-        // params if the driver does not read them.
         let reached = record.as_deref().and_then(|record| {
-            let inputs = connection::brought_up_to_date(driver.manifest(), record, &inputs, reads_params)?;
-            Some(Arc::new(Record { inputs, ..record.clone() }))
+            Some(Arc::new(Record { inputs: brought_up_to_date(record, &inputs)?, ..record.clone() }))
         });
         let record = reached.or(record);
         let checked_before = self.options.checked_inputs.get(&urn).filter(|(of, _)| *of == inputs_digest);
         let checked_before = checked_before.map(|(_, inputs)| inputs.clone());
-        let forced = self.forced(id, &urn).is_some();
+        let forced = self.forced(node.id, &urn).is_some();
         Some(Question {
-            node: id,
+            node: node.id,
             key: node.key.clone(),
             urn,
             inputs,
@@ -196,6 +147,81 @@ impl Planner<'_> {
             forced,
             checked_before,
         })
+    }
+
+    /// Leaves a resource outside the scope of the run alone.
+    fn leave_out(&mut self, node: Node<'_>, urn: Urn, record: Option<Arc<Record>>) {
+        // A resource that may be gone cannot provide outputs to its dependents.
+        if let Some(record) = &record
+            && self.recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
+            && self.is_needed_in_scope(node.id)
+            && self.is_undecided(node, &urn, &record.inputs, Some(record))
+        {
+            return;
+        }
+        let step = Step { left_out: true, ..Step::new(node.key.clone(), urn, Action::None) };
+        self.pass(node, step, record);
+    }
+
+    /// The inputs of a resource. `None` if they cannot be resolved: it is rejected then, or waits.
+    fn inputs(&mut self, node: Node<'_>, urn: &Urn, record: Option<&Arc<Record>>) -> Option<Inputs> {
+        let resolved = self.resolved.remove(&node.id).unwrap_or_else(|| self.evaluate(node.id));
+        let inputs = |resolved| evaluate::inputs(node, resolved, self.vault, &self.options.rules);
+        let is_resolved = resolved.is_ok();
+        let errors = match resolved.and_then(inputs) {
+            Ok(inputs) => return Some(inputs),
+            Err(errors) => errors,
+        };
+        if is_resolved {
+            // A secret cannot be read, which is no other resource's fault.
+            self.errors.extend(errors);
+            return None;
+        }
+        let reasons = awaited::for_values(&self.graph, node.id, &self.node_values);
+        if reasons.is_empty() || self.validating {
+            self.reject(node, urn, record.map(|record| &**record), errors);
+        } else {
+            let (graph, cycles) = (&self.graph, self.transition_cycles);
+            self.waiting.insert(node.id, reasons.clone());
+            waits::spread(graph, self.context, self.recorded, cycles, &mut self.waiting, vec![node.id]);
+            self.leave(node, urn.clone(), reasons, record.cloned());
+        }
+        None
+    }
+
+    /// The error about an object that is to be adopted or observed, if the driver has no `read`.
+    fn cannot_read(&self, node: Node<'_>, urn: &Urn, ask: &Ask, driver: &str) -> Diagnostic {
+        let message = format!("the driver of `{}` cannot read existing objects", node.key);
+        let help = match (ask, self.recorded.is_perhaps_made(&RecordId::current(urn.clone()))) {
+            (Ask::Adopt(id), true) => format!(
+                "an interrupted run may have created it: `purlin state settle '{}' --made '{id}'` records that it exists",
+                node.key
+            ),
+            _ => "only objects that a driver can read can be imported or observed".to_owned(),
+        };
+        Diagnostic::error("cannot-read", message)
+            .at(node.id_location())
+            .fact(format!("the driver `{driver}` has no `read`"))
+            .help(help)
+    }
+
+    /// Observes an object whose place becomes known only while the plan is executed.
+    fn observe_later(
+        &mut self,
+        node: Node<'_>,
+        urn: Urn,
+        record: Option<Arc<Record>>,
+        inputs: &Inputs,
+        id: &Arc<str>,
+    ) {
+        if let Some(record) = record.filter(|record| !record.is_called(id)) {
+            self.recorded_as(node, &record, id);
+            return;
+        }
+        self.node_values.fill(node.id, NodeValues::with_outputs(inputs, Value::unknown()));
+        let reasons = vec![Reason::Observed { id: (&**id).into() }];
+        let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
+        self.record_decision(node.id, step, OperationKind::Observe { id: Arc::clone(id), found: None });
     }
 
     /// Remarks on the params that nothing reads.

@@ -1,7 +1,7 @@
 //! Checks documents against the schemas and the drivers that they name. Needs no state, and reads
 //! no secrets and no existing resources.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_graph::{DefinitionIndex, Graph};
@@ -9,13 +9,11 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Context, Definition, Diagnostic, Map, Value};
 use purlin_state::Snapshot;
 
-use super::{Base, Decisions, PlanOptions, Planner, drivers};
-use crate::changes::answers::Total;
+use super::{Base, Ground, PlanOptions, Planner, drivers};
 use crate::driver::{Drivers, Needed};
 use crate::error::Error;
 use crate::plan::DriverSet;
 use crate::records::cycles::TransitionCycles;
-use crate::values::evaluate::NodeValueTable;
 use crate::values::rules;
 use crate::values::secrets::{Vault, outline, unread};
 
@@ -74,34 +72,20 @@ async fn faults_of(
         faults.extend(drivers::of_recipes(graph.nodes(), drivers, &options.rules, &mut available).await);
     }
     let vault = Vault::closed();
-    let mut planner = Planner {
-        total: Arc::new(Total::new(graph.len())),
-        node_values: NodeValueTable::new(graph.len()),
-        drivers: &available,
-        vault: &vault,
-        decided: Decisions::with_capacity(graph.len()),
-        drafts: std::collections::HashMap::new(),
-        step_of: vec![u32::MAX; graph.len()],
-        errors: Vec::new(),
-        are_wrong: false,
-        doubtful: Vec::new(),
-        invalid: Vec::new(),
-        wanted: Vec::new(),
-        resolved: std::collections::HashMap::new(),
-        warnings: Vec::new(),
-        remarks: Vec::new(),
-        named: Vec::new(),
-        graph: Arc::clone(graph),
+    let (none_forced, transition_cycles) = (HashMap::new(), TransitionCycles::new(graph, context, &recorded));
+    let ground = Ground {
+        graph,
         context,
         recorded: &recorded,
         in_scope: &None,
-        waiting: std::collections::HashMap::new(),
-        transition_cycles: &TransitionCycles::new(graph, context, &recorded),
-        forced: &std::collections::HashMap::new(),
-        import: &std::collections::HashMap::new(),
+        import: &HashMap::new(),
+        transition_cycles: &transition_cycles,
         options,
+        drivers: &available,
+        vault: &vault,
         validating: true,
     };
+    let mut planner = Planner::new(&ground, HashMap::new(), &none_forced);
     for level in graph.levels() {
         planner.level(level).await?;
     }

@@ -36,78 +36,14 @@ pub fn move_away(
     force: bool,
 ) -> Result<Moves, Error> {
     let (from, to) = (Recorded::new(from)?, Recorded::new(to)?);
-    let mut refusals = Vec::new();
-    let mut refuse = |urn: &Urn, why: String, help: &str| {
-        let message = format!("`{}` cannot move: {why}", urn.shown());
-        refusals.push(Diagnostic::error("not-movable", message).help(help));
-    };
-    // The target's own resources take the place of those that stay, such as `base-env`.
-    let mut targets = names.clone();
     let going: Vec<&Record> =
         from.records().filter(|record| names.contains_key(&record.urn)).map(|record| &**record).collect();
-    for record in &going {
-        let hosts = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
-        for needed in record.dependencies.iter().chain(hosts).filter(|urn| !names.contains_key(*urn)) {
-            let same = names.get(&record.urn).zip(needed.key()).and_then(|(new, key)| new.beside(&key));
-            match same.filter(|urn| to.current(urn).is_some_and(|record| exists(record))) {
-                Some(same) => drop(targets.insert(needed.clone(), same)),
-                None => refuse(
-                    &record.urn,
-                    format!("it depends on `{}`, which stays", needed.shown()),
-                    "move both, or deploy the other one in the target first",
-                ),
-            }
-        }
-    }
-    for (old, new) in names {
-        if from.pending(&RecordId::current(old.clone())).is_some()
-            || from.all_pending().any(|intent| intent.id().urn == *old)
-        {
-            refuse(
-                old,
-                "the outcome of a call on it is unknown".to_owned(),
-                "`purlin up` finds it out, or `purlin state settle` records it",
-            );
-        }
-        if !from.knows(old) {
-            refuse(
-                old,
-                "nothing is recorded under this name".to_owned(),
-                "`purlin state list` lists the keys",
-            );
-        }
-        let is_taken = to.knows(new) || to.all_pending().any(|intent| intent.id().urn == *new);
-        if is_taken && !is_moved_copy(&from, &to, old, new, &targets) {
-            refuse(
-                old,
-                "the target records another resource under this name".to_owned(),
-                "rename one of the two first: `purlin state rename OLD NEW`",
-            );
-        }
-    }
+    let mut moving = Moving { from: &from, to: &to, names, targets: names.clone(), refusals: Vec::new() };
+    moving.find_what_stays(&going);
+    moving.check_names();
     let mut here: Vec<Change> = going.iter().map(|record| Change::Remove(record.id())).collect();
-    let mut there = Vec::new();
-    for record in &going {
-        let used = record.share.as_ref().and_then(|share| share.uses.as_ref());
-        let into =
-            names.get(&record.urn).zip(used).filter(|(new, uses)| new.place() == uses.installation.place());
-        if let Some((_, uses)) = into {
-            refuse(
-                &record.urn,
-                format!("it represents `{}` of the target", uses.installation.shown()),
-                "leave it out: in the target, the documents can require the installation itself",
-            );
-        }
-        let record = moved(record, &targets);
-        if let Some(other) = to.of_same_object_elsewhere(&record).find(|other| !other.external) {
-            refuse(
-                &record.urn,
-                format!("the target records its object as `{}`", other.urn.shown()),
-                "forget one of the two records first: `purlin state forget KEY`",
-            );
-        }
-        there.push(Change::Put(Box::new(record)));
-    }
+    let mut there: Vec<Change> =
+        going.iter().map(|record| Change::Put(Box::new(moving.record(record)))).collect();
     for (old, new) in names {
         if !from.vanished(old).is_empty() {
             here.push(Change::Vanish { urn: old.clone(), objects: Box::default() });
@@ -119,32 +55,125 @@ pub fn move_away(
         there.push(Change::Obstruct { urn: new.clone(), obstacle: Some(Box::new(obstacle)) });
     }
     let mut loosened = BTreeSet::new();
-    for record in from.records().filter(|record| !names.contains_key(&record.urn)) {
-        let hosts = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
-        let Some(lost) = record.dependencies.iter().chain(hosts).find(|urn| names.contains_key(*urn)) else {
-            continue;
-        };
-        if !force {
-            refuse(
-                lost,
-                format!("`{}` depends on it and stays", record.urn.shown()),
-                "move both, or add `--force`: what stays then loses the dependency",
-            );
-            continue;
-        }
-        let known = match record.deleted_with.as_ref().is_some_and(|host| names.contains_key(host)) {
-            true => crate::records::making::with_unknown_host(record),
-            false => Record::clone(record),
-        };
-        let mut kept = without(&known, |urn| names.contains_key(urn));
-        kept.perhaps_deleted_with =
-            kept.perhaps_deleted_with.iter().filter(|urn| !names.contains_key(*urn)).cloned().collect();
+    for kept in moving.loosen(force) {
+        loosened.insert(kept.urn.clone());
         here.push(Change::Put(Box::new(kept)));
-        loosened.insert(record.urn.clone());
     }
-    match refusals.is_empty() {
+    match moving.refusals.is_empty() {
         true => Ok(Moves { there, here, loosened: loosened.into_iter().collect() }),
-        false => Err(Error::Documents(refusals)),
+        false => Err(Error::Documents(moving.refusals)),
+    }
+}
+
+/// A move under examination.
+struct Moving<'a> {
+    from: &'a Recorded,
+    to: &'a Recorded,
+    names: &'a BTreeMap<Urn, Urn>,
+    /// `names`, and the target's own resources in place of those that stay, such as `base-env`.
+    targets: BTreeMap<Urn, Urn>,
+    refusals: Vec<Diagnostic>,
+}
+
+impl Moving<'_> {
+    fn refuse(&mut self, urn: &Urn, why: &str, help: &str) {
+        let message = format!("`{}` cannot move: {why}", urn.shown());
+        self.refusals.push(Diagnostic::error("not-movable", message).help(help));
+    }
+
+    /// Finds what the target has in place of everything that the resources need and that stays.
+    fn find_what_stays(&mut self, going: &[&Record]) {
+        for record in going {
+            let hosts = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
+            for needed in record.dependencies.iter().chain(hosts) {
+                if self.names.contains_key(needed) {
+                    continue;
+                }
+                let new = self.names.get(&record.urn);
+                let same = new.zip(needed.key()).and_then(|(new, key)| new.beside(&key));
+                match same.filter(|urn| self.to.current(urn).is_some_and(|record| exists(record))) {
+                    Some(same) => drop(self.targets.insert(needed.clone(), same)),
+                    None => self.refuse(
+                        &record.urn,
+                        &format!("it depends on `{}`, which stays", needed.shown()),
+                        "move both, or deploy the other one in the target first",
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Refuses what is not known well enough, and names that are taken.
+    fn check_names(&mut self) {
+        let (from, to) = (self.from, self.to);
+        for (old, new) in self.names {
+            if from.pending(&RecordId::current(old.clone())).is_some()
+                || from.all_pending().any(|intent| intent.id().urn == *old)
+            {
+                let help = "`purlin up` finds it out, or `purlin state settle` records it";
+                self.refuse(old, "the outcome of a call on it is unknown", help);
+            }
+            if !from.knows(old) {
+                let help = "`purlin state list` lists the keys";
+                self.refuse(old, "nothing is recorded under this name", help);
+            }
+            let is_taken = to.knows(new) || to.all_pending().any(|intent| intent.id().urn == *new);
+            if is_taken && !is_moved_copy(from, to, old, new, &self.targets) {
+                let help = "rename one of the two first: `purlin state rename OLD NEW`";
+                self.refuse(old, "the target records another resource under this name", help);
+            }
+        }
+    }
+
+    /// The record of a resource in the target.
+    fn record(&mut self, record: &Record) -> Record {
+        let used = record.share.as_ref().and_then(|share| share.uses.as_ref());
+        let new = self.names.get(&record.urn);
+        if let Some((_, uses)) = new.zip(used).filter(|(new, uses)| new.place() == uses.installation.place())
+        {
+            self.refuse(
+                &record.urn,
+                &format!("it represents `{}` of the target", uses.installation.shown()),
+                "leave it out: in the target, the documents can require the installation itself",
+            );
+        }
+        let record = moved(record, &self.targets);
+        if let Some(other) = self.to.of_same_object_elsewhere(&record).find(|other| !other.external) {
+            self.refuse(
+                &record.urn,
+                &format!("the target records its object as `{}`", other.urn.shown()),
+                "forget one of the two records first: `purlin state forget KEY`",
+            );
+        }
+        record
+    }
+
+    /// The records of the resources that stay and need one that moves, without these dependencies.
+    fn loosen(&mut self, force: bool) -> Vec<Record> {
+        let names = self.names;
+        let mut loosened = Vec::new();
+        for record in self.from.records().filter(|record| !names.contains_key(&record.urn)) {
+            let hosts = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
+            let lost = record.dependencies.iter().chain(hosts).find(|urn| names.contains_key(*urn));
+            let Some(lost) = lost else { continue };
+            if !force {
+                self.refuse(
+                    lost,
+                    &format!("`{}` depends on it and stays", record.urn.shown()),
+                    "move both, or add `--force`: what stays then loses the dependency",
+                );
+                continue;
+            }
+            let known = match record.deleted_with.as_ref().is_some_and(|host| names.contains_key(host)) {
+                true => crate::records::making::with_unknown_host(record),
+                false => Record::clone(record),
+            };
+            let mut kept = without(&known, |urn| names.contains_key(urn));
+            kept.perhaps_deleted_with =
+                kept.perhaps_deleted_with.iter().filter(|urn| !names.contains_key(*urn)).cloned().collect();
+            loosened.push(kept);
+        }
+        loosened
     }
 }
 

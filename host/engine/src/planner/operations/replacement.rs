@@ -116,6 +116,7 @@ impl Building<'_> {
             }
         }
     }
+
     /// The replacements that delete first.
     fn delete_first(&self, replaced: &[Replaced], warnings: &mut Vec<Warning>) -> DeletedFirst {
         let index_of: HashMap<&Urn, u32> =
@@ -124,48 +125,13 @@ impl Building<'_> {
         let certainty: HashMap<u32, Certainty> =
             replaced.iter().map(|one| (one.index, one.certainty)).collect();
         let certainty = |index: &u32| certainty.get(index).copied().unwrap_or(Certainty::Decided);
-        let requested = |index: u32| {
-            let node = self.operations.get(index as usize)?.node?;
-            self.graph?.node(node)?.lifecycle.delete_before_replace
-        };
-        let mut warn = |index: u32, message: String| {
-            if let Some(step) = self.steps.get(index as usize) {
-                warnings.push(Warning { key: step.key.clone(), message });
-            }
-        };
         let mut forced_all_the_same: Vec<u32> =
-            forced.iter().copied().filter(|index| requested(*index) == Some(false)).collect();
+            forced.iter().copied().filter(|index| self.requested_order(*index) == Some(false)).collect();
         forced_all_the_same.sort_unstable();
-        for index in forced_all_the_same {
-            warn(index, "the old one is deleted before a new one is created, because its driver requires it (`delete_before_replace: false` has no effect)".into());
-        }
-        // A resource that demands to be created first requires the same of its dependencies.
-        let mut made_first = BTreeSet::new();
-        let mut stack: Vec<u32> = replaced
-            .iter()
-            .map(|one| one.index)
-            .filter(|i| requested(*i) == Some(false) && !forced.contains(i))
-            .collect();
-        while let Some(index) = stack.pop() {
-            if !made_first.insert(index) {
-                continue;
-            }
-            let Some(urn) = self.urn(index) else { continue };
-            let dependencies = |urn: &Urn| -> Vec<&Urn> {
-                self.recorded
-                    .current(urn)
-                    .map(|record| record.dependencies.iter().collect())
-                    .unwrap_or_default()
-            };
-            for other in self.past_what_goes(urn, &index_of, dependencies) {
-                if !forced.contains(&other) {
-                    if requested(other) == Some(true) && !made_first.contains(&other) {
-                        warn(other, "a new one is created before the old one is deleted, because a dependent requires it (`delete_before_replace: false`)".into());
-                    }
-                    stack.push(other);
-                }
-            }
-        }
+        warnings.extend(forced_all_the_same.into_iter().filter_map(|index| {
+            self.warning(index, "the old one is deleted before a new one is created, because its driver requires it (`delete_before_replace: false` has no effect)")
+        }));
+        let made_first = self.made_first(replaced, &forced, &index_of, warnings);
         // A resource that is deleted first requires the same of its dependents that are replaced with
         // it. A dependent that is only perhaps replaced, because of something else, stays until that
         // is decided.
@@ -186,7 +152,7 @@ impl Building<'_> {
                         continue;
                     }
                     if made_first.contains(&other) && !found.contains(&other) {
-                        warn(other, "the old one is deleted before a new one is created, because the driver of one of its dependencies requires it".into());
+                        warnings.extend(self.warning(other, "the old one is deleted before a new one is created, because the driver of one of its dependencies requires it"));
                     }
                     stack.push(other);
                 }
@@ -194,7 +160,8 @@ impl Building<'_> {
             order
         };
         let is_seed = |index: &u32| {
-            forced.contains(index) || requested(*index) == Some(true) && !made_first.contains(index)
+            forced.contains(index)
+                || self.requested_order(*index) == Some(true) && !made_first.contains(index)
         };
         let (decided, perhaps): (Vec<u32>, Vec<u32>) = replaced
             .iter()
@@ -217,6 +184,53 @@ impl Building<'_> {
             late.insert(seed, self.dependents_first(cone));
         }
         DeletedFirst { first, late }
+    }
+
+    /// The replacements that create first because the documents demand it. A resource that demands it
+    /// requires the same of its dependencies.
+    fn made_first(
+        &self,
+        replaced: &[Replaced],
+        forced: &HashSet<u32>,
+        index_of: &HashMap<&Urn, u32>,
+        warnings: &mut Vec<Warning>,
+    ) -> BTreeSet<u32> {
+        let mut made_first = BTreeSet::new();
+        let mut stack: Vec<u32> = replaced
+            .iter()
+            .map(|one| one.index)
+            .filter(|index| self.requested_order(*index) == Some(false) && !forced.contains(index))
+            .collect();
+        while let Some(index) = stack.pop() {
+            if !made_first.insert(index) {
+                continue;
+            }
+            let Some(urn) = self.urn(index) else { continue };
+            let dependencies = |urn: &Urn| -> Vec<&Urn> {
+                let current = self.recorded.current(urn);
+                current.map(|record| record.dependencies.iter().collect()).unwrap_or_default()
+            };
+            for other in self.past_what_goes(urn, index_of, dependencies) {
+                if !forced.contains(&other) {
+                    if self.requested_order(other) == Some(true) && !made_first.contains(&other) {
+                        warnings.extend(self.warning(other, "a new one is created before the old one is deleted, because a dependent requires it (`delete_before_replace: false`)"));
+                    }
+                    stack.push(other);
+                }
+            }
+        }
+        made_first
+    }
+
+    /// What the documents say about the order of a replacement: whether it deletes first.
+    fn requested_order(&self, operation: u32) -> Option<bool> {
+        let node = self.operations.get(operation as usize)?.node?;
+        self.graph?.node(node)?.lifecycle.delete_before_replace
+    }
+
+    fn warning(&self, step: u32, message: &str) -> Option<Warning> {
+        let key = self.steps.get(step as usize)?.key.clone();
+        Some(Warning { key, message: message.to_owned() })
     }
 
     /// Operations in the order in which their resources can be deleted, according to the records.

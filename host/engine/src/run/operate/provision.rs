@@ -311,10 +311,8 @@ impl Task<'_> {
         let is_out_of_date = reached.is_some();
         let record = reached.as_ref().or(record);
         if let Some(record) = record
-            && record.digest == digest
-            && record.status == Status::Ready
-            && !(record.tainted || certain || always)
-            && connection::is_same_system(driver.manifest(), record, &inputs.connection)
+            && !(certain || always)
+            && fate::is_unchanged(record, driver, &inputs, &digest)
         {
             let prepared = || Prepared { inputs: record.inputs.clone(), digest, stable: Vec::new() };
             return Ok(Decision::Keep(is_out_of_date.then(prepared)));
