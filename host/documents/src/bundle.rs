@@ -86,11 +86,11 @@ form! {
         /// Inputs of the driver.
         INPUTS: InputsOfBundle = "inputs", "{values: {NAME: VALUE}}";
         /// Parameters that users of the bundle can set.
-        PARAMETERS: List<Named> = "parameters", "[{name: NAME}]";
+        PARAMETERS: List<BundleValue> = "parameters", "[{name: NAME}]";
         /// Credentials for other systems. Always secret.
-        CREDENTIALS: List<Named> = "credentials", "[{name: NAME}]";
+        CREDENTIALS: List<BundleValue> = "credentials", "[{name: NAME}]";
         /// Outputs of the bundle.
-        OUTPUTS: List<Named> = "outputs", "[{name: NAME}]";
+        OUTPUTS: List<BundleValue> = "outputs", "[{name: NAME}]";
         /// The bundles that it requires.
         REQUIRES: List<InBundle> = "requires";
         /// The interface that it implements.
@@ -140,7 +140,7 @@ form! {
 
 form! {
     /// A parameter, a credential or an output. Keywords of JSON Schema are beside these fields.
-    pub(crate) struct Named {
+    pub(crate) struct BundleValue {
         /// Its name.
         NAME: Text = "name", "NAME";
         /// Its global name.
@@ -233,11 +233,11 @@ form! {
         /// Its purpose.
         DESCRIPTION: AnyText = "description";
         /// Parameters that users of the bundle can set.
-        PARAMETERS: List<Named> = "parameters", "[{name: NAME}]";
+        PARAMETERS: List<BundleValue> = "parameters", "[{name: NAME}]";
         /// Credentials for other systems.
-        CREDENTIALS: List<Named> = "credentials", "[{name: NAME}]";
+        CREDENTIALS: List<BundleValue> = "credentials", "[{name: NAME}]";
         /// Outputs of the bundle.
-        OUTPUTS: List<Named> = "outputs", "[{name: NAME}]";
+        OUTPUTS: List<BundleValue> = "outputs", "[{name: NAME}]";
         /// What it requires and provides.
         DEPENDENCIES: Dependencies = "dependencies", "{requires: []}";
     }
@@ -276,10 +276,10 @@ form! {
 pub(crate) struct Asked;
 
 impl Kind for Asked {
-    const FIELDS: &'static [declare::Declared] = Named::FIELDS;
+    const FIELDS: &'static [declare::Declared] = BundleValue::FIELDS;
 
     fn schema() -> serde_json::Value {
-        let mut schema = Named::schema();
+        let mut schema = BundleValue::schema();
         if let Some(fields) = schema.as_object_mut() {
             fields.shift_remove("required");
         }
@@ -561,10 +561,10 @@ pub(crate) fn declared(
 fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, is_asked: bool) -> Option<Declared> {
     let article = if what.starts_with('o') { "an" } else { "a" };
     let what_is_read = format!("{article} {what}");
-    let fields = Named::open(reader, node, &what_is_read)?;
-    let id_node = fields.node(Named::ID);
-    let id = fields.read(reader, Named::ID);
-    let name = match (fields.node(Named::NAME), id_node) {
+    let fields = BundleValue::open(reader, node, &what_is_read)?;
+    let id_node = fields.node(BundleValue::ID);
+    let id = fields.read(reader, BundleValue::ID);
+    let name = match (fields.node(BundleValue::NAME), id_node) {
         (None, Some(node)) if is_asked => Some((node.as_str()?, node.span)),
         (None, _) => {
             fields.report_missing(reader, &what_is_read, "name", "NAME");
@@ -572,11 +572,11 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, is_asked: 
         }
         (Some(node), _) => reader.text(node, "`name`").map(|name| (name, node.span)),
     };
-    let description = fields.read(reader, Named::DESCRIPTION);
-    let default = fields.entry(Named::DEFAULT).map(|entry| constant(&entry.value));
-    let required = fields.read(reader, Named::REQUIRED);
-    let sensitive = fields.read(reader, Named::SENSITIVE);
-    let source = fields.entry(Named::SOURCE).map(|entry| source(reader, &entry.value));
+    let description = fields.read(reader, BundleValue::DESCRIPTION);
+    let default = fields.entry(BundleValue::DEFAULT).map(|entry| constant(&entry.value));
+    let required = fields.read(reader, BundleValue::REQUIRED);
+    let sensitive = fields.read(reader, BundleValue::SENSITIVE);
+    let source = fields.entry(BundleValue::SOURCE).map(|entry| source(reader, &entry.value));
     let sourced = source.is_some();
     let mut schema = serde_json::Map::new();
     for entry in fields.entries.iter().filter(|entry| KEYWORDS.contains(&&*entry.key)) {

@@ -11,7 +11,7 @@ use purlin_range::Range;
 use serde_json::{Value, json};
 
 use crate::declare::{Declared, Field, Form, Kind, Opened, Read, form};
-use crate::kinds::{Anything, DRIVER, Either, Flag, List, Named, Names, Object, Text, kind, matching};
+use crate::kinds::{Anything, DRIVER, Either, Flag, List, MapOf, Names, Object, Text, kind, matching};
 use crate::lifecycle::OfDefinition;
 use crate::reader::Reader;
 use crate::requirement;
@@ -63,7 +63,7 @@ form! {
         /// Inputs of the driver.
         INPUTS: Inputs = "inputs" or "driver_inputs", "{values: {NAME: VALUE}}";
         /// Resources that this definition adds whenever it is used, by descriptor.
-        PROVISION: Named<AnyName, Added> = "provision", "{TYPE: {}}";
+        PROVISION: MapOf<AnyName, Added> = "provision", "{TYPE: {}}";
         /// When the definition is used. Without a criterion, it is never used.
         CRITERIA: Criteria = "criteria", "[{env_id: dev}]";
         /// Settings for replacing and deleting.

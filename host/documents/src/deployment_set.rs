@@ -5,7 +5,7 @@ use purlin_model::{Map, ResourceRequest, Template, Value, Workload};
 use serde_json::json;
 
 use crate::declare::{Form, form};
-use crate::kinds::{Named, Names as NamesOf, Object, OrNull, Text};
+use crate::kinds::{MapOf, Names as NamesOf, Object, OrNull, Text};
 use crate::names;
 use crate::reader::Reader;
 use crate::request::{Request, ResourceName, requests};
@@ -17,9 +17,9 @@ form! {
     /// Modules and the resources that they share.
     pub(crate) struct Document {
         /// Workloads by name.
-        MODULES: Named<ModuleName, Module> = needed "modules", "{web: {externals: {db: {type: postgres}}}}";
+        MODULES: MapOf<ModuleName, Module> = needed "modules", "{web: {externals: {db: {type: postgres}}}}";
         /// Resources that workloads share.
-        SHARED: OrNull<Named<ResourceName, Request>> = "shared", "{db: {type: postgres}}";
+        SHARED: OrNull<MapOf<ResourceName, Request>> = "shared", "{db: {type: postgres}}";
     }
 
     fn hint(name: &str) -> Option<String> {
@@ -41,7 +41,7 @@ form! {
         /// The containers and their settings.
         SPEC: OrNull<Object> = "spec", "{containers: {main: {image: IMAGE}}}";
         /// Resources that only this workload uses.
-        EXTERNALS: OrNull<Named<ResourceName, Request>> = "externals", "{db: {type: postgres}}";
+        EXTERNALS: OrNull<MapOf<ResourceName, Request>> = "externals", "{db: {type: postgres}}";
     }
 
     fn constrain(schema: &mut serde_json::Value) {

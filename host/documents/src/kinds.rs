@@ -314,9 +314,9 @@ pub(crate) trait Names {
 }
 
 /// A map from names to things of one kind.
-pub(crate) struct Named<N, K>(PhantomData<(N, K)>);
+pub(crate) struct MapOf<N, K>(PhantomData<(N, K)>);
 
-impl<N: Names, K: Kind> Kind for Named<N, K> {
+impl<N: Names, K: Kind> Kind for MapOf<N, K> {
     const FIELDS: &'static [Declared] = K::FIELDS;
 
     fn schema() -> Value {

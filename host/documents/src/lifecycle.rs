@@ -28,7 +28,7 @@ use purlin_model::{
 use serde_json::{Value, json};
 
 use crate::declare::{Declared, Field, Form, Kind, Opened, except, form};
-use crate::kinds::{Flag, List, Named, Names, kind, matching};
+use crate::kinds::{Flag, List, MapOf, Names, kind, matching};
 use crate::reader::Reader;
 use crate::template::template;
 use crate::yaml::{Entry, Node, Span};
@@ -144,7 +144,7 @@ impl Names for Absolute {
 }
 
 /// The settings of a Deployment, by descriptor.
-pub(crate) type OfResources = Named<Absolute, OfResource>;
+pub(crate) type OfResources = MapOf<Absolute, OfResource>;
 
 /// The owner of the settings.
 #[derive(Clone, Copy, PartialEq, Eq)]

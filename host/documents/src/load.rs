@@ -20,7 +20,7 @@ use purlin_model::{
 use crate::SourceMap;
 use crate::attached::{AttachedFile, FileContent, Files};
 use crate::deployment::Spec;
-use crate::held::{ReadFrom, declares_resources};
+use crate::heads::{ReadFrom, declares_resources};
 use crate::lock::LOCK_FILE;
 use crate::manifest::Draft;
 use crate::reader::Reader;
@@ -140,7 +140,7 @@ struct Reading {
 impl Reading {
     /// Takes the content of a text, and keeps the text. A file that is not ours is not kept for
     /// display either: it may contain secrets.
-    fn take(&mut self, source: &Source, mut read: Read, scores: Vec<(Arc<str>, Arc<str>)>) {
+    fn take(&mut self, source: &Source, mut read: ReadText, scores: Vec<(Arc<str>, Arc<str>)>) {
         for piece in std::mem::take(&mut read.pieces) {
             self.assembly.take(piece);
         }
@@ -281,7 +281,7 @@ enum Piece {
 
 /// The content of a text, the files that it needs, and whether to keep it.
 #[derive(Default)]
-struct Read {
+struct ReadText {
     /// In their order in the text.
     pieces: Vec<Piece>,
     /// Score files, as written.
@@ -294,7 +294,7 @@ struct Read {
     foreign: bool,
 }
 
-impl Read {
+impl ReadText {
     fn fault(&mut self, fault: Diagnostic) {
         self.pieces.push(Piece::Faults(vec![fault]));
     }
@@ -312,7 +312,7 @@ impl Read {
 
 /// Reads texts and passes them on in order. All processors read large ones, a few texts at a time,
 /// so that parsed data does not pile up.
-fn each_read(sources: &[Source], mut take: impl FnMut(&Source, Read)) {
+fn each_read(sources: &[Source], mut take: impl FnMut(&Source, ReadText)) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for batch in sources.chunks(2 * threads) {
         let threads = match batch.iter().map(|source| source.text.len()).sum::<usize>() {
@@ -323,7 +323,7 @@ fn each_read(sources: &[Source], mut take: impl FnMut(&Source, Read)) {
             batch.iter().for_each(|source| take(source, read_source(source)));
             continue;
         }
-        let read: Vec<OnceLock<Read>> = batch.iter().map(|_| OnceLock::new()).collect();
+        let read: Vec<OnceLock<ReadText>> = batch.iter().map(|_| OnceLock::new()).collect();
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             let work = || {
@@ -342,8 +342,8 @@ fn each_read(sources: &[Source], mut take: impl FnMut(&Source, Read)) {
 }
 
 /// Reads one text.
-fn read_source(source: &Source) -> Read {
-    let mut read = Read::default();
+fn read_source(source: &Source) -> ReadText {
+    let mut read = ReadText::default();
     let (mut workspaces, mut ours, mut others) = (0, 0, 0);
     let mut skipped: Vec<(Diagnostic, bool)> = Vec::new();
     let mut inside: Vec<Diagnostic> = Vec::new();
@@ -471,7 +471,7 @@ fn read_document(
     format: Format,
     document: Document<'_>,
     source: &Source,
-    read: &mut Read,
+    read: &mut ReadText,
 ) {
     reader.faults.extend(document.faults);
     let root = &document.root;

@@ -101,6 +101,61 @@ struct Value<'n, 't> {
     complete: bool,
 }
 
+/// The node at which the way to a value of this part begins, and the fields between the two, each with
+/// its possible names. Takes from `segments` what these fields stand for.
+fn start<'n, 't>(
+    within: DocumentPart<'_>,
+    way: &[Step<'n, 't>],
+    segments: &mut Vec<&str>,
+) -> (Option<&'n Node<'t>>, Vec<&'static [&'static str]>) {
+    // In the innermost map around the anchor that has one of these keys.
+    let around = |names: &[&str]| {
+        way.iter().rev().map(|step| step.node).find(|node| names.iter().any(|name| node.get(name).is_some()))
+    };
+    let mut fields: Vec<&'static [&'static str]> = Vec::new();
+    let start = match within {
+        DocumentPart::Definition(_) => {
+            let first = segments.first().copied().unwrap_or("values");
+            *segments = segments.split_off(1.min(segments.len()));
+            fields.push(&["spec", "entity", "object"]);
+            fields.push(&["inputs", "driver_inputs"]);
+            fields.push(match first {
+                "secrets" => &["secrets", "secret_refs"],
+                "values" => &["values"],
+                "connection" => &["connection"],
+                _ => &["inputs"],
+            });
+            around(&["spec", "entity", "object"])
+        }
+        DocumentPart::Params(_) => {
+            fields.push(&["params"]);
+            way.last().map(|step| step.node)
+        }
+        DocumentPart::Workload(_) => {
+            let written = way.last().map(|step| step.node).filter(|node| node.get("spec").is_some());
+            if written.is_none() && segments.first() == Some(&"spec") {
+                segments.remove(0);
+            }
+            written.or_else(|| around(&["metadata", "containers"]))
+        }
+        DocumentPart::ResourceType(_) => {
+            fields.push(&["spec"]);
+            around(&["spec"])
+        }
+        DocumentPart::Manifest(_) => {
+            let root = around(&["apiVersion"]);
+            let spec = root.and_then(|root| root.get("spec"));
+            fields.extend(spec.map(|_| -> &'static [&'static str] { &["spec"] }));
+            fields.extend(
+                spec.and_then(|spec| spec.get("forProvider"))
+                    .map(|_| -> &'static [&'static str] { &["forProvider"] }),
+            );
+            root
+        }
+    };
+    (start, fields)
+}
+
 /// The value at a pointer, from the anchor at the end of the way; an error is only the anchor's place.
 fn value<'n, 't>(
     within: DocumentPart<'_>,
@@ -115,50 +170,7 @@ fn value<'n, 't>(
         (DocumentPart::Params(_), Some(entry)) => entry.key_span,
         _ => step.node.span,
     });
-    // In the innermost map around the anchor that has one of these keys.
-    let around = |names: &[&str]| {
-        way.iter().rev().map(|step| step.node).find(|node| names.iter().any(|name| node.get(name).is_some()))
-    };
-    let mut fields: Vec<&[&str]> = Vec::new();
-    let start = match within {
-        DocumentPart::Definition(_) => {
-            let first = segments.first().copied().unwrap_or("values");
-            segments = segments.split_off(1.min(segments.len()));
-            fields.push(&["spec", "entity", "object"]);
-            fields.push(&["inputs", "driver_inputs"]);
-            fields.push(match first {
-                "secrets" => &["secrets", "secret_refs"],
-                "values" => &["values"],
-                "connection" => &["connection"],
-                _ => &["inputs"],
-            });
-            around(&["spec", "entity", "object"])
-        }
-        DocumentPart::Params(_) => {
-            fields.push(&["params"]);
-            last.map(|step| step.node)
-        }
-        DocumentPart::Workload(_) => {
-            let written = last.map(|step| step.node).filter(|node| node.get("spec").is_some());
-            if written.is_none() && segments.first() == Some(&"spec") {
-                segments.remove(0);
-            }
-            written.or_else(|| around(&["metadata", "containers"]))
-        }
-        DocumentPart::ResourceType(_) => {
-            fields.push(&["spec"]);
-            around(&["spec"])
-        }
-        DocumentPart::Manifest(_) => {
-            let root = around(&["apiVersion"]);
-            let spec = root.and_then(|root| root.get("spec"));
-            fields.extend(spec.map(|_| -> &[&str] { &["spec"] }));
-            fields.extend(
-                spec.and_then(|spec| spec.get("forProvider")).map(|_| -> &[&str] { &["forProvider"] }),
-            );
-            root
-        }
-    };
+    let (start, fields) = start(within, way, &mut segments);
     let Some(mut node) = start else { return Err(anchor) };
     let mut own = anchor;
     let child = |node: &Node<'_>, name: &str| -> Option<usize> {

@@ -21,7 +21,7 @@ use purlin_model::{Digest, Lock, Pin};
 use crate::bundle::bad_version;
 use crate::declare::{Field, Form, Opened, form};
 use crate::definition::{DriverName, check_driver_name};
-use crate::kinds::{AnyText, List, Named, Text};
+use crate::kinds::{AnyText, List, MapOf, Text};
 use crate::reader::Reader;
 use crate::yaml::{Entry, Node};
 
@@ -40,7 +40,7 @@ form! {
     /// Approved drivers.
     pub(crate) struct Spec {
         /// The approved versions of each driver, by its name.
-        DRIVERS: Named<DriverName, List<Approved>> = needed "drivers", "{}";
+        DRIVERS: MapOf<DriverName, List<Approved>> = needed "drivers", "{}";
     }
 }
 

@@ -8,7 +8,7 @@ use purlin_model::{Class, ResourceRequest, TypeName};
 use serde_json::Value;
 
 use crate::declare::{Declared, Form, Kind, form};
-use crate::kinds::{NAME, Named, Names, Object, OrNull, kind, matching};
+use crate::kinds::{MapOf, NAME, Names, Object, OrNull, kind, matching};
 use crate::names;
 use crate::reader::Reader;
 use crate::template::template;
@@ -55,7 +55,7 @@ impl Kind for Requests {
     const FIELDS: &'static [Declared] = Request::FIELDS;
 
     fn schema() -> Value {
-        let mut schema = Named::<ResourceName, Request>::schema();
+        let mut schema = MapOf::<ResourceName, Request>::schema();
         for field in ["class", "id", "params"] {
             let kind = &mut schema["additionalProperties"]["properties"][field]["type"];
             let own = kind[0].take();

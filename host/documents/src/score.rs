@@ -14,7 +14,7 @@ use purlin_model::{Template, Value, Workload};
 use serde_json::json;
 
 use crate::declare::{Declared, Form, Kind, Read, form};
-use crate::kinds::{AnyText, Choice, Named, Names as NamesOf, Words, kind};
+use crate::kinds::{AnyText, Choice, MapOf, Names as NamesOf, Words, kind};
 use crate::reader::Reader;
 use crate::shape::is_requests;
 use crate::template::{Names, constant, map};
@@ -37,7 +37,7 @@ form! {
         /// Containers by name.
         CONTAINERS: container::Containers = needed "containers", "{main: {image: IMAGE}}";
         /// Required resources, by name.
-        RESOURCES: Named<Label, resource::Resource> = "resources", "{db: {type: postgres}}";
+        RESOURCES: MapOf<Label, resource::Resource> = "resources", "{db: {type: postgres}}";
     }
 
     fn constrain(schema: &mut serde_json::Value) {
@@ -80,7 +80,7 @@ form! {
 }
 
 /// Remarks for other tools.
-type Annotations = Named<AnnotationName, AnyText>;
+type Annotations = MapOf<AnnotationName, AnyText>;
 
 /// The name of an annotation.
 pub(crate) struct AnnotationName;
@@ -107,7 +107,7 @@ form! {
     /// The ports of the workload.
     pub(crate) struct Service {
         /// Ports by name.
-        PORTS: Named<Label, ServicePort> = "ports", "{http: {port: 80}}";
+        PORTS: MapOf<Label, ServicePort> = "ports", "{http: {port: 80}}";
     }
 }
 

@@ -41,7 +41,7 @@ use serde_json::{Value, json};
 
 use crate::declare::{Form, Read, form};
 use crate::definition::DriverName;
-use crate::kinds::{AnyText, ContextPart, Count, List, Named, Namespace, Text, kind};
+use crate::kinds::{AnyText, ContextPart, Count, List, MapOf, Namespace, Text, kind};
 use crate::manifest::is_never;
 use crate::reader::Reader;
 use crate::yaml::Node;
@@ -102,9 +102,9 @@ form! {
         /// Maximum number of driver calls at the same time.
         PARALLELISM: Count = "parallelism" default "32";
         /// The stores of the secrets that definitions refer to, by name.
-        SECRET_STORES: Named<stores::StoreName, stores::Store> = "secret_stores";
+        SECRET_STORES: MapOf<stores::StoreName, stores::Store> = "secret_stores";
         /// Drivers by name, `ORG/NAME`.
-        DRIVERS: Named<DriverName, driver::Driver> = "drivers", "{acme/db: {source: db.wasm}}";
+        DRIVERS: MapOf<DriverName, driver::Driver> = "drivers", "{acme/db: {source: db.wasm}}";
     }
 }
 

@@ -52,21 +52,21 @@ form! {
 pub(crate) struct Rule {
     /// The type of the target; `None` for the only matching manifest.
     pub(crate) type_name: Option<TypeName>,
-    pub(crate) read: Read,
+    pub(crate) read: FieldSource,
     /// The name of the reference field, if it does not follow from the field.
     pub(crate) field: Option<Arc<str>>,
 }
 
 /// The value to read from the target.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Read {
+pub(crate) enum FieldSource {
     Output(Path),
-    Build(Vec<Part>),
+    Build(Vec<CompositePart>),
 }
 
 /// A part of a composite attribute.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Part {
+pub(crate) enum CompositePart {
     Literal(Arc<str>),
     /// `${ref.X}`
     Field(Path),
@@ -213,7 +213,7 @@ fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Rule> {
         (Some(output), None) => {
             let text = reader.text(&output.value, "`output`")?;
             match path(text) {
-                Some(path) => Read::Output(path),
+                Some(path) => FieldSource::Output(path),
                 None => {
                     let help =
                         "write the name of an output, such as `id`, or a path, such as `endpoint.host`";
@@ -222,14 +222,14 @@ fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Rule> {
                 }
             }
         }
-        (None, Some(build)) => Read::Build(parts(reader, &build.value)?),
-        (None, None) => Read::Output(Path(Box::new(["id".into()]))),
+        (None, Some(build)) => FieldSource::Build(parts(reader, &build.value)?),
+        (None, None) => FieldSource::Output(Path(Box::new(["id".into()]))),
     };
     (reader.faults.len() == before).then_some(Rule { type_name, read, field })
 }
 
 /// The pieces of a composite attribute.
-fn parts(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<Part>> {
+fn parts(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<CompositePart>> {
     let text = reader.text(node, "`build`")?;
     let style = match &node.kind {
         NodeKind::String(_, style) => *style,
@@ -263,16 +263,16 @@ fn parts(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<Part>> {
         match inner.trim().strip_prefix("ref.").and_then(path).filter(|_| end.is_some()) {
             Some(path) => {
                 if !literal.is_empty() {
-                    parts.push(Part::Literal(std::mem::take(&mut literal).into()));
+                    parts.push(CompositePart::Literal(std::mem::take(&mut literal).into()));
                 }
-                parts.push(Part::Field(path));
+                parts.push(CompositePart::Field(path));
             }
             None => faults.push((locator.locate(at), inner.chars().count() + 3, end.is_some())),
         }
         at += 2 + inner.len() + 1;
     }
     if !literal.is_empty() {
-        parts.push(Part::Literal(literal.into()));
+        parts.push(CompositePart::Literal(literal.into()));
     }
     for (place, length, closed) in &faults {
         let message = match closed {
@@ -284,7 +284,7 @@ fn parts(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<Part>> {
             "write `${ref.NAME}`: the target's `name` or `namespace`, a field of its params, or an output",
         ));
     }
-    if faults.is_empty() && !parts.iter().any(|part| matches!(part, Part::Field(_))) {
+    if faults.is_empty() && !parts.iter().any(|part| matches!(part, CompositePart::Field(_))) {
         let help = "write `${ref.name}` where the name of the target belongs";
         reader.wrong_value(&node.span, "`build` reads nothing from the target", help);
         return None;
@@ -399,8 +399,8 @@ impl<'r> ParamSchemas<'r> {
     }
 
     /// The fields that reference fields fill by their `field`.
-    pub(crate) fn named(&self) -> Named<'r> {
-        let mut named = Named::default();
+    pub(crate) fn named(&self) -> FilledFields<'r> {
+        let mut named = FilledFields::default();
         let names = self.schemas.iter().filter_map(|(_, schema)| schema.get("properties")?.as_object());
         for name in names.flat_map(|properties| properties.keys()) {
             let Some(place) = self.property(name) else { continue };
@@ -419,12 +419,12 @@ fn stem(field: &str) -> &str {
 
 /// The fields of one map that reference fields fill by their `field`.
 #[derive(Debug, Default)]
-pub(crate) struct Named<'r> {
+pub(crate) struct FilledFields<'r> {
     by_field: HashMap<&'r str, (&'r str, ParamSchemas<'r>)>,
     by_stem: HashMap<&'r str, (&'r str, ParamSchemas<'r>)>,
 }
 
-impl<'r> Named<'r> {
+impl<'r> FilledFields<'r> {
     /// The field that a reference field fills by its `field`, or the one whose reference field has
     /// the same name except for its suffix: `subnetIdSelector` beside `field: subnetIdRefs`.
     pub(crate) fn filled_by(&self, reference: &str) -> Option<&(&'r str, ParamSchemas<'r>)> {

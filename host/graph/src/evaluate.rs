@@ -17,7 +17,7 @@ use crate::docs::{self, Params, Scope};
 use crate::graph::Graph;
 use crate::nested_text::{self, MAX_DEPTH, Place, Root, Text};
 use crate::node::NodeId;
-use crate::targets::{Read, Target};
+use crate::targets::{Target, TargetPart};
 
 /// How much the placeholders of one resource may read and make together, 128 MiB. Texts that use
 /// texts grow exponentially; no real document comes near.
@@ -342,7 +342,7 @@ impl Reader<'_> {
             }
             reference => {
                 let graph = self.run.graph;
-                let target = graph.target(placeholder, self.scope).zip(Read::of(reference));
+                let target = graph.target(placeholder, self.scope).zip(TargetPart::of(reference));
                 match target {
                     Some((Target::Node(node), read)) => self.target(node, read, placeholder),
                     Some((target @ Target::List(_), read)) => {
@@ -383,9 +383,9 @@ impl Reader<'_> {
     /// The value that a placeholder or a reference field reads from its target. A reference field
     /// treats an empty value as one that the resource does not have yet: the resource that refers
     /// must not be provisioned with it.
-    fn target(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
+    fn target(&self, node: NodeId, read: TargetPart<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
         let value = self.resource(node, read, placeholder);
-        let (true, Read::Outputs(path) | Read::Field(path)) =
+        let (true, TargetPart::Outputs(path) | TargetPart::Field(path)) =
             (matches!(placeholder.reference, Reference::Field(_)), read)
         else {
             return value;
@@ -408,18 +408,28 @@ impl Reader<'_> {
 
     /// The value that is read from a resource, secret if its bundle declares that. Its id if nothing
     /// is named.
-    fn resource(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
+    fn resource(
+        &self,
+        node: NodeId,
+        read: TargetPart<'_>,
+        placeholder: &Placeholder,
+    ) -> Result<Value, Unread> {
         let value = self.read_from(node, read, placeholder)?;
         let graph = self.run.graph;
         Ok(match (graph.docs().installation_of(&graph.nodes, node), read) {
-            (Some(installation), Read::Outputs(path) | Read::Values(path)) => {
+            (Some(installation), TargetPart::Outputs(path) | TargetPart::Values(path)) => {
                 installation.share.seal(path, value)
             }
             _ => value,
         })
     }
 
-    fn read_from(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
+    fn read_from(
+        &self,
+        node: NodeId,
+        read: TargetPart<'_>,
+        placeholder: &Placeholder,
+    ) -> Result<Value, Unread> {
         let key = self.run.graph.nodes.key(node);
         let below = |code, value: Option<Cow<'_, Value>>, path: &Path| match value {
             Some(value) => read_path(&value, path).map_err(|error| {
@@ -430,8 +440,8 @@ impl Reader<'_> {
         };
         let provisioned = self.run.provisioned;
         match read {
-            Read::Id => Ok(key.map_or(Value::Null, |key| key.id().into())),
-            Read::Outputs(path) => match self.promoted(node, path, placeholder) {
+            TargetPart::Id => Ok(key.map_or(Value::Null, |key| key.id().into())),
+            TargetPart::Outputs(path) => match self.promoted(node, path, placeholder) {
                 Some(read) => read,
                 None => match below(UNKNOWN_OUTPUT, provisioned.outputs(node), path) {
                     Err(Unread::Absent(_)) if provisioned.has_more_outputs(node) => Ok(Value::unknown()),
@@ -441,11 +451,11 @@ impl Reader<'_> {
                     read => read,
                 },
             },
-            Read::Values(path) => below("unknown-input", provisioned.values(node), path),
-            Read::Account => Ok(provisioned.account(node).map_or(Value::unknown(), Cow::into_owned)),
-            Read::Guresid => Ok(key
+            TargetPart::Values(path) => below("unknown-input", provisioned.values(node), path),
+            TargetPart::Account => Ok(provisioned.account(node).map_or(Value::unknown(), Cow::into_owned)),
+            TargetPart::Guresid => Ok(key
                 .map_or(Value::Null, |key| Urn::new(&self.run.graph.context, key).guresid().as_str().into())),
-            Read::Field(path) => self.field(node, path, placeholder),
+            TargetPart::Field(path) => self.field(node, path, placeholder),
         }
     }
 
@@ -507,7 +517,7 @@ impl Reader<'_> {
         {
             return self.text(root, path, placeholder);
         }
-        self.resource(node, Read::Outputs(path), placeholder)
+        self.resource(node, TargetPart::Outputs(path), placeholder)
     }
 
     fn param(&self, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {

@@ -101,7 +101,7 @@ impl Graph {
 
 /// The value that a placeholder reads from its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Read<'a> {
+pub(crate) enum TargetPart<'a> {
     /// Its id.
     Id,
     Outputs(&'a Path),
@@ -112,7 +112,7 @@ pub(crate) enum Read<'a> {
     Field(&'a Path),
 }
 
-impl<'a> Read<'a> {
+impl<'a> TargetPart<'a> {
     /// The value that a reference reads from resources; none if it names none.
     pub(crate) fn of(reference: &'a Reference) -> Option<Self> {
         Some(match reference {

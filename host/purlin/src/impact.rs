@@ -7,7 +7,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use purlin_documents::{AttachedFile, Held, Loaded, SourceText, declares_resources, held, load_sources};
+use purlin_documents::{
+    AttachedFile, DocumentHead, Loaded, SourceText, declares_resources, heads, load_sources,
+};
 use purlin_engine::{
     Action, Base, LostData, ManifestDrivers, Plan, PlanOptions, RecordedSecrets, Step, ValueChange,
 };
@@ -196,9 +198,9 @@ impl Difference {
         let attached =
             |texts: &[SourceText]| -> Vec<_> { texts.iter().map(|text| text.files.clone()).collect() };
         let (before, now) = (parts(taken), parts(put));
-        let all: OnceCell<Vec<Held>> = OnceCell::new();
-        let is_put = |document: &Held| {
-            all.get_or_init(|| put.iter().flat_map(|text| held(&text.text)).collect()).contains(document)
+        let all: OnceCell<Vec<DocumentHead>> = OnceCell::new();
+        let is_put = |document: &DocumentHead| {
+            all.get_or_init(|| put.iter().flat_map(|text| heads(&text.text)).collect()).contains(document)
         };
         let edited = taken.iter().filter_map(|then| {
             let now = put.iter().find(|now| now.name == then.name && now.text != then.text)?;

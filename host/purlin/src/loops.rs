@@ -15,9 +15,9 @@ use crate::{Error, Purlin};
 /// The resources of the environments that were read, each with the resources of its environment and
 /// the installations of others that it depends on. What an open call may have created counts.
 #[derive(Default)]
-struct Read(HashMap<Environment, HashMap<Urn, Vec<Urn>>>);
+struct DependencyIndex(HashMap<Environment, HashMap<Urn, Vec<Urn>>>);
 
-impl Read {
+impl DependencyIndex {
     async fn of(&mut self, purlin: &Purlin, urn: &Urn) -> Result<Vec<Urn>, Error> {
         let Some(environment) = Environment::of_urn(urn) else { return Ok(Vec::new()) };
         if !self.0.contains_key(&environment) {
@@ -73,7 +73,7 @@ impl Purlin {
         };
         let own: HashMap<Urn, Urn> =
             uses.iter().map(|(urn, target, _)| (urn.clone(), target.clone())).collect();
-        let mut read = Read::default();
+        let mut read = DependencyIndex::default();
         let mut faults = Vec::new();
         for (urn, target, location) in uses.iter().filter(|(_, target, _)| leads_back(target)) {
             let Some(path) = self.path_back(graph, environment, (&own, &mut read), (urn, target)).await?
@@ -98,7 +98,7 @@ impl Purlin {
         &self,
         graph: &Graph,
         environment: &Environment,
-        (own, read): (&HashMap<Urn, Urn>, &mut Read),
+        (own, read): (&HashMap<Urn, Urn>, &mut DependencyIndex),
         (begin, target): (&Urn, &Urn),
     ) -> Result<Option<Vec<(Urn, Urn)>>, Error> {
         let mut from: HashMap<Urn, Urn> = [(target.clone(), begin.clone())].into();

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purlin_documents::{Held, SourceText, held};
+use purlin_documents::{DocumentHead, SourceText, heads};
 use purlin_model::FileNow;
 
 use crate::Documents;
@@ -30,9 +30,9 @@ pub(crate) struct MissingFile {
     /// Its absolute path, if it was a file.
     pub(crate) path: Option<PathBuf>,
     /// The documents that it contained.
-    pub(crate) contained: Vec<Held>,
+    pub(crate) contained: Vec<DocumentHead>,
     /// Those that are in no file now.
-    pub(crate) left: Vec<Held>,
+    pub(crate) left: Vec<DocumentHead>,
     /// What happened to it.
     pub(crate) state: FileState,
     /// Whether the user accepted this.
@@ -111,12 +111,12 @@ impl<'a> Comparison<'a> {
         if changed.is_empty() {
             return Vec::new();
         }
-        let mut now: Vec<(Option<&str>, &str, Vec<Held>)> =
-            now.into_iter().map(|(path, source)| (path, &*source.name, held(&source.text))).collect();
+        let mut now: Vec<(Option<&str>, &str, Vec<DocumentHead>)> =
+            now.into_iter().map(|(path, source)| (path, &*source.name, heads(&source.text))).collect();
         // A document that is still in its own file does not replace one that another file lost.
-        let mut missing: Vec<(usize, Vec<Held>, Vec<Held>)> = Vec::new();
+        let mut missing: Vec<(usize, Vec<DocumentHead>, Vec<DocumentHead>)> = Vec::new();
         for (index, (source, path)) in changed.iter().enumerate() {
-            let all = held(&source.text);
+            let all = heads(&source.text);
             let mut left = all.clone();
             for (other, name, documents) in &mut now {
                 let is_same = match path {
@@ -151,8 +151,8 @@ impl<'a> Comparison<'a> {
         &self,
         source: &SourceText,
         path: Option<&str>,
-        contained: Vec<Held>,
-        left: Vec<Held>,
+        contained: Vec<DocumentHead>,
+        left: Vec<DocumentHead>,
     ) -> MissingFile {
         let path = self.absolute(source, path);
         MissingFile {
@@ -187,7 +187,7 @@ impl<'a> Comparison<'a> {
     fn state_now(&self, source: &SourceText, path: Option<&Path>) -> FileState {
         let files = &self.documents.files;
         if let Some(read) = self.read(source, path) {
-            return if held(&read.text).is_empty() {
+            return if heads(&read.text).is_empty() {
                 FileState::Empty(kind(&read.text))
             } else {
                 FileState::Changed
@@ -217,7 +217,7 @@ impl<'a> Comparison<'a> {
                 FileState::Empty("it is not a file with documents")
             }
             _ => match purlin_files::read_text(path, LARGEST) {
-                Ok(text) if held(&text).is_empty() => FileState::Empty(kind(&text)),
+                Ok(text) if heads(&text).is_empty() => FileState::Empty(kind(&text)),
                 // That is a change to the Deployment itself.
                 Ok(_) if self.was_referred_to(source) => FileState::NoLongerNamed,
                 Ok(_) => FileState::Unread { exists: true },
@@ -231,7 +231,7 @@ impl<'a> Comparison<'a> {
         let names = |other: &SourceText| other.scores.iter().any(|(_, name)| *name == source.name);
         self.then.iter().filter(|(other, _)| names(other)).any(|(by, path)| {
             let path = self.absolute(by, path.as_deref());
-            self.read(by, path.as_deref()).is_some_and(|text| !held(&text.text).is_empty())
+            self.read(by, path.as_deref()).is_some_and(|text| !heads(&text.text).is_empty())
         })
     }
 
@@ -246,7 +246,7 @@ impl<'a> Comparison<'a> {
 }
 
 /// Removes a document from a list. Returns whether it was there.
-fn take(documents: &mut Vec<Held>, document: &Held) -> bool {
+fn take(documents: &mut Vec<DocumentHead>, document: &DocumentHead) -> bool {
     let at = documents.iter().position(|other| other == document);
     at.map(|at| documents.swap_remove(at)).is_some()
 }

@@ -31,7 +31,7 @@ pub(crate) struct Asked {
     /// The root of its parent.
     pub(crate) root: Arc<str>,
     /// The installation that it got in this round, and the root of that.
-    pub(crate) got: Named,
+    pub(crate) got: AssignedName,
     /// Whether it was resolved as that one, and not as a recorded one that goes on with others: what
     /// was created already is not searched elsewhere.
     pub(crate) is_settled: bool,
@@ -39,13 +39,13 @@ pub(crate) struct Asked {
 
 /// The name of an installation, and that of its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct AssignedName {
     pub(crate) name: Arc<str>,
     pub(crate) root: Arc<str>,
 }
 
 /// The installation of each requirement, by `PARENT/REQUIREMENT`.
-pub(crate) type Assignments = HashMap<Arc<str>, Named>;
+pub(crate) type Assignments = HashMap<Arc<str>, AssignedName>;
 
 /// What a person's choices need to know about the names in them, as the last round found it out.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl<'a> Names<'a> {
     /// The name for a requirement, and the root that was decided for it: as assigned, else that of
     /// the recorded installation that it had, else of a recorded one that was the same, else `own`.
     pub(crate) fn of(&self, claim: &Claim, own: &Arc<str>) -> (Arc<str>, Option<Arc<str>>) {
-        if let Some(Named { name, root }) = self.assigned.get(&claim.made_for) {
+        if let Some(AssignedName { name, root }) = self.assigned.get(&claim.made_for) {
             return (Arc::clone(name), Some(Arc::clone(root)));
         }
         // A requirement that the last round did not have is named like a new one if the recorded name
@@ -236,12 +236,12 @@ pub(crate) fn assign(asked: &[Asked], installed: &[Installed]) -> Assignments {
         }
     }
     let mut assigned = Assignments::with_capacity(asked.len());
-    let mut give = |cell: &Cell<'_>, named: &Named| {
+    let mut give = |cell: &Cell<'_>, named: &AssignedName| {
         assigned.extend(cell.iter().map(|one| (Arc::clone(&one.claim.made_for), named.clone())));
     };
     for (cell, home) in recorded {
         if let Some(one) = record.by_name.get(home) {
-            give(cell, &Named { name: Arc::clone(&one.name), root: Arc::clone(&one.root) });
+            give(cell, &AssignedName { name: Arc::clone(&one.name), root: Arc::clone(&one.root) });
         }
     }
     let taken: HashSet<&str> = homes.values().copied().collect();
@@ -259,7 +259,7 @@ pub(crate) fn assign(asked: &[Asked], installed: &[Installed]) -> Assignments {
         let name = free(&named_after.own_name, is_taken);
         given.insert(Arc::clone(&name));
         let root = if named_after.is_own { Arc::clone(&name) } else { Arc::clone(&named_after.root) };
-        give(&cell, &Named { name, root });
+        give(&cell, &AssignedName { name, root });
     }
     assigned
 }

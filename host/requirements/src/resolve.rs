@@ -17,7 +17,7 @@ use crate::existing::{VisibleInstallations, looked_for};
 use crate::identity::Meant;
 use crate::interface::{Used, used};
 use crate::known::Surroundings;
-use crate::names::{self, Asked, Assignments, Named, Names, Relations};
+use crate::names::{self, Asked, AssignedName, Assignments, Names, Relations};
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
 use crate::{bindings, identity};
@@ -396,7 +396,7 @@ impl Resolver<'_> {
         };
         self.by_outcome.entry(Arc::clone(&outcome)).or_insert(place);
         if let Some(got) = self.done.installations.get(place) {
-            let got = Named { name: Arc::clone(&got.name), root: Arc::clone(&got.root) };
+            let got = AssignedName { name: Arc::clone(&got.name), root: Arc::clone(&got.root) };
             let root = parent.root.into();
             let is_recorded = || self.recorded.is_some_and(|recorded| recorded.contains_key(&name));
             let is_settled = got.name == name || (self.names.installed(&name).is_none() && !is_recorded());

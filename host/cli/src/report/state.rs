@@ -143,7 +143,7 @@ pub(crate) struct Edited {
     pub(crate) changed: bool,
     /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) to: Option<Named>,
+    pub(crate) to: Option<NamedResource>,
     /// For a renamed resource: the resources that refer to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dependents: Option<Vec<String>>,
@@ -169,7 +169,7 @@ pub(crate) struct Moved {
 
 /// The URN and the key of a resource.
 #[derive(Debug, Serialize)]
-pub(crate) struct Named {
+pub(crate) struct NamedResource {
     pub(crate) urn: String,
     pub(crate) key: String,
 }
@@ -229,7 +229,7 @@ impl Holder {
     }
 }
 
-impl Named {
+impl NamedResource {
     pub(crate) fn new(urn: &Urn) -> Self {
         Self { urn: urn.to_string(), key: key(urn) }
     }

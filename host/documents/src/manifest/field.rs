@@ -28,9 +28,9 @@ pub(super) struct Field<'n> {
 #[derive(Debug)]
 pub(super) enum Form {
     /// `fooRef`
-    One(Named),
+    One(TargetName),
     /// `fooRefs`
-    Several(Vec<Named>),
+    Several(Vec<TargetName>),
     /// `fooSelector`
     Labels(Labelled),
 }
@@ -48,7 +48,7 @@ impl Form {
 
 /// `{name, namespace?, policy?}`
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct TargetName {
     pub(super) name: Arc<str>,
     pub(super) namespace: Option<Arc<str>>,
     pub(super) policy: Policy,
@@ -200,7 +200,7 @@ fn place_of(node: &Node<'_>) -> crate::yaml::Span {
     node.entries().and_then(|entries| entries.first()).map_or(node.span, |entry| entry.key_span)
 }
 
-fn named(reader: &mut Reader<'_>, node: &Node<'_>, field: &str) -> Option<Named> {
+fn named(reader: &mut Reader<'_>, node: &Node<'_>, field: &str) -> Option<TargetName> {
     let namespace = namespace(reader, node);
     let policy = policy::read(reader, node.get("policy"));
     let Some(name) = node.get(NAME) else {
@@ -209,7 +209,12 @@ fn named(reader: &mut Reader<'_>, node: &Node<'_>, field: &str) -> Option<Named>
         return None;
     };
     let text = reader.text(name, "`name`")?;
-    Some(Named { name: text.into(), namespace: namespace?, policy: policy?, location: reader.at(&name.span) })
+    Some(TargetName {
+        name: text.into(),
+        namespace: namespace?,
+        policy: policy?,
+        location: reader.at(&name.span),
+    })
 }
 
 /// The namespace of a field, if it has one; `None` if that is wrong.

@@ -9,13 +9,13 @@ use purlin_model::{
     ReferenceField, Target, TargetSelector, Template, Value,
 };
 
-use super::field::{self, Field, Form, Labelled, Named as ByName, ReadEntry, Said};
+use super::field::{self, Field, Form, Labelled, ReadEntry, Said, TargetName};
 use super::head::{Body, Head};
 use super::policy::Policy;
 use super::{Entry as Manifest, Scope};
 use crate::reader::Reader;
 use crate::template::{constant, list, map};
-use crate::x_reference::{Named, ParamSchemas, Part, Read, Rule, Rules, escaped};
+use crate::x_reference::{CompositePart, FieldSource, FilledFields, ParamSchemas, Rule, Rules, escaped};
 use crate::yaml::{Entry, Node, NodeKind};
 
 /// Compiles the params. Returns the reference fields in them as well.
@@ -82,7 +82,7 @@ struct Filled<'p> {
 /// What is known about one map of the params.
 struct Around<'m, 'p> {
     place: Option<&'m ParamSchemas<'p>>,
-    named: Named<'p>,
+    named: FilledFields<'p>,
     /// The manifest's own values that are set, by whether they are lists.
     literals: HashMap<&'m str, bool>,
 }
@@ -125,7 +125,7 @@ impl Compiler<'_, '_, '_> {
     fn map(&mut self, entries: &[&Entry<'_>], place: Option<&ParamSchemas<'_>>) -> Template {
         let named = match entries.iter().any(|entry| field::end(&entry.key).is_some()) {
             true => place.map(ParamSchemas::named).unwrap_or_default(),
-            false => Named::default(),
+            false => FilledFields::default(),
         };
         let said: Vec<Said> = entries.iter().map(|entry| self.said(&entry.key, place, &named)).collect();
         let found: Vec<ReadEntry<'_>> =
@@ -154,7 +154,7 @@ impl Compiler<'_, '_, '_> {
     }
 
     /// Who says that a field is a reference.
-    fn said(&self, key: &str, place: Option<&ParamSchemas<'_>>, named: &Named<'_>) -> Said {
+    fn said(&self, key: &str, place: Option<&ParamSchemas<'_>>, named: &FilledFields<'_>) -> Said {
         let Some((end, stem)) = field::end(key).and_then(|end| Some((end, key.strip_suffix(end)?))) else {
             return Said::Nobody;
         };
@@ -182,7 +182,7 @@ impl Compiler<'_, '_, '_> {
         entries: &[&Entry<'_>],
         found: &[ReadEntry<'_>],
         place: Option<&ParamSchemas<'p>>,
-        named: Named<'p>,
+        named: FilledFields<'p>,
     ) -> HashMap<usize, (Arc<str>, Template)> {
         let is_set = |node: &Node<'_>| match &node.kind {
             NodeKind::Null => false,
@@ -294,7 +294,7 @@ impl Compiler<'_, '_, '_> {
         }
     }
 
-    fn named(&self, field: &Field<'_>, named: &ByName, rule: Option<&Rule>) -> Template {
+    fn named(&self, field: &Field<'_>, named: &TargetName, rule: Option<&Rule>) -> Template {
         let key = field.key;
         let source = match &named.namespace {
             Some(namespace) => format!("{key}: {namespace}/{}", named.name),
@@ -325,7 +325,7 @@ impl Compiler<'_, '_, '_> {
             false => TargetSelector::Labelled(labelled.labels.clone()),
         };
         let target = self.target(field, filled.rule, labelled.namespace.as_ref(), which);
-        if let (true, Some(Rule { read: Read::Build(_), .. })) = (filled.is_list, filled.rule) {
+        if let (true, Some(Rule { read: FieldSource::Build(_), .. })) = (filled.is_list, filled.rule) {
             return Some(self.each(&target, labelled, &source, filled.rule));
         }
         Some(reading(filled.rule, &target, &source, labelled.policy, &labelled.location))
@@ -417,12 +417,12 @@ fn reading(
     };
     let pieces: Vec<Piece> = match rule.map(|rule| &rule.read) {
         None => vec![placeholder(Attribute::Output(purlin_model::Path(Box::new(["id".into()]))))],
-        Some(Read::Output(path)) => vec![placeholder(Attribute::Output(path.clone()))],
-        Some(Read::Build(parts)) => parts
+        Some(FieldSource::Output(path)) => vec![placeholder(Attribute::Output(path.clone()))],
+        Some(FieldSource::Build(parts)) => parts
             .iter()
             .map(|part| match part {
-                Part::Literal(text) => Piece::Literal(text.clone()),
-                Part::Field(path) => placeholder(Attribute::Field(path.clone())),
+                CompositePart::Literal(text) => Piece::Literal(text.clone()),
+                CompositePart::Field(path) => placeholder(Attribute::Field(path.clone())),
             })
             .collect(),
     };

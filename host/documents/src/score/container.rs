@@ -8,7 +8,7 @@ use super::file::{self, ByTarget, MountedFile, Volume};
 use super::probe::Probe;
 use super::{Label, label, pattern};
 use crate::declare::{Declared, Field, Form, Kind, Read, form};
-use crate::kinds::{AnyText, Choice, Filled, List, Named, Names, Words, kind, matching};
+use crate::kinds::{AnyText, Choice, Filled, List, MapOf, Names, Words, kind, matching};
 use crate::reader::Reader;
 use crate::template::{constant, key, map, template};
 use crate::yaml::{Entry, Node};
@@ -20,7 +20,7 @@ impl Kind for Containers {
     const FIELDS: &'static [Declared] = Container::FIELDS;
 
     fn schema() -> Value {
-        let mut schema = Named::<Label, Container>::schema();
+        let mut schema = MapOf::<Label, Container>::schema();
         schema["minProperties"] = 1.into();
         schema
     }
@@ -36,13 +36,13 @@ form! {
         /// Arguments, instead of the image's own.
         ARGS: List<AnyText> = "args", "[\"--verbose\"]";
         /// Environment variables; placeholders are filled in.
-        VARIABLES: Named<VariableName, AnyText> = "variables", "{NAME: \"value\"}";
+        VARIABLES: MapOf<VariableName, AnyText> = "variables", "{NAME: \"value\"}";
         /// Files by target path.
         FILES: ByTarget<MountedFile> = "files", "{/etc/app.conf: {content: TEXT}}";
         /// Volumes by target path.
         VOLUMES: ByTarget<Volume> = "volumes", "{/data: {source: NAME}}";
         /// Containers that start after this one.
-        BEFORE: Named<Label, Before> = "before", "{main: {ready: started}}";
+        BEFORE: MapOf<Label, Before> = "before", "{main: {ready: started}}";
         /// Memory and CPU of the container.
         RESOURCES: Resources = "resources", "{limits: {memory: 64Mi}}";
         /// Checks whether the container is alive.

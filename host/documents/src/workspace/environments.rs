@@ -13,14 +13,14 @@ use purlin_model::{DeclaredEnvironment, ValueOrigin};
 use serde_json::Value;
 
 use crate::declare::{Form, Kind, form};
-use crate::kinds::{ContextPart, Flag, Named, Names, Namespace, Object};
+use crate::kinds::{ContextPart, Flag, MapOf, Names, Namespace, Object};
 use crate::names::context_word;
 use crate::reader::Reader;
 use crate::values;
 use crate::yaml::{Entry, Node};
 
 /// The environments, by id.
-pub(crate) type Environments = Named<EnvironmentId, Environment>;
+pub(crate) type Environments = MapOf<EnvironmentId, Environment>;
 
 /// The id of an environment.
 pub(crate) struct EnvironmentId;

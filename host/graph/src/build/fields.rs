@@ -11,7 +11,7 @@ use purlin_model::{Class, Key, Location, Manifest, Reference, ResourceId, Target
 use super::Builder;
 use super::analyse::may_be_absent;
 use crate::node::{EdgeKind, NodeId};
-use crate::targets::{Missing, Read, Target};
+use crate::targets::{Missing, Target, TargetPart};
 use kinds::{Fit, Hint};
 
 /// For how many missing targets a similar name is searched.
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
                 }
             };
             for node in self.nodes_of(target) {
-                if let Some(Read::Outputs(path)) = Read::of(&placeholder.reference) {
+                if let Some(TargetPart::Outputs(path)) = TargetPart::of(&placeholder.reference) {
                     self.output(node, path, placeholder);
                 }
             }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_documents::Held;
+use purlin_documents::DocumentHead;
 use purlin_engine::Base;
 use purlin_graph::{Graph, Origin};
 use purlin_model::{Diagnostic, Key, Location, Urn};
@@ -148,7 +148,7 @@ fn files_of(then: &Documents, graph: &Graph, node: &purlin_graph::Node<'_>) -> V
 fn without_documents(lost: &MissingFile, last: &LastDeployed, resources: &[Key]) -> Diagnostic {
     let MissingFile { name, contained, state, .. } = lost;
     let number = last.deployment.number;
-    let what = list(contained.iter().map(Held::to_string));
+    let what = list(contained.iter().map(DocumentHead::to_string));
     let (subject, place) = match &**name {
         "-" => ("standard input", None),
         _ => ("this file", Some(Location::new(name.clone(), 0, 0))),
@@ -190,7 +190,7 @@ fn not_named(unread: &[&MissingFile], last: &LastDeployed, inputs: &[Arc<str>]) 
     };
     let mut fault = Diagnostic::error("files-not-named", message);
     for lost in unread.iter().take(LISTED) {
-        let what = list(lost.contained.iter().map(Held::to_string));
+        let what = list(lost.contained.iter().map(DocumentHead::to_string));
         let gone = match lost.state {
             FileState::Unread { exists: false } if &*lost.name != "-" => "; it no longer exists",
             _ => "",

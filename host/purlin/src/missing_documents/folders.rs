@@ -27,7 +27,7 @@ impl Comparison<'_> {
         let removed = lost.iter().filter(|lost| lost.state == FileState::Removed && !lost.accepted);
         let gone: Vec<GoneFile> = removed
             .filter_map(|lost| {
-                let declares = lost.contained.iter().any(|held| held.declares_resources);
+                let declares = lost.contained.iter().any(|head| head.declares_resources);
                 Some(GoneFile { path: lost.path.clone()?, declares })
             })
             .collect();

@@ -4,7 +4,9 @@
 
 use std::collections::HashSet;
 
-use purlin_documents::{Content, Held, SourceText, WITHOUT_DOLLAR, content, load_sources, meant_placeholder};
+use purlin_documents::{
+    Content, DocumentHead, SourceText, WITHOUT_DOLLAR, content, load_sources, meant_placeholder,
+};
 use purlin_expression::{is_slip, one_edit};
 use purlin_model::{Context, Criterion, Definition, Diagnostic, Location};
 
@@ -104,11 +106,11 @@ fn is_same(one: &Criterion, other: &Criterion) -> bool {
 pub(crate) fn between(
     then: &SourceText,
     now: &SourceText,
-    elsewhere: &dyn Fn(&Held) -> bool,
+    elsewhere: &dyn Fn(&DocumentHead) -> bool,
 ) -> Vec<Diagnostic> {
     let contents = (content(&then.name, &then.text), content(&now.name, &now.text));
-    let mut lost = contents.0.held.clone();
-    lost.retain(|document| !contents.1.held.contains(document) && !elsewhere(document));
+    let mut lost = contents.0.heads.clone();
+    lost.retain(|document| !contents.1.heads.contains(document) && !elsewhere(document));
     let mut faults = of_documents((&contents.0, &contents.1), &lost);
     let loaded = load_sources(vec![now.clone()], &[]);
     let warnings = loaded.diagnostics.iter().filter(|warning| warning.code == WITHOUT_DOLLAR);
@@ -117,7 +119,7 @@ pub(crate) fn between(
 }
 
 /// The documents that are still there in another form, of those that a file has lost.
-fn of_documents((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnostic> {
+fn of_documents((then, now): (&Content, &Content), lost: &[DocumentHead]) -> Vec<Diagnostic> {
     if lost.is_empty() {
         return Vec::new();
     }
@@ -138,13 +140,13 @@ fn of_documents((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnos
 
 /// The manifests whose group is one letter away from the one that they had. The type of a manifest
 /// depends on a part of its group, so that a lost `.` changes more than a letter of the type.
-fn of_groups((then, now): (&Content, &Content), lost: &[Held]) -> Vec<Diagnostic> {
-    let new: Vec<&Held> = now.held.iter().filter(|held| !then.held.contains(held)).collect();
-    let fault = |old: &Held| {
+fn of_groups((then, now): (&Content, &Content), lost: &[DocumentHead]) -> Vec<Diagnostic> {
+    let new: Vec<&DocumentHead> = now.heads.iter().filter(|head| !then.heads.contains(head)).collect();
+    let fault = |old: &DocumentHead| {
         let group = old.group.as_ref()?;
-        let is_near = |held: &&&Held| {
-            let near = held.group.as_ref().is_some_and(|own| own != group && one_edit(own, group));
-            near && (held.kind, &held.name) == (old.kind, &old.name)
+        let is_near = |head: &&&DocumentHead| {
+            let near = head.group.as_ref().is_some_and(|own| own != group && one_edit(own, group));
+            near && (head.kind, &head.name) == (old.kind, &old.name)
         };
         let found = new.iter().find(is_near)?;
         let message = format!("the {old} had the group `{group}` before, and is one letter away");
@@ -180,6 +182,6 @@ fn accept(place: Option<&Location>) -> String {
     format!("accept this with `{}`", super::faults::accepting(name))
 }
 
-fn words(lost: &[Held]) -> String {
-    super::faults::list(lost.iter().map(Held::to_string))
+fn words(lost: &[DocumentHead]) -> String {
+    super::faults::list(lost.iter().map(DocumentHead::to_string))
 }

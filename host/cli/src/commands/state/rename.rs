@@ -6,7 +6,7 @@ use super::subject::{self, Subject};
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
-use crate::report::state::{Edited, Named, key};
+use crate::report::state::{Edited, NamedResource, key};
 use crate::text;
 
 /// Rename a resource and every reference to it.
@@ -71,7 +71,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.hint("`purlin plan` shows whether the documents use the new name");
         }
         Format::Json => app.ui.json(&Edited {
-            to: Some(Named::new(&new)),
+            to: Some(NamedResource::new(&new)),
             dependents: Some(dependents),
             ..Edited::new("rename", old, changed > 0)
         }),

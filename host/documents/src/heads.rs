@@ -14,7 +14,7 @@ use crate::yaml::{self, Node};
 
 /// A document in a text.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct DocumentHead {
     /// Its kind, for people.
     pub kind: &'static str,
     /// Its name, if it has one.
@@ -28,13 +28,13 @@ pub struct Held {
 }
 
 /// Wherever it is, it is the same document.
-impl PartialEq for Held {
+impl PartialEq for DocumentHead {
     fn eq(&self, other: &Self) -> bool {
         (self.kind, &self.name, &self.group) == (other.kind, &other.name, &other.group)
     }
 }
 
-impl fmt::Display for Held {
+impl fmt::Display for DocumentHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
             Some(name) => write!(f, "{} `{}`", self.kind, name.escape_debug()),
@@ -58,7 +58,7 @@ pub enum ReadFrom {
 #[derive(Clone, Debug, Default)]
 pub struct Content {
     /// Its documents, in order.
-    pub held: Vec<Held>,
+    pub heads: Vec<DocumentHead>,
     /// Its parts that are no documents of Purlin, in order.
     pub unread: Vec<Unread>,
 }
@@ -98,8 +98,8 @@ impl Content {
 
 /// The documents in a text, in order. A Workspace and a Lock are not included: they are the
 /// operator's configuration, and declare nothing.
-pub fn held(text: &str) -> Vec<Held> {
-    content("", text).held
+pub fn heads(text: &str) -> Vec<DocumentHead> {
+    content("", text).heads
 }
 
 /// The documents in a text, and everything else in it. `name` is the text's name in places.
@@ -120,9 +120,9 @@ pub fn content(name: &str, text: &str) -> Content {
             Format::Workspace | Format::Lock => {}
             Format::Manifest => {
                 let items = manifest::items(&document.root).into_iter();
-                found.held.extend(items.map(|item| manifest_of(item, &name)));
+                found.heads.extend(items.map(|item| manifest_of(item, &name)));
             }
-            _ => found.held.push(Held {
+            _ => found.heads.push(DocumentHead {
                 kind: format.word(),
                 name: name_of(&document.root),
                 group: None,
@@ -134,12 +134,12 @@ pub fn content(name: &str, text: &str) -> Content {
     found
 }
 
-fn manifest_of(item: &Node<'_>, file: &Arc<str>) -> Held {
+fn manifest_of(item: &Node<'_>, file: &Arc<str>) -> DocumentHead {
     let version = item.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let span = item.get("kind").map_or(item.span, |kind| kind.span);
     let (name, location) = (manifest::name_of(item), span.location(file));
-    Held {
+    DocumentHead {
         kind: Format::Manifest.word(),
         name,
         group: Some(group.into()),
@@ -150,7 +150,7 @@ fn manifest_of(item: &Node<'_>, file: &Arc<str>) -> Held {
 
 /// Whether a text holds a document that declares resources, rather than how to provision them.
 pub fn declares_resources(text: &str) -> bool {
-    held(text).iter().any(|held| held.declares_resources)
+    heads(text).iter().any(|head| head.declares_resources)
 }
 
 fn name_of(root: &Node<'_>) -> Option<Arc<str>> {
@@ -161,10 +161,10 @@ fn name_of(root: &Node<'_>) -> Option<Arc<str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::held;
+    use super::heads;
 
     fn names(text: &str) -> Vec<String> {
-        held(text).iter().map(ToString::to_string).collect()
+        heads(text).iter().map(ToString::to_string).collect()
     }
 
     #[test]
