@@ -1,6 +1,7 @@
 //! Runs the program, from the command line to the exit status.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -27,27 +28,9 @@ pub(crate) fn main() -> ExitCode {
     let program = arguments.next();
     let words = usage::words(arguments);
     set_color(early_color(&words));
-    let parsed = match usage::slip(&words) {
-        Some(slip) => Err(slip),
-        None => match Cli::try_parse_from(program.iter().chain(&words)) {
-            Ok(cli) => Ok(cli),
-            Err(error) => match usage::failure(&error, &words) {
-                Some(wrong) => Err(wrong),
-                None => {
-                    // An error cannot be reported anywhere, and it is not an error if the reader of
-                    // the help closes the pipe.
-                    let _ = error.print();
-                    return if error.use_stderr() { Status::Input.into() } else { Status::Done.into() };
-                }
-            },
-        },
-    };
-    let cli = match parsed {
+    let cli = match parsed(program, &words) {
         Ok(cli) => cli,
-        Err((failure, output)) => {
-            failure.tell(&Ui::new(Level::Normal), output);
-            return failure.status().into();
-        }
+        Err(status) => return status,
     };
     set_color(cli.global.color());
     let level = match (cli.global.quiet, cli.global.verbose) {
@@ -58,24 +41,13 @@ pub(crate) fn main() -> ExitCode {
     let ui = Ui::new(level);
     logging::start(cli.global.verbose, cli.global.quiet, ui.bars.clone());
     let output = cli.command.output();
-    if let Some(folder) = &cli.global.chdir
-        && let Err(error) = std::env::set_current_dir(folder)
-    {
-        let message = format!("cannot run in `{}`: {}", folder.display(), reason(&error));
-        Failure::input(message).tell(&ui, output);
-        return Status::Input.into();
-    }
-    let folder = match std::env::current_dir() {
+    let folder = match place(cli.global.chdir.as_deref()) {
         Ok(folder) => folder,
-        Err(error) => {
-            Failure::caused("the current folder cannot be found", &error).tell(&ui, output);
-            return Status::Failed.into();
+        Err(failure) => {
+            failure.tell(&ui, output);
+            return failure.status().into();
         }
     };
-    if let Err(error) = purlin_sandbox::clock::now() {
-        Failure::run(error.to_string()).tell(&ui, output);
-        return Status::Failed.into();
-    }
     surroundings::open_more_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -105,6 +77,42 @@ pub(crate) fn main() -> ExitCode {
         return Status::Failed.into();
     }
     status.into()
+}
+
+/// The command. For a wrong command line, and for help, it prints that and returns the exit status.
+fn parsed(program: Option<OsString>, words: &[OsString]) -> Result<Cli, ExitCode> {
+    let wrong = match usage::slip(words) {
+        Some(slip) => slip,
+        None => match Cli::try_parse_from(program.iter().chain(words)) {
+            Ok(cli) => return Ok(cli),
+            Err(error) => match usage::failure(&error, words) {
+                Some(wrong) => wrong,
+                None => {
+                    // An error cannot be reported anywhere, and it is not an error if the reader of
+                    // the help closes the pipe.
+                    let _ = error.print();
+                    let is_error = error.use_stderr();
+                    return Err(if is_error { Status::Input } else { Status::Done }.into());
+                }
+            },
+        },
+    };
+    let (failure, output) = wrong;
+    failure.tell(&Ui::new(Level::Normal), output);
+    Err(failure.status().into())
+}
+
+/// The folder to run in, after `--chdir`. The clock must show a time there is a date for.
+fn place(chdir: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(folder) = chdir {
+        std::env::set_current_dir(folder).map_err(|error| {
+            Failure::input(format!("cannot run in `{}`: {}", folder.display(), reason(&error)))
+        })?;
+    }
+    let folder = std::env::current_dir();
+    let folder = folder.map_err(|error| Failure::caused("the current folder cannot be found", &error))?;
+    purlin_sandbox::clock::now().map_err(|error| Failure::run(error.to_string()))?;
+    Ok(folder)
 }
 
 fn set_color(when: When) {

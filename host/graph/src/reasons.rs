@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::{Key, Location, Reference, TargetSelector};
+use purlin_model::{Key, Location, Provision, Reference, TargetSelector};
 use serde::Serialize;
 
 use crate::docs::{Params, Scope, Source};
@@ -14,6 +14,9 @@ use crate::lifecycle;
 use crate::nested_text;
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::Target;
+
+/// A place in the documents that causes an edge, and the placeholder there.
+type Written = (Option<Location>, Option<Arc<str>>);
 
 /// Why a resource is in the graph.
 ///
@@ -175,105 +178,103 @@ impl Graph {
             return Vec::new();
         };
         let Some(kinds) = self.adjacency.kinds(from).get(at) else { return Vec::new() };
-        let docs = self.docs();
-        let read = self.placeholders_to(from, to);
-        let provisions = |by: NodeId, new: NodeId| {
-            let start = self.sources.partition_point(|(node, _)| *node < new);
-            self.sources.iter().skip(start).take_while(move |(node, _)| *node == new).filter_map(
-                move |(_, source)| match source {
-                    Source::Provision { by: other, index } if *other == by => {
-                        docs.provision(&self.nodes, by, *index)
-                    }
-                    _ => None,
-                },
-            )
-        };
         let mut reasons = Vec::new();
         for kind in kinds.iter() {
-            let before = reasons.len();
-            let mut add = |location: Option<Location>, placeholder: Option<Arc<str>>| {
-                reasons.push(EdgeReason { kind, location, placeholder });
-            };
-            match kind {
-                EdgeKind::Dependency | EdgeKind::Reference | EdgeKind::Selector | EdgeKind::Ref => {
-                    // A resource that a workload reads by name is a dependency.
-                    let written = if kind == EdgeKind::Dependency { EdgeKind::Reference } else { kind };
-                    for (location, placeholder, read) in &read {
-                        if *read == written {
-                            add(Some(location.clone()), Some(placeholder.clone()));
-                        }
-                    }
-                    if kind == EdgeKind::Dependency && read.is_empty() {
-                        let start = self.sources.partition_point(|(node, _)| *node < to);
-                        for (_, source) in self.sources.iter().skip(start).take_while(|(node, _)| *node == to)
-                        {
-                            if let Source::Request { workload, .. } = source
-                                && self
-                                    .nodes
-                                    .workloads
-                                    .get(*workload as usize)
-                                    .is_some_and(|(own, _)| *own == from)
-                            {
-                                add(docs.location(&self.nodes, *source).cloned(), None);
-                            }
-                        }
-                    }
-                }
+            let mut written = match kind {
+                EdgeKind::Dependency => self.written_dependencies(from, to),
+                EdgeKind::Reference | EdgeKind::Selector | EdgeKind::Ref => self.written_as(kind, from, to),
                 EdgeKind::CoProvision => {
-                    for provision in provisions(to, from).filter(|provision| provision.is_dependent) {
-                        add(Some(provision.location.clone()), None);
-                    }
+                    let provisions = self.provisions(to, from).filter(|provision| provision.is_dependent);
+                    provisions.map(|provision| (Some(provision.location.clone()), None)).collect()
                 }
                 EdgeKind::MatchDependents => {
-                    for by in self.adjacency.dependencies(from) {
-                        for provision in provisions(*by, to).filter(|provision| provision.match_dependents) {
-                            add(Some(provision.location.clone()), None);
-                        }
-                    }
+                    let by = self.adjacency.dependencies(from).iter();
+                    let provisions = by.flat_map(|by| self.provisions(*by, to));
+                    let provisions = provisions.filter(|provision| provision.match_dependents);
+                    provisions.map(|provision| (Some(provision.location.clone()), None)).collect()
                 }
-                EdgeKind::DependsOn => {
-                    let settings = self.lifecycle(from).into_iter().flat_map(lifecycle::named);
-                    for (_, (descriptor, location)) in settings {
-                        let here = self.nodes.key(from).map(|here| Key::relative(descriptor, here));
-                        if here.as_ref() == self.nodes.key(to) {
-                            add(Some(location.clone()), None);
-                        }
-                    }
-                    if reasons.len() == before {
-                        let manifest = self.nodes.get(from).and_then(|(_, data)| match data.params {
-                            Some(Source::Manifest(index)) => docs.manifest(index),
-                            _ => None,
-                        });
-                        for dependency in manifest.into_iter().flat_map(|m| &m.depends_on) {
-                            let named = match &dependency.target.which {
-                                TargetSelector::Named(name) => self.names(to, name),
-                                _ => true,
-                            };
-                            if named && dependency.blocking {
-                                let location = Some(dependency.location.clone());
-                                reasons.push(EdgeReason { kind, location, placeholder: None });
-                            }
-                        }
-                    }
-                }
+                EdgeKind::DependsOn => self.written_orders(from, to),
                 EdgeKind::Requires => {
+                    let docs = self.docs();
                     let required = docs.installation_of(&self.nodes, to).map(|one| &*one.required_by);
-                    for (by, location) in required.unwrap_or_default() {
-                        if self.nodes.requiring(by) == Some(from) {
-                            add(Some(location.clone()), None);
-                        }
-                    }
+                    let required = required.unwrap_or_default().iter();
+                    let required = required.filter(|(by, _)| self.nodes.requiring(by) == Some(from));
+                    required.map(|(_, location)| (Some(location.clone()), None)).collect()
                 }
-            }
-            if reasons.len() == before {
-                reasons.push(EdgeReason { kind, location: None, placeholder: None });
+            };
+            if written.is_empty() {
+                written.push((None, None));
             }
             // In a graph with a loop the nodes have no order.
-            if let Some(same) = reasons.get_mut(before..) {
-                same.sort_by(|a, b| (&a.location, &a.placeholder).cmp(&(&b.location, &b.placeholder)));
-            }
+            written.sort();
+            let reason = |(location, placeholder)| EdgeReason { kind, location, placeholder };
+            reasons.extend(written.into_iter().map(reason));
         }
         reasons
+    }
+
+    /// The provisions of `new` that a resource has.
+    fn provisions(&self, by: NodeId, new: NodeId) -> impl Iterator<Item = &Provision> {
+        let (docs, start) = (self.docs(), self.sources.partition_point(|(node, _)| *node < new));
+        let of_new = self.sources.iter().skip(start).take_while(move |(node, _)| *node == new);
+        of_new.filter_map(move |(_, source)| match source {
+            Source::Provision { by: other, index } if *other == by => docs.provision(&self.nodes, by, *index),
+            _ => None,
+        })
+    }
+
+    /// The placeholders of this kind through which one resource reads another.
+    fn written_as(&self, kind: EdgeKind, from: NodeId, to: NodeId) -> Vec<Written> {
+        let read = self.placeholders_to(from, to).into_iter();
+        let read = read.filter(|(_, _, read)| *read == kind);
+        read.map(|(location, placeholder, _)| (Some(location), Some(placeholder))).collect()
+    }
+
+    /// Where a workload names a resource that it needs.
+    fn written_dependencies(&self, from: NodeId, to: NodeId) -> Vec<Written> {
+        // A resource that a workload reads by name is a dependency.
+        let read = self.placeholders_to(from, to);
+        if !read.is_empty() {
+            return self.written_as(EdgeKind::Reference, from, to);
+        }
+        let (docs, start) = (self.docs(), self.sources.partition_point(|(node, _)| *node < to));
+        let of_it = self.sources.iter().skip(start).take_while(|(node, _)| *node == to);
+        let asks = of_it.filter(|(_, source)| match source {
+            Source::Request { workload, .. } => {
+                self.nodes.workloads.get(*workload as usize).is_some_and(|(own, _)| *own == from)
+            }
+            _ => false,
+        });
+        asks.map(|(_, source)| (docs.location(&self.nodes, *source).cloned(), None)).collect()
+    }
+
+    /// Where `depends_on` names a resource.
+    fn written_orders(&self, from: NodeId, to: NodeId) -> Vec<Written> {
+        let settings = self.lifecycle(from).into_iter().flat_map(lifecycle::named);
+        let is_it = |descriptor| {
+            let here = self.nodes.key(from).map(|here| Key::relative(descriptor, here));
+            here.as_ref() == self.nodes.key(to)
+        };
+        let named: Vec<Written> = settings
+            .filter(|(_, (descriptor, _))| is_it(descriptor))
+            .map(|(_, (_, location))| (Some(location.clone()), None))
+            .collect();
+        if !named.is_empty() {
+            return named;
+        }
+        let docs = self.docs();
+        let manifest = self.nodes.get(from).and_then(|(_, data)| match data.params {
+            Some(Source::Manifest(index)) => docs.manifest(index),
+            _ => None,
+        });
+        let of_it = manifest.into_iter().flat_map(|manifest| &manifest.depends_on).filter(|dependency| {
+            let named = match &dependency.target.which {
+                TargetSelector::Named(name) => self.names(to, name),
+                _ => true,
+            };
+            named && dependency.blocking
+        });
+        of_it.map(|dependency| (Some(dependency.location.clone()), None)).collect()
     }
 
     /// Whether this is the name of a manifest's resource.

@@ -426,38 +426,60 @@ impl<'s> Run<'s> {
                 }
             }
             ("additionalProperties", schema) => {
-                for (name, item) in map {
-                    self.step(1)?;
-                    if self.is_named(rules, name) {
-                        continue;
-                    }
-                    if *schema == Json::Bool(false) {
-                        verdict.faults.push(self.unknown(keyword, rules, name, item));
-                    } else {
-                        verdict.below(self.entry(name, &[keyword], schema, item)?);
-                    }
-                    if self.schema.unevaluated {
-                        verdict.names.insert(name.to_string());
-                    }
-                }
+                self.additional_properties(keyword, schema, rules, map, verdict)?;
             }
-            ("propertyNames", schema) => {
-                for name in map.keys() {
-                    let held = self.entry(name, &[keyword], schema, &Value::String(name.clone()))?;
-                    let wrong = held.faults.into_iter().next();
-                    if wrong.is_some() && self.hidden > 0 {
-                        let fault = Fault::UnknownSecret { known: Vec::new() };
-                        verdict.faults.push(self.violation(keyword, value, fault));
-                        continue;
-                    }
-                    verdict.faults.extend(wrong.map(|violation| Violation {
-                        fault: Fault::Name { name: name.to_string(), fault: Box::new(violation.fault) },
-                        value: None,
-                        ..violation
-                    }));
-                }
-            }
+            ("propertyNames", schema) => self.property_names(keyword, schema, map, value, verdict)?,
             _ => {}
+        }
+        Ok(())
+    }
+
+    fn additional_properties(
+        &mut self,
+        keyword: &str,
+        schema: &'s Json,
+        rules: &'s serde_json::Map<String, Json>,
+        map: &Map,
+        verdict: &mut Verdict,
+    ) -> Result<(), TooComplex> {
+        for (name, item) in map {
+            self.step(1)?;
+            if self.is_named(rules, name) {
+                continue;
+            }
+            if *schema == Json::Bool(false) {
+                verdict.faults.push(self.unknown(keyword, rules, name, item));
+            } else {
+                verdict.below(self.entry(name, &[keyword], schema, item)?);
+            }
+            if self.schema.unevaluated {
+                verdict.names.insert(name.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn property_names(
+        &mut self,
+        keyword: &str,
+        schema: &'s Json,
+        map: &Map,
+        value: &Value,
+        verdict: &mut Verdict,
+    ) -> Result<(), TooComplex> {
+        for name in map.keys() {
+            let held = self.entry(name, &[keyword], schema, &Value::String(name.clone()))?;
+            let wrong = held.faults.into_iter().next();
+            if wrong.is_some() && self.hidden > 0 {
+                let fault = Fault::UnknownSecret { known: Vec::new() };
+                verdict.faults.push(self.violation(keyword, value, fault));
+                continue;
+            }
+            verdict.faults.extend(wrong.map(|violation| Violation {
+                fault: Fault::Name { name: name.to_string(), fault: Box::new(violation.fault) },
+                value: None,
+                ..violation
+            }));
         }
         Ok(())
     }

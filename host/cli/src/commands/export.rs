@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use purlin_model::{Urn, Value};
+use purlin_model::{Context, Urn, Value};
 use serde::Serialize;
 
 use crate::app::App;
@@ -64,15 +64,55 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     warn_of_reading_along(&args.folder, &place.workspace.folder, app);
     let outputs = purlin_host::outputs(&records);
-    let mut names = Names::default();
-    // The destination of each document, and whether the document or its name contains a secret.
-    let mut parts: Vec<(PathBuf, &Value, bool)> = Vec::new();
-    let mut status = Status::Done;
+    let (parts, status) = parts(&outputs, &place.context, args.show_secrets, app);
+    let exported = write(args, parts)?;
+    match args.format.format {
+        Format::Json => app.ui.json(&ExportReport {
+            format: FORMAT,
+            files: exported.written.iter().map(|path| path.display().to_string()).collect(),
+            incomplete: exported.incomplete.iter().map(|path| path.display().to_string()).collect(),
+        }),
+        Format::Text => {
+            for path in &exported.written {
+                app.ui.data(&format!("{}\n", text::line(&path.display().to_string())));
+            }
+            app.ui.say(&format!("Wrote {}.", text::count(exported.written.len(), "file")));
+        }
+    }
+    warn_of_incomplete(&exported.incomplete, app);
+    place.purlin.close().await.map_err(fail)?;
+    Ok(status)
+}
+
+/// A document, with its destination below the folder.
+struct Part<'a> {
+    path: PathBuf,
+    document: &'a Value,
+    /// Whether the document or its name contains a secret.
+    is_secret: bool,
+}
+
+/// The files that an export wrote.
+#[derive(Default)]
+struct Exported {
+    written: Vec<PathBuf>,
+    /// Those in which `[secret]` replaces a secret.
+    incomplete: Vec<PathBuf>,
+}
+
+/// The documents to export. A workload whose document cannot be built is reported.
+fn parts<'a>(
+    outputs: &'a purlin_host::Outputs,
+    context: &Context,
+    show_secrets: bool,
+    app: &App,
+) -> (Vec<Part<'a>>, Status) {
+    let (mut names, mut parts, mut status) = (Names::default(), Vec::new(), Status::Done);
     for (name, document) in &outputs.workloads {
         match document {
             Ok(document) => {
                 let path = names.free("workloads", &format!("{name}.yaml"), "");
-                parts.push((path, document, document.has_secret()));
+                parts.push(Part { path, document, is_secret: document.has_secret() });
             }
             Err(error) => {
                 app.ui.error(&error.to_string());
@@ -81,65 +121,57 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
     }
     for (key, manifest) in &outputs.manifests {
-        let owner = Urn::new(&place.context, key).guresid();
+        let owner = Urn::new(context, key).guresid();
         let owner = owner.as_str().get(..8).unwrap_or_default();
-        let folder =
-            Path::new("manifests").join(files::safe_name(manifest.location.shown(args.show_secrets)));
-        let path = names.free(&folder, &with_ending(manifest.name.shown(args.show_secrets)), owner);
+        let folder = Path::new("manifests").join(files::safe_name(manifest.location.shown(show_secrets)));
+        let path = names.free(&folder, &with_ending(manifest.name.shown(show_secrets)), owner);
         let in_its_name = manifest.name.is_secret() || manifest.location.is_secret();
-        parts.push((path, &manifest.data, in_its_name || manifest.data.has_secret()));
+        let is_secret = in_its_name || manifest.data.has_secret();
+        parts.push(Part { path, document: &manifest.data, is_secret });
     }
+    (parts, status)
+}
+
+fn write(args: &Args, parts: Vec<Part<'_>>) -> Result<Exported, Failure> {
     // Check all destinations before writing any file.
-    let targets: Vec<PathBuf> = parts.iter().map(|(path, ..)| args.folder.join(path)).collect();
+    let targets: Vec<PathBuf> = parts.iter().map(|part| args.folder.join(&part.path)).collect();
     files::no_links(&args.folder, targets.iter().map(PathBuf::as_path))?;
     let mut earlier = Earlier::read(&args.folder)?;
-    parts.iter().try_for_each(|(path, ..)| earlier.check(path, &args.folder.join(path)))?;
-    parts.iter().for_each(|(path, ..)| earlier.add(path));
+    parts.iter().zip(&targets).try_for_each(|(part, target)| earlier.check(&part.path, target))?;
+    parts.iter().for_each(|part| earlier.add(&part.path));
     earlier.write(&args.folder)?;
-    let (mut written, mut incomplete) = (Vec::new(), Vec::new());
-    for (path, value, secret) in parts {
-        let json = render::value::json(value, args.show_secrets);
+    let mut exported = Exported::default();
+    for (Part { path, document, is_secret }, target) in parts.into_iter().zip(targets) {
+        let json = render::value::json(document, args.show_secrets);
         let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let text = if is_json { format!("{json:#}\n") } else { render::value::yaml(&json)? };
-        let target = args.folder.join(&path);
-        let result = match secret && args.show_secrets {
+        let result = match is_secret && args.show_secrets {
             true => files::make_folder(&target).and_then(|()| files::write_private(&target, text.as_bytes())),
             false => files::write(&target, &text),
         };
         result.map_err(|error| Failure::caused(format!("cannot write `{}`", target.display()), &error))?;
-        if value.has_secret() && !args.show_secrets {
-            incomplete.push(target.clone());
+        if document.has_secret() && !args.show_secrets {
+            exported.incomplete.push(target.clone());
         }
-        written.push(target);
+        exported.written.push(target);
     }
-    match args.format.format {
-        Format::Json => app.ui.json(&ExportReport {
-            format: FORMAT,
-            files: written.iter().map(|path| path.display().to_string()).collect(),
-            incomplete: incomplete.iter().map(|path| path.display().to_string()).collect(),
-        }),
-        Format::Text => {
-            for path in &written {
-                app.ui.data(&format!("{}\n", text::line(&path.display().to_string())));
-            }
-            app.ui.say(&format!("Wrote {}.", text::count(written.len(), "file")));
-        }
+    Ok(exported)
+}
+
+fn warn_of_incomplete(incomplete: &[PathBuf], app: &App) {
+    if incomplete.is_empty() {
+        return;
     }
-    if !incomplete.is_empty() {
-        let names = incomplete.iter().map(|path| format!("`{}`", text::line(&path.display().to_string())));
-        app.ui.warning(&format!(
-            "{} incomplete, with `[secret]` in place of secrets: {}",
-            if incomplete.len() == 1 {
-                "one file is".to_owned()
-            } else {
-                format!("{} files are", incomplete.len())
-            },
-            names.collect::<Vec<_>>().join(", ")
-        ));
-        app.ui.hint("`--show-secrets` writes secrets in plain text, to files that only you can read");
-    }
-    place.purlin.close().await.map_err(fail)?;
-    Ok(status)
+    let names = incomplete.iter().map(|path| format!("`{}`", text::line(&path.display().to_string())));
+    app.ui.warning(&format!(
+        "{} incomplete, with `[secret]` in place of secrets: {}",
+        match incomplete.len() {
+            1 => "one file is".to_owned(),
+            count => format!("{count} files are"),
+        },
+        names.collect::<Vec<_>>().join(", ")
+    ));
+    app.ui.hint("`--show-secrets` writes secrets in plain text, to files that only you can read");
 }
 
 /// The files that earlier exports wrote into a folder: one relative path per line.

@@ -71,21 +71,8 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let unwritable = |path: &Path, error: std::io::Error| {
-        Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error)
-            .hint("name a file in a folder that exists and that you can write, such as `--out my.plan`")
-    };
     if let Some(path) = &args.out {
-        files::may_replace(path, purlin_host::begins_as_plan).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                let path = text::path(path);
-                Failure::input(format!(
-                    "cannot write the plan to `{path}`: it already exists and is not a plan"
-                ))
-                .hint("name a new file, such as `--out my.plan`, or an existing plan")
-            }
-            _ => unwritable(path, error),
-        })?;
+        may_write(path)?;
     }
     let may_prompt = args.format.format == Format::Text && app.ui.is_interactive();
     let mut given = input::given_or_prompted(&args.documents, may_prompt, app).await?;
@@ -101,33 +88,17 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         )
         .hint("`purlin refresh` determines it if its driver can, otherwise `purlin state settle` records it"));
     }
-    let mut observed = Vec::new();
-    let base = if args.offline {
-        base
-    } else {
-        if let Some(staleness) = base.staleness() {
-            deploy::warn_of_staleness(staleness, &documents.environment(), app);
-        }
-        let refresh = (args.plan.refresh || base.staleness().is_some()).then_some(&options.scope);
-        let looked = purlin.read_without_recording(documents, base, refresh);
-        let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
-        for event in found {
-            let Event::Resource { key, phase, .. } = event else { continue };
-            match phase {
-                Phase::Observed { finding, changes } => {
-                    app.ui.say(&progress::observed(&key, finding, &changes));
-                    observed.push(Observed { key, finding: finding.into(), changes });
-                }
-                Phase::Failed { cause, .. } => {
-                    let (key, cause) = (text::line(key.as_str()), cause.to_string());
-                    app.ui.warning(&format!(
-                        "the outcome of the interrupted call on `{key}` is still unknown: {cause}"
-                    ));
-                }
-                _ => {}
+    let (base, observed) = match args.offline {
+        true => (base, Vec::new()),
+        false => {
+            if let Some(staleness) = base.staleness() {
+                deploy::warn_of_staleness(staleness, &documents.environment(), app);
             }
+            let refresh = (args.plan.refresh || base.staleness().is_some()).then_some(&options.scope);
+            let looked = purlin.read_without_recording(documents, base, refresh);
+            let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
+            (base, observed(found, app))
         }
-        base
     };
     let plan = purlin.plan_from(documents, base, options.clone());
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
@@ -167,4 +138,44 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         true => Status::Changes,
         false => Status::Done,
     })
+}
+
+/// # Errors
+/// If a plan cannot be written there, or something else is there.
+fn may_write(path: &Path) -> Result<(), Failure> {
+    files::may_replace(path, purlin_host::begins_as_plan).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            let path = text::path(path);
+            Failure::input(format!("cannot write the plan to `{path}`: it already exists and is not a plan"))
+                .hint("name a new file, such as `--out my.plan`, or an existing plan")
+        }
+        _ => unwritable(path, error),
+    })
+}
+
+fn unwritable(path: &Path, error: std::io::Error) -> Failure {
+    Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error)
+        .hint("name a file in a folder that exists and that you can write, such as `--out my.plan`")
+}
+
+/// Reports what a look at the resources found.
+fn observed(found: Vec<Event>, app: &App) -> Vec<Observed> {
+    let mut observed = Vec::new();
+    for event in found {
+        let Event::Resource { key, phase, .. } = event else { continue };
+        match phase {
+            Phase::Observed { finding, changes } => {
+                app.ui.say(&progress::observed(&key, finding, &changes));
+                observed.push(Observed { key, finding: finding.into(), changes });
+            }
+            Phase::Failed { cause, .. } => {
+                let (key, cause) = (text::line(key.as_str()), cause.to_string());
+                app.ui.warning(&format!(
+                    "the outcome of the interrupted call on `{key}` is still unknown: {cause}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    observed
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use purlin_expression::{did_you_mean, nearest};
 use purlin_model::{
-    Absent, Access, ContextField, Diagnostic, Key, ManifestPart, Path, Placeholder, Reference, Template,
-    Value,
+    Absent, Access, ContextField, Descriptor, Diagnostic, Key, ManifestPart, Path, Placeholder, Reference,
+    Template, Value,
 };
 
 use super::{Builder, Pending, Spot};
@@ -95,25 +95,7 @@ impl<'a> Builder<'a> {
         match (&placeholder.reference, scope) {
             (Reference::Context(field), _) => self.context(*field, scope, placeholder),
             (Reference::Resource(descriptor, access), _) => {
-                let mut key = std::mem::take(&mut self.scratch);
-                let of_requirement = placeholder.is_of_requirement;
-                match self.docs.resource(&self.nodes, scope, descriptor, of_requirement, &mut key) {
-                    Ok(named) => {
-                        // It was written from parts that are names, so it can always be parsed
-                        // again.
-                        let target = named.or_else(|| {
-                            let key = Key::parse(&key).ok()?;
-                            self.second_implicit(descriptor, &key, placeholder.into());
-                            Some(self.node(key, Some(placeholder.into())))
-                        });
-                        if let Some(target) = target {
-                            self.edge(owner, target, EdgeKind::Reference);
-                            self.access(target, access, placeholder);
-                        }
-                    }
-                    Err(fault) => self.faults.push(docs::at(placeholder, fault.diagnose(descriptor))),
-                }
-                self.scratch = key;
+                self.resource(owner, scope, placeholder, descriptor, access);
             }
             (Reference::Field(_), _) => self.fields.push((owner, scope, placeholder)),
             (Reference::Selected(..), _) => self.selectors.push((owner, scope, placeholder)),
@@ -142,12 +124,9 @@ impl<'a> Builder<'a> {
                     None => {
                         let workload = self.docs.workload(index);
                         let names = workload.iter().flat_map(|w| &w.resources).map(|request| &*request.name);
-                        let fault = Diagnostic::error(
-                            "unknown-resource",
-                            format!("the workload declares no resource `{name}`"),
-                        )
-                        .help(did_you_mean(name, "resources", names));
-                        self.faults.push(docs::at(placeholder, fault));
+                        let message = format!("the workload declares no resource `{name}`");
+                        let help = did_you_mean(name, "resources", names);
+                        self.wrong(placeholder, "unknown-resource", message, help);
                     }
                 }
             }
@@ -156,39 +135,71 @@ impl<'a> Builder<'a> {
                     Some(target) => self.called(owner, target, path, placeholder),
                     None => {
                         let names = self.docs.deployment.shared.iter().map(|request| &*request.name);
-                        let fault = Diagnostic::error(
-                            "unknown-resource",
-                            format!("there is no shared resource `{name}`"),
-                        )
-                        .help(did_you_mean(name, "shared resources", names));
-                        self.faults.push(docs::at(placeholder, fault));
+                        let message = format!("there is no shared resource `{name}`");
+                        let help = did_you_mean(name, "shared resources", names);
+                        self.wrong(placeholder, "unknown-resource", message, help);
                     }
                 }
             }
             (Reference::Param(_), _) => {
-                let fault = Diagnostic::error("unknown-root", "there are no `params` here")
-                    .help("only recipes read `params`; deployments read `values`");
-                self.faults.push(docs::at(placeholder, fault));
+                let help = "only recipes read `params`; deployments read `values`";
+                self.wrong(placeholder, "unknown-root", "there are no `params` here", help);
             }
             (Reference::Manifest(_), _) => {
-                let fault = Diagnostic::error("unknown-root", "there is no `manifest` here")
-                    .help("only recipes read `manifest`");
-                self.faults.push(docs::at(placeholder, fault));
+                let help = "only recipes read `manifest`";
+                self.wrong(placeholder, "unknown-root", "there is no `manifest` here", help);
             }
             (Reference::Installation(_) | Reference::Bundle(_), _) => {
-                let fault = Diagnostic::error("unknown-root", "there is no `installation` here")
-                    .help("only bundles read `installation`");
-                self.faults.push(docs::at(placeholder, fault));
+                let help = "only bundles read `installation`";
+                self.wrong(placeholder, "unknown-root", "there is no `installation` here", help);
             }
             // `requirers` finds the owners of such a recipe, and `build` accepts it only once it is
             // filled in.
             (Reference::Named(..), Scope::Recipe(_)) => {}
             (Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..), _) => {
-                let fault = Diagnostic::error("unknown-root", "only a workload's own document can read this")
-                    .help("name the resource by its descriptor");
-                self.faults.push(docs::at(placeholder, fault));
+                let help = "name the resource by its descriptor";
+                self.wrong(placeholder, "unknown-root", "only a workload's own document can read this", help);
             }
         }
+    }
+
+    fn wrong(
+        &mut self,
+        placeholder: &Placeholder,
+        code: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.faults.push(docs::at(placeholder, Diagnostic::error(code, message).help(help)));
+    }
+
+    /// Adds the resource that a placeholder reads, and the edge to it.
+    fn resource(
+        &mut self,
+        owner: NodeId,
+        scope: Scope,
+        placeholder: &'a Placeholder,
+        descriptor: &'a Descriptor,
+        access: &'a Access,
+    ) {
+        let mut key = std::mem::take(&mut self.scratch);
+        let of_requirement = placeholder.is_of_requirement;
+        match self.docs.resource(&self.nodes, scope, descriptor, of_requirement, &mut key) {
+            Ok(named) => {
+                // It was written from parts that are names, so it can always be parsed again.
+                let target = named.or_else(|| {
+                    let key = Key::parse(&key).ok()?;
+                    self.second_implicit(descriptor, &key, placeholder.into());
+                    Some(self.node(key, Some(placeholder.into())))
+                });
+                if let Some(target) = target {
+                    self.edge(owner, target, EdgeKind::Reference);
+                    self.access(target, access, placeholder);
+                }
+            }
+            Err(fault) => self.faults.push(docs::at(placeholder, fault.diagnose(descriptor))),
+        }
+        self.scratch = key;
     }
 
     /// Records once that `owner` depends on the params of `giver`: for texts that use each other

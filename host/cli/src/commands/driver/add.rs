@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use purlin_documents as documents;
 use purlin_documents::Input;
 use purlin_host::{Error, Inspection};
+use purlin_model::driver::Manifest;
 use purlin_model::{DriverSource, Workspace};
 use serde::Serialize;
 
@@ -72,42 +73,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     };
     let workspace = found.unwrap_or_else(|| Workspace { folder: app.folder.clone(), ..Workspace::default() });
     let inspections = inspect_all(&args.source, &workspace, app).await?;
-    let manifests = inspections
-        .iter()
-        .filter_map(|one| one.manifest.as_ref().and_then(|manifest| manifest.as_ref().ok()));
-    let Some(name) =
-        args.name.clone().or_else(|| manifests.clone().next().map(|manifest| manifest.name.clone()))
-    else {
-        return Err(Failure::input(format!("`{}` does not declare its name", args.source.display()))
-            .hint("`--name ORG/NAME` sets it"));
-    };
-    if let Some(other) = manifests.clone().find(|manifest| args.name.is_none() && manifest.name != name) {
-        return Err(Failure::input(format!(
-            "`{}` contains different drivers: `{name}` and `{}`",
-            args.source.display(),
-            other.name
-        ))
-        .hint("add each by its file, or all versions of one under `--name ORG/NAME`"));
-    }
-    if workspace.drivers.keys().any(|known| **known == *name) {
-        return Err(Failure::input(format!("`{}` already names a driver `{name}`", text::path(&path)))
-            .hint("`--name ORG/NAME` adds this one under another name, or change the file"));
-    }
-    if let Some(wrong) = inspections.iter().find_map(|one| one.not_under(&name)) {
-        return Err(Failure::input(wrong).hint(purlin_host::NAME_OF_ITS_OWN));
-    }
-    let locked = workspace.lock.as_ref().and_then(|lock| lock.drivers.get(&*name)).filter(|pins| {
-        let is_known = |one: &Inspection| pins.iter().any(|pin| pin.digest.hex() == one.interfaces.digest);
-        !pins.is_empty() && !inspections.iter().all(is_known)
-    });
-    if locked.is_some() {
-        let message = format!("purlin.lock approves another component as `{name}`");
-        return Err(Failure::input(message).hint(format!(
-            "`--name ORG/NAME` adds this one under another name; to have it in place of the other one, name it in \
-             `{}` and run `purlin driver approve {name}`",
-            text::path(&path)
-        )));
-    }
+    let manifests = inspections.iter().filter_map(manifest);
+    let name = name(args, manifests.clone())?;
+    check(&name, &inspections, &workspace, &path)?;
     let versions: Vec<String> = manifests.map(|manifest| manifest.version.to_string()).collect();
     let source = relative(&args.source, &workspace.folder);
     let edited = edited(&path, &name, &source)?;
@@ -143,6 +111,57 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
     }
     Ok(Status::Done)
+}
+
+fn manifest(inspection: &Inspection) -> Option<&Manifest> {
+    inspection.manifest.as_ref()?.as_ref().ok()
+}
+
+/// The name of the driver in the workspace.
+fn name<'a>(args: &Args, mut manifests: impl Iterator<Item = &'a Manifest>) -> Result<String, Failure> {
+    if let Some(name) = &args.name {
+        return Ok(name.clone());
+    }
+    let source = args.source.display();
+    let Some(name) = manifests.next().map(|manifest| &manifest.name) else {
+        return Err(
+            Failure::input(format!("`{source}` does not declare its name")).hint("`--name ORG/NAME` sets it")
+        );
+    };
+    match manifests.find(|manifest| manifest.name != *name) {
+        Some(Manifest { name: other, .. }) => {
+            let message = format!("`{source}` contains different drivers: `{name}` and `{other}`");
+            Err(Failure::input(message)
+                .hint("add each by its file, or all versions of one under `--name ORG/NAME`"))
+        }
+        None => Ok(name.clone()),
+    }
+}
+
+/// # Errors
+/// If the workspace has another driver of this name, or the lock approves one, or the drivers may not
+/// have it.
+fn check(name: &str, inspections: &[Inspection], workspace: &Workspace, path: &Path) -> Result<(), Failure> {
+    if workspace.drivers.keys().any(|known| **known == *name) {
+        return Err(Failure::input(format!("`{}` already names a driver `{name}`", text::path(path)))
+            .hint("`--name ORG/NAME` adds this one under another name, or change the file"));
+    }
+    if let Some(wrong) = inspections.iter().find_map(|one| one.not_under(name)) {
+        return Err(Failure::input(wrong).hint(purlin_host::NAME_OF_ITS_OWN));
+    }
+    let pins =
+        workspace.lock.as_ref().and_then(|lock| lock.drivers.get(name)).filter(|pins| !pins.is_empty());
+    let Some(pins) = pins else { return Ok(()) };
+    let is_known = |one: &Inspection| pins.iter().any(|pin| pin.digest.hex() == one.interfaces.digest);
+    if inspections.iter().all(is_known) {
+        return Ok(());
+    }
+    let message = format!("purlin.lock approves another component as `{name}`");
+    Err(Failure::input(message).hint(format!(
+        "`--name ORG/NAME` adds this one under another name; to have it in place of the other one, name it in \
+         `{}` and run `purlin driver approve {name}`",
+        text::path(path)
+    )))
 }
 
 /// Inspects all components, each of which must be a driver.

@@ -94,21 +94,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if !from.has_state() {
         return Err(Failure::input(format!("there is no state in `{}`", text::path(&args.from))));
     }
-    let all = from.environments().await.map_err(Failure::without_sources)?;
-    let chosen: Vec<Environment> = all
-        .iter()
-        .filter(|one| args.environments.is_empty() || args.environments.iter().any(|env| **env == *one.env))
-        .cloned()
-        .collect();
-    if let Some(missing) = args.environments.iter().find(|env| !chosen.iter().any(|one| *one.env == ***env)) {
-        let failure = Failure::input(format!(
-            "nothing is recorded in an environment `{}` in `{}`",
-            text::line(missing),
-            text::line(&from.state_place())
-        ));
-        let listing = "without `--env`, every environment is copied";
-        return Err(naming::suggest(failure, missing, all.iter().map(|one| &*one.env), listing));
-    }
+    let chosen = chosen(&from, &args.environments).await?;
     let options = CopyOptions { replace: args.replace, keep_open: args.keep_open };
     let mut entries = Vec::with_capacity(chosen.len());
     for environment in &chosen {
@@ -131,28 +117,43 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Json => {
             app.ui.json(&CopyReport { format: FORMAT, from: from_place, to: to_place, environments: entries })
         }
-        Format::Text if chosen.is_empty() => {
-            app.ui.say("Nothing is recorded in FROM, so nothing was copied.")
-        }
-        Format::Text => {
-            let there = chosen.len() - failed;
-            app.ui.say(&format!(
-                "{} of {} in `{}`.",
-                there,
-                match chosen.len() {
-                    1 => "1 environment is".to_owned(),
-                    count => format!("{count} environments are"),
-                },
-                text::line(&to_place)
-            ));
-            if failed > 0 {
-                app.ui.hint("once that is corrected, the same command copies the rest");
-            } else if !args.keep_open {
-                app.ui.hint("the originals are closed to deployments; `purlin state unlock` opens one again");
-            }
-        }
+        Format::Text => conclude(args, chosen.len(), failed, &to_place, app),
     }
     Ok(if failed > 0 { Status::Failed } else { Status::Done })
+}
+
+/// The environments to copy: all, or the named ones.
+async fn chosen(from: &Purlin, named: &[String]) -> Result<Vec<Environment>, Failure> {
+    let all = from.environments().await.map_err(Failure::without_sources)?;
+    let is_chosen = |one: &&Environment| named.is_empty() || named.iter().any(|env| **env == *one.env);
+    let chosen: Vec<Environment> = all.iter().filter(is_chosen).cloned().collect();
+    let Some(missing) = named.iter().find(|env| !chosen.iter().any(|one| *one.env == ***env)) else {
+        return Ok(chosen);
+    };
+    let failure = Failure::input(format!(
+        "nothing is recorded in an environment `{}` in `{}`",
+        text::line(missing),
+        text::line(&from.state_place())
+    ));
+    let listing = "without `--env`, every environment is copied";
+    Err(naming::suggest(failure, missing, all.iter().map(|one| &*one.env), listing))
+}
+
+fn conclude(args: &Args, chosen: usize, failed: usize, to: &str, app: &App) {
+    if chosen == 0 {
+        app.ui.say("Nothing is recorded in FROM, so nothing was copied.");
+        return;
+    }
+    let environments = match chosen {
+        1 => "1 environment is".to_owned(),
+        count => format!("{count} environments are"),
+    };
+    app.ui.say(&format!("{} of {environments} in `{}`.", chosen - failed, text::line(to)));
+    if failed > 0 {
+        app.ui.hint("once that is corrected, the same command copies the rest");
+    } else if !args.keep_open {
+        app.ui.hint("the originals are closed to deployments; `purlin state unlock` opens one again");
+    }
 }
 
 /// Whether an error affects one environment only, so that the others can still be copied.
