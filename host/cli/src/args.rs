@@ -318,12 +318,14 @@ pub(crate) struct PlanArgs {
 impl PlanArgs {
     /// Converts the options to the type that the host takes.
     pub(crate) fn options(&self) -> PlanOptions {
+        // The run reads the resources before it plans.
+        let Self { scope, refresh: _, full, keep_removed, hand_over, replace } = self;
         PlanOptions {
-            full: self.full,
-            keep_removed: self.keep_removed,
-            orphan_shared: self.hand_over.orphan_shared,
-            scope: self.scope.scope(),
-            replace: self.replace.clone(),
+            full: *full,
+            keep_removed: *keep_removed,
+            orphan_shared: hand_over.orphan_shared,
+            scope: scope.scope(),
+            replace: replace.clone(),
             ..PlanOptions::default()
         }
     }

@@ -66,8 +66,15 @@ pub(crate) enum Recognised {
     Wrong(Diagnostic),
 }
 
-const OWN_KINDS: [&str; 6] = ["Bundle", "Definition", "Deployment", "Lock", "ResourceType", "Workspace"];
-const OWN: Format = Format::Definition { foreign: false };
+/// The kinds of documents of our own, with what each is read as.
+const OWN_KINDS: [(&str, Format); 6] = [
+    ("Bundle", Format::Bundle(BundleFormat::Own)),
+    ("Definition", Format::Definition { foreign: false }),
+    ("Deployment", Format::Deployment),
+    ("Lock", Format::Lock),
+    ("ResourceType", Format::ResourceType),
+    ("Workspace", Format::Workspace),
+];
 const FOREIGN: Format = Format::Definition { foreign: true };
 
 /// Recognises a document. Diagnostics come as errors; the caller lowers those that it skips.
@@ -118,15 +125,11 @@ fn other(reader: &Reader<'_>, node: &Node<'_>, message: &str, help: Option<&str>
 }
 
 fn own(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
-    let Some(kind) = root.get("kind") else { return missing_kind(reader, root, &OWN_KINDS) };
-    match kind.as_str() {
-        Some("Definition") => Recognised::Ours(OWN),
-        Some("Deployment") => Recognised::Ours(Format::Deployment),
-        Some("ResourceType") => Recognised::Ours(Format::ResourceType),
-        Some("Workspace") => Recognised::Ours(Format::Workspace),
-        Some("Lock") => Recognised::Ours(Format::Lock),
-        Some("Bundle") => Recognised::Ours(Format::Bundle(BundleFormat::Own)),
-        _ => unknown_kind(reader, kind, &OWN_KINDS),
+    let names = OWN_KINDS.map(|(name, _)| name);
+    let Some(kind) = root.get("kind") else { return missing_kind(reader, root, &names) };
+    match OWN_KINDS.iter().find(|(name, _)| kind.as_str() == Some(name)) {
+        Some((_, format)) => Recognised::Ours(*format),
+        None => unknown_kind(reader, kind, &names),
     }
 }
 

@@ -1,6 +1,7 @@
 //! JSON Schemas of each kind of document, for editors (SPEC §2).
 
 use serde_json::{Map, Value};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::declare::Kind;
 use crate::{
@@ -9,7 +10,8 @@ use crate::{
 };
 
 /// A kind of document that has a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum SchemaKind {
     /// `kind: Definition`, in our own envelope.
     Definition,
@@ -21,10 +23,10 @@ pub enum SchemaKind {
     DeploymentSet,
     /// `kind: ResourceType`.
     ResourceType,
-    /// `kind: Workspace`, the file `purlin.yaml`.
-    Workspace,
     /// `kind: Bundle`.
     Bundle,
+    /// `kind: Workspace`, the file `purlin.yaml`.
+    Workspace,
     /// `kind: Lock`, the file `purlin.lock`.
     Lock,
     /// A managed resource.
@@ -34,24 +36,18 @@ pub enum SchemaKind {
 }
 
 impl SchemaKind {
-    /// Every kind, with its name on the command line.
-    pub const ALL: [(&'static str, Self); 10] = [
-        ("definition", Self::Definition),
-        ("score", Self::Score),
-        ("deployment", Self::Deployment),
-        ("deployment-set", Self::DeploymentSet),
-        ("resource-type", Self::ResourceType),
-        ("bundle", Self::Bundle),
-        ("workspace", Self::Workspace),
-        ("lock", Self::Lock),
-        ("manifest", Self::Manifest),
-        ("driver-cases", Self::DriverCases),
-    ];
+    /// Every kind.
+    pub const ALL: &'static [Self] = Self::VARIANTS;
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 
     /// The kind of that name, in any case and with or without dashes.
     pub fn from_name(name: &str) -> Option<Self> {
         let plain = |text: &str| text.replace(['-', '_'], "").to_ascii_lowercase();
-        Self::ALL.iter().find(|(known, _)| plain(known) == plain(name)).map(|(_, kind)| *kind)
+        Self::ALL.iter().copied().find(|kind| plain(kind.name()) == plain(name))
     }
 }
 

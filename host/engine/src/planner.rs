@@ -1,9 +1,10 @@
 //! Compares a graph with the recorded state and decides the action for each resource, with reasons.
 //! Without effects.
 //!
-//! The planner works in three stages. `resolve` and `decide` choose the fate of each resource, level
+//! The planner works in stages. `resolve` and `decide` choose the fate of each resource, level
 //! by level, with the values known from the previous levels. `operations` turns fates into
-//! operations and orders them. No other code decides anything.
+//! operations and orders them; `rounds` repeats both until no decision changes another. What happens to
+//! an existing resource is decided in `changes/fate.rs`, by which a run decides again.
 
 mod aliases;
 mod alike;

@@ -22,7 +22,7 @@ use crate::adjacency::{Adjacency, RawEdge};
 use crate::definition_index::{DefinitionMatch, Matcher};
 use crate::docs::{Docs, Match, NodeData, Nodes, Scope, Source};
 use crate::graph::Graph;
-use crate::lifecycle::LifecycleSettings;
+use crate::lifecycle::NodeLifecycles;
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::{Missing, Targets};
 
@@ -113,7 +113,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
 /// requirements belong in [`Deployment::requirers`](purlin_model::Deployment::requirers) and
 /// [`Deployment::installations`](purlin_model::Deployment::installations) before a graph is built.
 /// Faults are left to [`build`].
-pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
+pub fn requiring_resources(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
     let mut builder = Builder::new(input);
     builder.gather();
     builder.expand();
@@ -201,7 +201,7 @@ struct Builder<'a> {
     nodes: Nodes,
     /// Which documents declare a node.
     sources: Vec<(NodeId, Source)>,
-    lifecycles: LifecycleSettings,
+    lifecycles: NodeLifecycles,
     edges: Vec<RawEdge>,
     queue: Vec<Pending>,
     /// References in one node's params to the params of the node that gave them.
@@ -248,7 +248,7 @@ impl<'a> Builder<'a> {
             matcher: Matcher::new(docs.definition_index, docs.context),
             nodes: Nodes::default(),
             sources: Vec::new(),
-            lifecycles: LifecycleSettings::new(),
+            lifecycles: NodeLifecycles::new(),
             edges: Vec::new(),
             queue: Vec::new(),
             links: Vec::new(),

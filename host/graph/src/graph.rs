@@ -16,7 +16,7 @@ use crate::adjacency::Adjacency;
 use crate::build::FOUNDATION;
 use crate::definition_index::DefinitionIndex;
 use crate::docs::{Docs, Match, Nodes, Source};
-use crate::lifecycle::LifecycleSettings;
+use crate::lifecycle::NodeLifecycles;
 use crate::node::{EdgeKinds, NodeId};
 use crate::targets::{Missing, Targets};
 
@@ -32,7 +32,7 @@ pub struct Graph {
     pub(crate) nodes: Nodes,
     /// Sorted.
     pub(crate) sources: Vec<(NodeId, Source)>,
-    pub(crate) lifecycles: LifecycleSettings,
+    pub(crate) lifecycles: NodeLifecycles,
     pub(crate) adjacency: Adjacency,
     pub(crate) targets: Targets,
     pub(crate) missing: Vec<Missing>,

@@ -24,7 +24,7 @@ mod targets;
 #[cfg(test)]
 mod testing;
 
-pub use build::{build, requirers};
+pub use build::{build, requiring_resources};
 pub use definition_index::{Candidate, DefinitionIndex, Explanation, Reason, UnusedDefinition, may_match};
 pub use evaluate::{EmptyReference, Inputs, Provisioned};
 pub use graph::{Edge, Graph, MOST_REDUCED, Node};

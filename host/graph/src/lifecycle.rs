@@ -10,7 +10,7 @@ use crate::graph::Graph;
 use crate::node::NodeId;
 
 /// Settings of the nodes for which the deployment has some, merged with those of the recipe.
-pub(crate) type LifecycleSettings = HashMap<NodeId, Lifecycle>;
+pub(crate) type NodeLifecycles = HashMap<NodeId, Lifecycle>;
 
 /// The field that names another resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Field {
 pub(crate) fn of<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
-    lifecycles: &'a LifecycleSettings,
+    lifecycles: &'a NodeLifecycles,
     node: NodeId,
 ) -> Option<&'a Lifecycle> {
     // A large graph without settings should not pay for the lookup.

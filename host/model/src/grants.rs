@@ -90,16 +90,17 @@ impl Grants {
         ) -> impl Iterator<Item = (Capability, String)> {
             items.iter().map(move |item| (capability, item.to_string()))
         }
-        let ca = self.ca.iter().map(|file| (Capability::Ca, file.display().to_string()));
-        all(Capability::Http, &self.http)
-            .chain(all(Capability::Tcp, &self.tcp))
-            .chain(all(Capability::Udp, &self.udp))
-            .chain(all(Capability::Dns, &self.dns))
-            .chain(all(Capability::Addresses, &self.addresses))
+        let Self { http, tcp, udp, dns, addresses, ca, env, dirs, secrets } = self;
+        let ca = ca.iter().map(|file| (Capability::Ca, file.display().to_string()));
+        all(Capability::Http, http)
+            .chain(all(Capability::Tcp, tcp))
+            .chain(all(Capability::Udp, udp))
+            .chain(all(Capability::Dns, dns))
+            .chain(all(Capability::Addresses, addresses))
             .chain(ca)
-            .chain(all(Capability::Env, &self.env))
-            .chain(all(Capability::Dirs, &self.dirs))
-            .chain(all(Capability::Secrets, &self.secrets))
+            .chain(all(Capability::Env, env))
+            .chain(all(Capability::Dirs, dirs))
+            .chain(all(Capability::Secrets, secrets))
             .collect()
     }
 }

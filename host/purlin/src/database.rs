@@ -129,7 +129,11 @@ impl Purlin {
     async fn password(&self, store: &Arc<str>, name: &Arc<str>) -> Result<SecretString, String> {
         let of = |why: &str| format!("the password, `{name}` from the secret store `{store}`: {why}");
         let configured = self.workspace().secret_stores.get(store);
-        if configured.is_some_and(|store| matches!(store.kind, SecretStoreKind::Driver(_))) {
+        let is_driver = configured.is_some_and(|store| match store.kind {
+            SecretStoreKind::Driver(_) => true,
+            SecretStoreKind::File(_) | SecretStoreKind::Env(_) | SecretStoreKind::Command(_) => false,
+        });
+        if is_driver {
             return Err(of(
                 "a driver serves this store, and drivers are called for environments only; use a file, a variable or a command",
             ));

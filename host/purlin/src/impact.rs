@@ -336,7 +336,8 @@ impl Purlin {
         let before = last.documents(&id)?;
         let graph = self.graph_in(&before, Arc::clone(&before.context)).await?;
         let secrets = RecordedSecrets::new(&graph, &base, self.secret_stores()?);
-        let foresight = Foresight { purlin: self, base, secrets: Arc::new(secrets), deployed: graph, ask };
+        let foresight =
+            RecordedEnvironment { purlin: self, base, secrets: Arc::new(secrets), deployed: graph, ask };
         let after = match Documents::of_archive(archive, &id) {
             Ok(documents) => foresight.plan_changed(&documents, &known.environment, &difference.edited).await,
             Err(error) => Err(error),
@@ -396,7 +397,7 @@ fn rejected(error: Error) -> Result<EnvironmentImpact, Error> {
 }
 
 /// Plans one environment from its records.
-struct Foresight<'a> {
+struct RecordedEnvironment<'a> {
     purlin: &'a Purlin,
     base: Base,
     secrets: Arc<RecordedSecrets>,
@@ -405,7 +406,7 @@ struct Foresight<'a> {
     ask: bool,
 }
 
-impl Foresight<'_> {
+impl RecordedEnvironment<'_> {
     /// Plans changed documents, unless a change is most likely a slip, as a deployment would.
     async fn plan_changed(
         &self,

@@ -1,7 +1,7 @@
 //! Turns the requirements of deployments and definitions into installations (SPEC §6).
 //!
 //! Which definitions have requirements depends on what matches in the graph. So the graph names these
-//! resources (`purlin_graph::requirers`), and requirements are resolved again until there are no more. Each
+//! resources (`purlin_graph::requiring_resources`), and requirements are resolved again until there are no more. Each
 //! resource then has the recipe of its definition with the installations filled in (`Requirer`).
 
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ fn who_requires(
     definition_index: &Arc<DefinitionIndex>,
 ) -> Vec<(Key, Arc<Recipe>)> {
     let deployment = Arc::new(std::mem::take(&mut loaded.deployment));
-    let found = purlin_graph::requirers(&purlin_graph::Input {
+    let found = purlin_graph::requiring_resources(&purlin_graph::Input {
         context: Arc::clone(context),
         definition_index: Arc::clone(definition_index),
         deployment: Arc::clone(&deployment),

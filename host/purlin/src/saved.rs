@@ -132,14 +132,29 @@ impl SavedPlan {
     }
 
     fn options(&self) -> Result<PlanOptions, Error> {
-        let kept = &self.kept;
-        let checked_inputs = decode_changes(&kept.drawn)?;
+        let SavedFields {
+            drawn,
+            full,
+            keep_removed,
+            orphan_shared,
+            scope,
+            replace,
+            // What the plan is compared with.
+            fingerprint: _,
+            prelude: _,
+            outline: _,
+            marks: _,
+            documents: _,
+            deployment: _,
+            changes: _,
+        } = &self.kept;
+        let checked_inputs = decode_changes(drawn)?;
         Ok(PlanOptions {
-            full: kept.full,
-            keep_removed: kept.keep_removed,
-            orphan_shared: kept.orphan_shared,
-            scope: kept.scope.clone(),
-            replace: kept.replace.clone(),
+            full: *full,
+            keep_removed: *keep_removed,
+            orphan_shared: *orphan_shared,
+            scope: scope.clone(),
+            replace: replace.clone(),
             checked_inputs: purlin_engine::checked_inputs(checked_inputs),
             ..PlanOptions::default()
         })

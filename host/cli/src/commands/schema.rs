@@ -21,7 +21,7 @@ pub(crate) struct Args {
 }
 
 fn kinds() -> clap::builder::PossibleValuesParser {
-    clap::builder::PossibleValuesParser::new(SchemaKind::ALL.map(|(name, _)| name))
+    clap::builder::PossibleValuesParser::new(SchemaKind::ALL.iter().map(|kind| kind.name()))
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {

@@ -116,7 +116,7 @@ impl Resource {
     }
 
     /// Everything that happens to the resource, without its key. Environments are grouped by this.
-    fn sort(&self) -> String {
+    fn group(&self) -> String {
         let reasons: Vec<&str> = self.reasons.iter().map(|reason| &*reason.message).collect();
         format!("{}\n{}\n{}\n{:?}", self.action, reasons.join("\n"), self.paths.join("\n"), self.loses)
     }
@@ -213,7 +213,7 @@ impl Groups {
     pub(crate) fn add(&mut self, environment: Environment) {
         let Environment { environment, effect, loses_data, resources, faults, .. } = environment;
         let mut sort: Vec<String> =
-            resources.iter().map(|one| format!("{}\n{}", one.key, one.sort())).collect();
+            resources.iter().map(|one| format!("{}\n{}", one.key, one.group())).collect();
         sort.extend(faults.iter().map(|fault| format!("{} {}", fault.code, fault.message)));
         let group = self.0.entry((effect, !loses_data, sort.join("\n\n"))).or_insert_with(|| Group {
             effect,

@@ -295,7 +295,13 @@ impl Grants {
                     add(Capability::Dirs, dir(&format!(".{}", need.pattern), &need.pattern, true));
                 }
                 Capability::Dirs | Capability::Ca => {}
-                capability => add(capability, quoted(&need.pattern)),
+                Capability::Http
+                | Capability::Tcp
+                | Capability::Udp
+                | Capability::Dns
+                | Capability::Addresses
+                | Capability::Env
+                | Capability::Secrets => add(need.capability, quoted(&need.pattern)),
             }
         }
         let mut out = format!("drivers:\n  {driver}:\n    grants:\n");
