@@ -45,7 +45,7 @@ impl Planner<'_> {
         }
         let mut inputs = self.inputs(node, &urn, record.as_ref())?;
         let ask = self.what_to_ask(node, &urn, record.as_deref());
-        let may_be_replaced = record.is_some() && self.may_be_replaced(&urn, &ask);
+        let may_be_replaced = record.is_some() && self.may_be_replaced(node, &urn, &ask);
         if !may_be_replaced && self.is_undecided(node, &urn, &inputs, record.as_deref()) {
             return None;
         }
@@ -316,10 +316,13 @@ impl Planner<'_> {
     }
 
     /// Whether an interrupted call may have deleted the resource, and its driver can be asked whether
-    /// it is replaced anyway: a replacement deletes it again, whatever the outcome of that call.
-    fn may_be_replaced(&self, urn: &Urn, ask: &Ask) -> bool {
+    /// it is replaced anyway: a replacement deletes it again, whatever the outcome of that call. A
+    /// replacement that retains it would say that it exists.
+    fn may_be_replaced(&self, node: Node<'_>, urn: &Urn, ask: &Ask) -> bool {
         let id = RecordId::current(urn.clone());
-        self.recorded.is_perhaps_deleted(&id) && *ask == Ask::Change && !self.options.offline
+        self.recorded.is_perhaps_deleted(&id)
+            && *ask == Ask::Change
+            && !(node.lifecycle.retain || self.options.offline)
     }
 
     /// Rejects the inputs of a resource. If other resources gave the wrong value, only this resource is
