@@ -446,7 +446,7 @@ async fn an_aborted_call_is_unknown_and_then_found_out() {
 /// Retained, it would be said to exist, although its deletion may still be under way.
 #[tokio::test]
 async fn what_may_be_gone_is_not_retained() {
-    let platform = Platform::with(FULL);
+    let platform = Platform::with(PLAIN);
     platform.deploys(&documents(&[("a", "fixed: 1")], &[])).await;
     lose(&platform, "delete a", Lost::Before);
     platform.destroy().await;
