@@ -81,9 +81,8 @@ fn each_field_is_on_the_page_of_its_kind() {
         let text: String = pages.iter().map(page).collect();
         let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.' | '/');
         let words = text.split(|c| !is_of_a_name(c)).map(|word| word.trim_matches(['.', '/']));
-        // A field is named alone or at the end of its path.
-        let words: BTreeSet<&str> =
-            words.flat_map(|word| [Some(word), word.rsplit('.').next()]).flatten().collect();
+        // A field is named alone or in a path.
+        let words: BTreeSet<&str> = words.flat_map(|word| word.split('.').chain([word])).collect();
         let missing: Vec<&String> = fields.iter().filter(|field| !words.contains(field.as_str())).collect();
         assert!(missing.is_empty(), "{kind}: no word about {missing:?} in {pages:?}");
         assert!(fields.len() > 5, "{kind}: {fields:?}");
