@@ -409,3 +409,20 @@ async fn a_guest_that_others_manage_from_now_on_stays_in_its_host() {
     assert!(platform.record("shared.c").await.is_some_and(|guest| guest.tainted));
     assert_eq!(platform.planned(&then).await, ["replace c"]);
 }
+
+/// The documents that replace a resource decide whether the old one is retained, not those that were
+/// deployed before.
+#[tokio::test]
+async fn an_old_copy_is_deleted_unless_its_successor_is_retained() {
+    let platform = Platform::with(FULL);
+    let resources = |fixed| [("a", fixed), ("b", "x: <a.id>")];
+    platform.deploys(&documents(&resources("fixed: 1"), &[("a", "retain: true")])).await;
+    // The update of `b` fails, so that the old `a` stays for now.
+    let lifted = documents(&resources("fixed: 2"), &[]);
+    locked(&platform.driver.broken).insert("thing.default#shared.b".into());
+    platform.up(&lifted).await;
+    locked(&platform.driver.broken).clear();
+    assert_eq!(platform.alive(), ["a", "a~2", "b"]);
+    platform.up(&lifted).await;
+    assert_eq!(platform.alive(), ["a~2", "b"]);
+}

@@ -119,11 +119,13 @@ impl Task<'_> {
                     };
                 let mut changes = Vec::with_capacity(3);
                 if let (Some(record), InsteadOf::Copy(number)) = (record, instead_of) {
-                    let mut old = Record { superseded: Some(number), ..record.clone() };
+                    // The documents that replace it decide what becomes of it.
+                    let retain = made.retain;
+                    let mut old = Record { superseded: Some(number), retain, ..record.clone() };
                     // A retained copy stays recorded only as long as its host exists, and keeps
                     // nothing else alive.
-                    if made.retain {
-                        (old.retain, old.dependencies) = (true, Box::default());
+                    if retain {
+                        old.dependencies = Box::default();
                     }
                     changes.push(Change::Put(Box::new(old)));
                 }

@@ -359,7 +359,8 @@ fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Chan
         changes.extend(task.shared.left_behind(&there.id()));
     } else {
         let number = task.shared.plan.recorded.next_copy(&made.urn);
-        changes.push(Change::Put(Box::new(Record { superseded: Some(number), ..there.clone() })));
+        let old = Record { superseded: Some(number), retain: false, ..there.clone() };
+        changes.push(Change::Put(Box::new(old)));
     }
     // No resource recorded so far lives in an object that was unknown until now.
     changes.push(Change::Put(Box::new(Record { created: task.shared.moments.next(), ..made })));
