@@ -138,6 +138,25 @@ pub(crate) struct DocumentArgs {
     pub(crate) choices: ChoiceArgs,
 }
 
+impl DocumentArgs {
+    /// The first given option that says something about documents, besides their context.
+    pub(crate) fn of_documents(&self) -> Option<&'static str> {
+        let ValueArgs { files, set } = &self.values;
+        let ChangeArgs { new_environment, change_env_type, change_namespace } = self.changes;
+        let BundleArgs { bundle, name: _ } = &self.bundle;
+        let given = [
+            ("--values", !files.is_empty()),
+            ("--set", !set.is_empty()),
+            ("--new-environment", new_environment),
+            ("--change-env-type", change_env_type),
+            ("--change-namespace", change_namespace),
+            ("--bundle", bundle.is_some()),
+        ];
+        let given = given.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+        given.or_else(|| self.choices.first())
+    }
+}
+
 /// Values for `${values.K}` that override those of documents.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ValueArgs {

@@ -78,6 +78,21 @@ impl std::fmt::Debug for ChoiceArgs {
 }
 
 impl ChoiceArgs {
+    /// The first of these options that is given.
+    pub(crate) fn first(&self) -> Option<&'static str> {
+        let Self { with, param, credential, params, credentials, param_env, credential_env } = self;
+        let given = [
+            ("--with", with.is_empty()),
+            ("--param", param.is_empty()),
+            ("--credential", credential.is_empty()),
+            ("--params", params.is_empty()),
+            ("--credentials", credentials.is_empty()),
+            ("--param-env", param_env.is_empty()),
+            ("--credential-env", credential_env.is_empty()),
+        ];
+        given.into_iter().find(|(_, is_empty)| !is_empty).map(|(option, _)| option)
+    }
+
     /// Whether any option is given.
     pub(crate) fn are_given(&self) -> bool {
         let Self { with, param, credential, params, credentials, param_env, credential_env } = self;

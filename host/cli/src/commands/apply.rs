@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use purlin_files::open_named;
 use purlin_files::reason;
 use purlin_host::{Job, begins_as_plan};
+use purlin_model::Context;
 use purlin_state as state;
 
 use super::deploy::{self, Conduct, RunOutput};
 use super::up;
 use crate::app::App;
-use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::args::{ContextArgs, DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::hints::NEW_PLAN;
@@ -94,6 +95,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Some(_) => None,
         None => Some(saved.documents().map_err(fail)?),
     };
+    if let Some(kept) = &kept {
+        agrees(&args.documents, &kept.context, &path)?;
+    }
     let Some(documents) = given.as_mut().map(|given| &mut given.documents).or(kept.as_mut()) else {
         return Err(Failure::input("the plan has no documents"));
     };
@@ -103,6 +107,35 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let ended = deploy::run(&purlin, &job, conduct, &shown, app).await.map_err(fail)?;
     deploy::close(purlin, app).await?;
     Ok(ended.status)
+}
+
+/// # Errors
+/// If the command line names another context than the plan's, or what belongs to documents, although a
+/// plan has its own.
+fn agrees(args: &DocumentArgs, planned: &Context, path: &str) -> Result<(), Failure> {
+    let ContextArgs { org, app, env, env_type, namespace } = &args.context;
+    let named = [
+        ("--org", org, &planned.org),
+        ("--app", app, &planned.app),
+        ("--env", env, &planned.env.id),
+        ("--env-type", env_type, &planned.env.kind),
+        ("--namespace", namespace, &planned.namespace),
+    ];
+    for (option, given, planned) in named {
+        if let Some(given) = given.as_ref().filter(|given| given.as_str() != &**planned) {
+            let message =
+                format!("the plan `{path}` is for `{option} {planned}`, not for `{}`", text::line(given));
+            return Err(Failure::input(message).hint(NEW_PLAN));
+        }
+    }
+    match args.of_documents() {
+        Some(option) => Err(Failure::input(format!(
+            "the plan `{path}` has its own documents and values, so `{option}` would have no effect"
+        ))
+        .hint(format!("leave `{option}` out, or name the documents that must match the plan"))
+        .hint(NEW_PLAN)),
+        None => Ok(()),
+    }
 }
 
 /// The largest plan that is read, in bytes.

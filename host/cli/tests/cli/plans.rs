@@ -67,6 +67,16 @@ fn a_plan_keeps_its_secrets_to_itself() {
     world.project().write("bad.plan", "hello");
     assert!(world.run(&["apply", "--yes", "bad.plan"]).status(2).err.contains("this is not a plan"));
     assert!(world.run(&["apply", "--yes", "nowhere.plan"]).status(2).err.contains("hint: "));
+    // It has its own context, documents and values.
+    for (option, value, said) in [
+        ("--env", "prod", "not for `prod`"),
+        ("--app", "blog", "not for `blog`"),
+        ("--set", "a=b", "`--set` would have no effect"),
+        ("--param", "a=b", "`--param` would have no effect"),
+    ] {
+        let refused = world.run(&["apply", "--yes", "up.plan", option, value]).status(2);
+        assert!(refused.err.contains(said), "{}", refused.err);
+    }
     assert_eq!(world.effects(), (0, 0, 0));
     world.run(&["apply", "--yes", "up.plan"]).status(0);
 }
