@@ -179,8 +179,17 @@ fn invalid(error: &clap::Error, named: &str, value: &str, line: &Line) -> Failur
 fn unknown_option(word: &str, near: Option<&str>, line: &Line) -> Failure {
     let name = word.split('=').next().unwrap_or(word);
     if line.has(name) && !line.commands.is_empty() {
-        return Failure::input(format!("the option `{}` comes after the command", text::line(name)))
-            .hint(format!("write `{} {}`", line.called(), text::line(word)));
+        return Failure::input(format!("the option `{}` comes after the command", text::line(name))).hint(
+            format!(
+                "write `{} {}{}`",
+                line.called(),
+                text::line(word),
+                match word.contains('=') {
+                    true => String::new(),
+                    false => line.value_of(name),
+                }
+            ),
+        );
     }
     let failure = Failure::input(match line.commands.is_empty() {
         true => format!("there is no option `{}`", text::line(name)),

@@ -344,8 +344,8 @@ fn bad_driver_name(reader: &Reader<'_>, span: &Span, name: &str) -> Diagnostic {
     reader.about(span, "bad-name", format!("`{name}` is not a valid driver name"))
 }
 
-/// Letters, digits, `_`, `.` and `-` between slashes.
-fn is_driver_name(name: &str) -> bool {
+/// Whether a driver can have this name: letters, digits, `_`, `.` and `-` between slashes.
+pub fn is_driver_name(name: &str) -> bool {
     let part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric())
             && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))

@@ -44,6 +44,7 @@ mod yaml;
 
 pub use attached::{AttachedFile, FileContent};
 pub use bundle::{ANOTHER_VERSION, Bundles, FORMS_OF_BUNDLES, bundles, bundles_in};
+pub use definition::is_driver_name;
 pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use heads::{Content, DocumentHead, ReadFrom, Unread, content, declares_resources, heads};
 pub use load::{Input, Loaded, SourceText, load, load_sources, load_within, no_workspace};

@@ -149,13 +149,20 @@ fn may_write(path: &Path) -> Result<(), Failure> {
             Failure::input(format!("cannot write the plan to `{path}`: it already exists and is not a plan"))
                 .hint("name a new file, such as `--out my.plan`, or an existing plan")
         }
-        _ => unwritable(path, error),
+        _ => Failure::input(format!(
+            "cannot write the plan to `{}`: {}",
+            text::path(path),
+            purlin_files::reason(&error)
+        ))
+        .hint(WHERE_TO_WRITE),
     })
 }
 
+const WHERE_TO_WRITE: &str =
+    "name a file in a folder that exists and that you can write, such as `--out my.plan`";
+
 fn unwritable(path: &Path, error: std::io::Error) -> Failure {
-    Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error)
-        .hint("name a file in a folder that exists and that you can write, such as `--out my.plan`")
+    Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error).hint(WHERE_TO_WRITE)
 }
 
 /// Reports what a look at the resources found.

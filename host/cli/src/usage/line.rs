@@ -83,6 +83,12 @@ impl Line {
         argument(&self.command, option).is_some()
     }
 
+    /// What follows an option behind its name: a space and the name of its value, or nothing.
+    pub(super) fn value_of(&self, option: &str) -> String {
+        let own = argument(&self.command, option).filter(|own| own.get_action().takes_values());
+        own.map(|own| format!(" {}", value_name(own).unwrap_or("VALUE"))).unwrap_or_default()
+    }
+
     /// The possible values of an option such as `--format`, or of an argument such as `KIND`; empty if
     /// they are not limited.
     pub(super) fn possible(&self, name: &str) -> Vec<String> {

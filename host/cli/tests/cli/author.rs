@@ -322,6 +322,15 @@ fn a_driver_is_added_to_the_workspace() {
     assert_output(&taken, &["already names a driver `acme/file`"]);
     let mixed = project.run(&["driver", "add", "drivers"]).status(2);
     assert_output(&mixed, &["contains different drivers: `purlin/file` and `purlin/random`"]);
+    for file in ["two/a.wasm", "two/b.wasm"] {
+        project.write(file, component("random"));
+    }
+    let twice = project.run(&["driver", "add", "two", "--name", "acme/two"]).status(2);
+    assert_output(&twice, &["there are several drivers of version"]);
+    for name in ["acme", "a/b/c", "a b", "acme/x@1", "../x", ""] {
+        let named = project.run(&["driver", "add", "drivers/file.wasm", "--name", name]).status(2);
+        assert_output(&named, &["is not a valid driver name", "a driver is `ORG/NAME`"]);
+    }
     project.write("text.wasm", "apiVersion: v1");
     assert_output(&project.run(&["driver", "add", "text.wasm"]).status(2), &["`text.wasm`"]);
 

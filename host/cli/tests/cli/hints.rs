@@ -62,11 +62,11 @@ fn unknown_options_and_commands_get_a_similar_one() {
             (&["--nonsense", "graph"], "`purlin graph` has no option `--nonsense`\n"),
             (
                 &["--target", "dns", "up"],
-                "`--target` comes after the command\nhint: write `purlin up --target`\n",
+                "`--target` comes after the command\nhint: write `purlin up --target KEY`\n",
             ),
             (
                 &["--stack", "prod", "up"],
-                "`--stack` comes after the command\nhint: write `purlin up --stack`\n",
+                "`--stack` comes after the command\nhint: write `purlin up --stack ID`\n",
             ),
             (&["plan", "--", "-json"], "there is no file or folder `-json`\n"),
             (&["outputs", "--raw", "a.b", "--json"], "`--raw` cannot be used together with `--json`\n"),

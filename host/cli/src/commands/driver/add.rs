@@ -120,7 +120,11 @@ fn manifest(inspection: &Inspection) -> Option<&Manifest> {
 /// The name of the driver in the workspace.
 fn name<'a>(args: &Args, mut manifests: impl Iterator<Item = &'a Manifest>) -> Result<String, Failure> {
     if let Some(name) = &args.name {
-        return Ok(name.clone());
+        return match documents::is_driver_name(name) && name.split('/').count() == 2 {
+            true => Ok(name.clone()),
+            false => Err(Failure::input(format!("`{}` is not a valid driver name", text::line(name)))
+                .hint("a driver is `ORG/NAME`, such as `acme/postgres`")),
+        };
     }
     let source = args.source.display();
     let Some(name) = manifests.next().map(|manifest| &manifest.name) else {
@@ -142,6 +146,12 @@ fn name<'a>(args: &Args, mut manifests: impl Iterator<Item = &'a Manifest>) -> R
 /// If the workspace has another driver of this name, or the lock approves one, or the drivers may not
 /// have it.
 fn check(name: &str, inspections: &[Inspection], workspace: &Workspace, path: &Path) -> Result<(), Failure> {
+    let versions = || inspections.iter().filter_map(manifest).map(|manifest| &manifest.version);
+    let is_twice = |at: usize, version| versions().take(at).any(|other| other == version);
+    if let Some((_, version)) = versions().enumerate().find(|(at, version)| is_twice(*at, *version)) {
+        return Err(Failure::input(format!("there are several drivers of version {version}"))
+            .hint("name one of the files, or leave only one of each version in the folder"));
+    }
     if workspace.drivers.keys().any(|known| **known == *name) {
         return Err(Failure::input(format!("`{}` already names a driver `{name}`", text::path(path)))
             .hint("`--name ORG/NAME` adds this one under another name, or change the file"));
