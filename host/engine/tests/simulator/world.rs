@@ -132,6 +132,7 @@ impl World {
 
     /// Records the changes that are submitted for writing.
     pub(crate) fn submitted(&mut self, changes: &[Change]) {
+        self.copies_are_as_their_successors(changes);
         for change in changes {
             match change {
                 Change::Put(record) => {
@@ -178,6 +179,23 @@ impl World {
                 _ => {}
             }
             self.trace.push(format!("  write {}", shown(change)));
+        }
+    }
+
+    /// An old copy is retained if the documents that replace it say so, and not because earlier ones did.
+    fn copies_are_as_their_successors(&mut self, changes: &[Change]) {
+        let puts = || {
+            changes.iter().filter_map(|change| match change {
+                Change::Put(record) => Some(&**record),
+                _ => None,
+            })
+        };
+        for old in puts().filter(|old| old.superseded.is_some() && !self.view.contains_key(&old.id())) {
+            let new = puts().find(|new| new.superseded.is_none() && new.urn == old.urn);
+            if new.is_some_and(|new| new.retain != old.retain) {
+                self.violated(format!("{} is an old copy with retain={}", old.state.id.expose(), old.retain));
+                return;
+            }
         }
     }
 
