@@ -10,7 +10,7 @@ use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::error::Error;
 use crate::records::cycles::Dependence;
-use crate::records::making::{between, emptied, with_unknown_host};
+use crate::records::making::{between, emptied, old_copy, with_unknown_host};
 use crate::records::recorded::{Recorded, exists, is_outcome, perhaps_made_by};
 use crate::records::visibility;
 
@@ -105,8 +105,7 @@ pub fn settle(
             if made.retain {
                 changes.extend(recorded.left_behind(&there.id()));
             } else {
-                let superseded = Some(recorded.next_copy(urn));
-                changes.push(Change::Put(Box::new(Record { superseded, ..Record::clone(there) })));
+                changes.push(Change::Put(Box::new(old_copy(there, recorded.next_copy(urn), &made))));
             }
             // No resource recorded so far lives in an object that was unknown until now.
             let latest = recorded.records().map(|record| record.created.max(record.updated)).max();

@@ -109,6 +109,17 @@ pub(crate) fn with_unknown_host(record: &Record) -> Record {
     with_possible_hosts(record, &[])
 }
 
+/// The old copy with this number that a resource leaves behind when `made` takes its place. The documents
+/// that replace it decide whether it is retained, not those that were deployed before. A retained copy stays
+/// recorded only as long as its host exists, and keeps nothing else alive.
+pub(crate) fn old_copy(before: &Record, number: u32, made: &Record) -> Record {
+    let mut old = Record { superseded: Some(number), retain: made.retain, ..before.clone() };
+    if old.retain {
+        old.dependencies = Box::default();
+    }
+    old
+}
+
 /// The id by which the documents name an existing object, if the driver uses a different one.
 pub(crate) fn named(node: Node<'_>, state: &ResourceState) -> Option<Arc<str>> {
     let Lifecycle { import, observe, .. } = node.lifecycle;

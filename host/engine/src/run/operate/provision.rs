@@ -16,7 +16,7 @@ use crate::changes::{ask, data_loss, diff, digest, ignore};
 use crate::driver::{Call, Driver, ReadRequest};
 use crate::error::Cause;
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared};
-use crate::records::making::{each_once, named, reports_all, share, with_unknown_host};
+use crate::records::making::{each_once, named, old_copy, reports_all, share, with_unknown_host};
 use crate::records::recorded::exists;
 use crate::run::exclusion::Side;
 use crate::run::run_state::RunState;
@@ -119,15 +119,7 @@ impl Task<'_> {
                     };
                 let mut changes = Vec::with_capacity(3);
                 if let (Some(record), InsteadOf::Copy(number)) = (record, instead_of) {
-                    // The documents that replace it decide what becomes of it.
-                    let retain = made.retain;
-                    let mut old = Record { superseded: Some(number), retain, ..record.clone() };
-                    // A retained copy stays recorded only as long as its host exists, and keeps
-                    // nothing else alive.
-                    if retain {
-                        old.dependencies = Box::default();
-                    }
-                    changes.push(Change::Put(Box::new(old)));
+                    changes.push(Change::Put(Box::new(old_copy(record, number, &made))));
                 }
                 if let (Some(record), InsteadOf::Forgotten) = (record, instead_of) {
                     changes.extend(self.shared.left_behind(&record.id()));

@@ -14,7 +14,7 @@ use crate::changes::fate;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::plan::Action;
-use crate::records::making::{reports_all, with_unknown_host};
+use crate::records::making::{old_copy, reports_all, with_unknown_host};
 use crate::records::recorded::{exists, is_outcome};
 use crate::records::visibility::{self, not_shown_for, seconds};
 
@@ -359,8 +359,7 @@ fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Chan
         changes.extend(task.shared.left_behind(&there.id()));
     } else {
         let number = task.shared.plan.recorded.next_copy(&made.urn);
-        let old = Record { superseded: Some(number), retain: false, ..there.clone() };
-        changes.push(Change::Put(Box::new(old)));
+        changes.push(Change::Put(Box::new(old_copy(there, number, &made))));
     }
     // No resource recorded so far lives in an object that was unknown until now.
     changes.push(Change::Put(Box::new(Record { created: task.shared.moments.next(), ..made })));
