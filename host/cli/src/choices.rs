@@ -95,9 +95,7 @@ impl ChoiceArgs {
 
     /// Whether any option is given.
     pub(crate) fn are_given(&self) -> bool {
-        let Self { with, param, credential, params, credentials, param_env, credential_env } = self;
-        let texts = [with, param, credential, param_env, credential_env];
-        texts.into_iter().any(|given| !given.is_empty()) || !params.is_empty() || !credentials.is_empty()
+        self.first().is_some()
     }
 }
 
