@@ -6,6 +6,10 @@
 //! all of them ([`Asked`]). [`assign`] then decides, from all of these and the record, who has
 //! which name. The next round uses that, until nothing changes. No decision therefore depends on
 //! the order in which requirements are read.
+//!
+//! A requirement is named after its parent, so that what it had depends on the parent's name, and a
+//! parent's name on what its requirements go on with: two of them could deny each other a name in
+//! turns for ever. After a few rounds, what is denied stays so ([`Denied`]).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -92,6 +96,20 @@ pub(crate) fn relations(asked: &[Asked]) -> Relations {
         alike.filter_map(|(one, group)| Some((Arc::clone(&one.claim.made_for), names.get(group)?.clone())));
     let elsewhere = asked.iter().filter(|one| one.got.name != one.own_name);
     Relations { alike: alike.collect(), elsewhere: elsewhere.map(|one| Arc::clone(&one.own_name)).collect() }
+}
+
+/// Which names requirements wanted that others go on with: the requirement and the name.
+#[derive(Debug, Default)]
+pub(crate) struct Denied(HashMap<Arc<str>, HashSet<Arc<str>>>);
+
+impl Denied {
+    fn add(&mut self, made_for: &str, name: &str) {
+        self.0.entry(made_for.into()).or_default().insert(name.into());
+    }
+
+    fn has(&self, made_for: &str, name: &str) -> bool {
+        self.0.get(made_for).is_some_and(|names| names.contains(name))
+    }
 }
 
 /// The names of one round.
@@ -205,11 +223,16 @@ type CellKey<'a> = (&'a str, &'a str);
 /// Decides which requirements are one installation, and its name.
 ///
 /// A recorded installation goes on with those who had it, first with the unchanged ones; if none of
-/// these still wants that bundle, with those who require the same. Two recorded installations become one only if
-/// their requirements became the same in every field. All other requirements with the same outcome
-/// are one installation, named after a deployment's own requirement, else after the one nearest to
-/// a root.
-pub(crate) fn assign(asked: &[Asked], installed: &[Installed]) -> Assignments {
+/// these still wants that bundle, with those who require the same. Two recorded installations become
+/// one only if their requirements became the same in every field. All other requirements with the
+/// same outcome are one installation, named after a deployment's own requirement, else after the one
+/// nearest to a root. It replaces what that requirement had under this name, unless others go on
+/// with that. A requirement that wants another bundle has no other claim to what it had: such a claim
+/// could depend on itself, since what it requires in turn may be the same as what it had, as long as
+/// it does not replace it.
+///
+/// Nobody gets a name that was `denied` to him. What is denied now is added.
+pub(crate) fn assign(asked: &[Asked], installed: &[Installed], denied: &mut Denied) -> Assignments {
     let record = Record::new(installed);
     let mut cells: BTreeMap<CellKey<'_>, Cell<'_>> = BTreeMap::new();
     for one in asked {
@@ -219,7 +242,7 @@ pub(crate) fn assign(asked: &[Asked], installed: &[Installed]) -> Assignments {
     for cell in cells.values_mut() {
         cell.sort_by(|a, b| a.claim.made_for.cmp(&b.claim.made_for));
     }
-    let homes = homes(&cells, &record);
+    let homes = homes(&cells, &record, denied);
     // The cells of an installation: those of a recorded one, and with them the new ones with the
     // same outcome.
     let mut first: HashMap<&str, &str> = HashMap::new();
@@ -253,10 +276,17 @@ pub(crate) fn assign(asked: &[Asked], installed: &[Installed]) -> Assignments {
         let Some(named_after) = cell.iter().min_by_key(|one| rank(one)) else { continue };
         let is_taken = |name: &str| {
             // What is recorded under another requirement's name is not taken over.
-            let is_others = !named_after.is_own && record.by_name.contains_key(name);
-            is_others || taken.contains(name) || given.contains(name)
+            let is_others = || {
+                let had = record.by_claim.get(&*named_after.claim.made_for);
+                record.by_name.contains_key(name) && had.is_none_or(|(had, _)| &*had.name != name)
+            };
+            let is_denied = taken.contains(name) || denied.has(&named_after.claim.made_for, name);
+            is_denied || given.contains(name) || (!named_after.is_own && is_others())
         };
         let name = free(&named_after.own_name, is_taken);
+        if taken.contains(&*named_after.own_name) {
+            denied.add(&named_after.claim.made_for, &named_after.own_name);
+        }
         given.insert(Arc::clone(&name));
         let root = if named_after.is_own { Arc::clone(&name) } else { Arc::clone(&named_after.root) };
         give(&cell, &AssignedName { name, root });
@@ -278,9 +308,6 @@ enum Bond {
     Had,
     /// It is the same as one that had it.
     Same,
-    /// It had it, and now wants another bundle. As such it would be replaced, and those that are the
-    /// same would get a new one.
-    Leaves,
 }
 
 /// The strongest first; of these, those of the requirement that an installation is named after. With
@@ -288,18 +315,23 @@ enum Bond {
 type Bonds<'a> = BTreeSet<(Bond, Reverse<bool>, &'a str, &'a str, CellKey<'a>)>;
 
 /// The recorded installation that each cell goes on with, by its name.
-fn homes<'a>(cells: &BTreeMap<CellKey<'a>, Cell<'a>>, record: &Record<'a>) -> HashMap<CellKey<'a>, &'a str> {
+fn homes<'a>(
+    cells: &BTreeMap<CellKey<'a>, Cell<'a>>,
+    record: &Record<'a>,
+    denied: &mut Denied,
+) -> HashMap<CellKey<'a>, &'a str> {
     let mut bonds: Bonds<'_> = BTreeSet::new();
     for (key, cell) in cells {
         for one in cell {
             let Claim { made_for, identity } = &one.claim;
             if let Some((had, claim)) = record.by_claim.get(&**made_for) {
+                let wants_the_same = had.reference.repository == one.repository;
                 let bond = match claim.identity == *identity {
-                    true => Bond::Unchanged,
-                    false if had.reference.repository == one.repository => Bond::Had,
-                    false => Bond::Leaves,
+                    true => Some(Bond::Unchanged),
+                    false => wants_the_same.then_some(Bond::Had),
                 };
-                bonds.insert((bond, Reverse(had.name == *made_for), &had.name, made_for, *key));
+                let is_after = Reverse(had.name == *made_for);
+                bonds.extend(bond.map(|bond| (bond, is_after, &*had.name, &**made_for, *key)));
             }
             let same = identity.as_deref().and_then(|identity| record.by_identity.get(identity));
             for other in same.into_iter().flatten() {
@@ -309,12 +341,16 @@ fn homes<'a>(cells: &BTreeMap<CellKey<'a>, Cell<'a>>, record: &Record<'a>) -> Ha
     }
     let mut homes: HashMap<CellKey<'_>, &str> = HashMap::new();
     let mut goes_on: HashMap<&str, &str> = HashMap::new();
-    for (_, _, home, _, key) in bonds {
-        let is_open = goes_on.get(home).is_none_or(|outcome| *outcome == key.0);
-        if is_open && !homes.contains_key(&key) {
-            goes_on.insert(home, key.0);
-            homes.insert(key, home);
+    for (_, _, home, made_for, key) in bonds {
+        if homes.contains_key(&key) || denied.has(made_for, home) {
+            continue;
         }
+        if goes_on.get(home).is_some_and(|outcome| *outcome != key.0) {
+            denied.add(made_for, home);
+            continue;
+        }
+        goes_on.insert(home, key.0);
+        homes.insert(key, home);
     }
     homes
 }

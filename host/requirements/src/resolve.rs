@@ -17,7 +17,7 @@ use crate::existing::{VisibleInstallations, looked_for};
 use crate::identity::Meant;
 use crate::interface::{Used, used};
 use crate::known::Surroundings;
-use crate::names::{self, Asked, AssignedName, Assignments, Names, Relations};
+use crate::names::{self, Asked, AssignedName, Assignments, Denied, Names, Relations};
 use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
 use crate::{bindings, identity};
@@ -50,6 +50,7 @@ async fn resolve_all(
 ) -> Result<Resolution, CatalogError> {
     let (mut assigned, mut last, mut relations) = (Assignments::new(), Vec::new(), Relations::default());
     let installed = context.installed.as_deref().unwrap_or_default();
+    let mut denied = Denied::default();
     let choices = [&context.now, &context.before];
     let has_choices = choices.iter().any(|one| !one.with.is_empty() || !one.answers.is_empty());
     // Each round settles at least the names one level further down.
@@ -58,7 +59,10 @@ async fn resolve_all(
         round += 1;
         let (resolution, asked) =
             resolve_with((root, around), requirers, catalog, context, (&assigned, &last, &relations)).await?;
-        let next = names::assign(&asked, installed);
+        if round <= FREE_ROUNDS {
+            denied = Denied::default();
+        }
+        let next = names::assign(&asked, installed, &mut denied);
         let now = if has_choices { names::relations(&asked) } else { Relations::default() };
         let is_settled = |one: &Asked| one.is_settled && next.get(&one.claim.made_for) == Some(&one.got);
         if round == MOST_ROUNDS || (asked.iter().all(is_settled) && now == relations) {
@@ -71,6 +75,9 @@ async fn resolve_all(
 /// The maximum number of rounds of naming. Few need more than two: a name matters below it only
 /// where a bundle passes it on.
 const MOST_ROUNDS: usize = 64;
+
+/// After how many rounds a name that was denied to a requirement stays so.
+const FREE_ROUNDS: usize = 8;
 
 /// One round of [`resolve`]. Also returns what it found out about each requirement.
 async fn resolve_with(

@@ -69,8 +69,14 @@ impl SimEnvironment {
                 None => {
                     // Old copies are forgotten with it, although they may exist.
                     let copies = snapshot.records.iter().filter(|other| other.urn == record.urn);
-                    let copies = copies.map(|copy| copy.state.id.expose().to_owned());
-                    self.world().doubts.unsure.extend(copies);
+                    let mut world = self.world();
+                    for id in copies.map(|copy| copy.state.id.expose()) {
+                        world.doubts.unsure.insert(id.to_owned());
+                        if let Some(thing) = world.things.get_mut(id) {
+                            thing.released = true;
+                        }
+                    }
+                    drop(world);
                     purlin_engine::forget(snapshot, &record.urn, true)
                 }
                 Some(seen) if Value::Map(seen.clone()) != Value::Map(values(&record.inputs)) => {

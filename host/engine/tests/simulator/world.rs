@@ -190,7 +190,12 @@ impl World {
                 _ => None,
             })
         };
-        for old in puts().filter(|old| old.superseded.is_some() && !self.view.contains_key(&old.id())) {
+        // One that moves to another name was decided about when it was made.
+        let is_new = |old: &&Record| {
+            let is_known = |known: &&Record| known.superseded.is_some() && known.state.id == old.state.id;
+            old.superseded.is_some() && !self.view.values().any(|known| is_known(&known))
+        };
+        for old in puts().filter(is_new) {
             let new = puts().find(|new| new.superseded.is_none() && new.urn == old.urn);
             if new.is_some_and(|new| new.retain != old.retain) {
                 self.violated(format!("{} is an old copy with retain={}", old.state.id.expose(), old.retain));

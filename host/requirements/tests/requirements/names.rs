@@ -58,6 +58,9 @@ fn spec_lines(requirements: &[RequirementSpec], below: &[&str]) -> Vec<String> {
     lines
 }
 
+/// A deployment's own requirement: its name, the index of its bundle, and its settings.
+type Root = (String, (usize, usize));
+
 /// Each installation with the requirements that it satisfies.
 type Claims = BTreeMap<Arc<str>, BTreeSet<Claim>>;
 
@@ -133,7 +136,7 @@ fn check_kept(last_run: &Resolution, this_run: &Resolution) -> Result<(), TestCa
     Ok(())
 }
 
-fn deploy(catalog: &Folders, roots: &[(String, (usize, usize))], context: &RequirementContext) -> Resolution {
+fn deploy(catalog: &Folders, roots: &[Root], context: &RequirementContext) -> Resolution {
     let requires: Vec<String> = roots
         .iter()
         .map(|(name, (of, settings))| {
@@ -146,6 +149,70 @@ fn deploy(catalog: &Folders, roots: &[(String, (usize, usize))], context: &Requi
         .collect();
     let requires: Vec<&str> = requires.iter().map(String::as_str).collect();
     deployed(catalog, &requires, context)
+}
+
+/// Deploys one life after another, and checks each against the last one, in another order, and
+/// repeated.
+fn check_lives(requirements: &[Vec<RequirementSpec>], lives: &[Vec<Root>]) -> Result<(), TestCaseError> {
+    let all = |is_turned: bool| {
+        let mut bundles =
+            vec![bundle("leaf0", "1.0.0", &spec(&[], &[])), bundle("leaf1", "1.0.0", &spec(&[], &[]))];
+        bundles.extend(bundles.clone().iter().map(|text| text.replace("1.0.0", "1.1.0")));
+        for (number, requirements) in requirements.iter().enumerate() {
+            let below = if number < 2 { &BUNDLES[..2] } else { &BUNDLES[..4] };
+            let mut lines = spec_lines(requirements, below);
+            if is_turned {
+                lines.reverse();
+            }
+            bundles.push(bundle(
+                BUNDLES[number + 2],
+                "1.0.0",
+                &(spec(&[], &[]) + "requires:\n" + &lines.concat()),
+            ));
+        }
+        if is_turned {
+            bundles.reverse();
+        }
+        catalog(&bundles)
+    };
+    let (catalog, turned) = (all(false), all(true));
+    let mut last: Option<Resolution> = None;
+    for roots in lives {
+        let context = last.as_ref().map(after).unwrap_or_default();
+        let now = deploy(&catalog, roots, &context);
+        prop_assert_eq!(errors(&now), Vec::<&str>::new());
+        let unique: BTreeSet<&str> = names(&now).into_iter().collect();
+        prop_assert_eq!(unique.len(), now.installations.len());
+        // Order means nothing.
+        let other_way: Vec<_> = roots.iter().rev().cloned().collect();
+        prop_assert_eq!(claims(&deploy(&turned, &other_way, &context)), claims(&now));
+        prop_assert_eq!(claims(&deploy(&turned, roots, &after(&now))), claims(&now));
+        if let Some(last) = &last {
+            check_kept(last, &now)?;
+        }
+        last = Some(now);
+    }
+    Ok(())
+}
+
+/// A requirement that leaves what it had has no claim to it: what it requires in turn would be the
+/// same as that, and have the better claim, as long as it does not replace it.
+#[test]
+fn what_leaves_an_installation_does_not_decide_what_it_is_by_itself() {
+    let requirements = [vec![(0, 0, 0)], vec![(0, 0, 3)], vec![(3, 0, 0)], vec![(3, 0, 4), (3, 0, 1)]];
+    let root = |name: &str, of, settings| (name.to_owned(), (of, settings));
+    let lives = [vec![root("c", 3, 1)], vec![root("a", 5, 0), root("c", 4, 0)]];
+    check_lives(&requirements, &lives).expect("kept");
+}
+
+/// The requirement of a requirement changes with its parent's name, and with it what it had: the two
+/// must not deny each other a name in turns.
+#[test]
+fn names_of_a_requirement_and_of_what_it_requires_settle() {
+    let requirements = [vec![(0, 2, 0), (2, 0, 1)], vec![(0, 0, 0)], vec![(0, 0, 4)], vec![(0, 0, 0)]];
+    let root = |name: &str, of, settings| (name.to_owned(), (of, settings));
+    let lives = [vec![root("c", 0, 9)], vec![root("a", 4, 1), root("c", 2, 0)], vec![root("c", 4, 0)]];
+    check_lives(&requirements, &lives).expect("kept");
 }
 
 proptest! {
@@ -161,39 +228,7 @@ proptest! {
             2..6,
         ),
     ) {
-        let all = |is_turned: bool| {
-            let mut bundles = vec![bundle("leaf0", "1.0.0", &spec(&[], &[])), bundle("leaf1", "1.0.0", &spec(&[], &[]))];
-            bundles.extend(bundles.clone().iter().map(|text| text.replace("1.0.0", "1.1.0")));
-            for (number, requirements) in requirements.iter().enumerate() {
-                let below = if number < 2 { &BUNDLES[..2] } else { &BUNDLES[..4] };
-                let mut lines = spec_lines(requirements, below);
-                if is_turned {
-                    lines.reverse();
-                }
-                bundles.push(bundle(BUNDLES[number + 2], "1.0.0", &(spec(&[], &[]) + "requires:\n" + &lines.concat())));
-            }
-            if is_turned {
-                bundles.reverse();
-            }
-            catalog(&bundles)
-        };
-        let (catalog, turned) = (all(false), all(true));
-        let mut last: Option<Resolution> = None;
-        for roots in lives {
-            let context = last.as_ref().map(after).unwrap_or_default();
-            let now = deploy(&catalog, &roots, &context);
-            prop_assert_eq!(errors(&now), Vec::<&str>::new());
-            let unique: BTreeSet<&str> = names(&now).into_iter().collect();
-            prop_assert_eq!(unique.len(), now.installations.len());
-            // Order means nothing.
-            let other_way: Vec<_> = roots.iter().rev().cloned().collect();
-            prop_assert_eq!(claims(&deploy(&turned, &other_way, &context)), claims(&now));
-            prop_assert_eq!(claims(&deploy(&turned, &roots, &after(&now))), claims(&now));
-            if let Some(last) = &last {
-                check_kept(last, &now)?;
-            }
-            last = Some(now);
-        }
+        check_lives(&requirements, &lives)?;
     }
 }
 
