@@ -293,9 +293,9 @@ impl Planner<'_> {
             }
             _ => return false,
         };
-        // The user checked the object and names it.
-        let Lifecycle { import, observe, .. } = node.lifecycle;
-        if record.is_none() && (self.import.contains_key(urn) || import.is_some() || observe.is_some()) {
+        // The user checked the object and names it. One that is only observed is somebody else's, and says
+        // nothing about what the interrupted call makes.
+        if record.is_none() && (self.import.contains_key(urn) || node.lifecycle.import.is_some()) {
             return false;
         }
         self.leave_undecided(node, urn, inputs, (action, reason));

@@ -1,7 +1,10 @@
 //! Existing objects: adopted, or only observed.
 
-use crate::support::{FULL, Platform, Thing, documents, locked};
-use purlin_engine::PlanOptions;
+use std::time::Duration;
+
+use crate::pending::{lose, pending};
+use crate::support::{FULL, Lost, Platform, Thing, documents, locked};
+use purlin_engine::{Cause, PlanOptions};
 use purlin_model::{Unfinished, Value};
 use purlin_state::Status;
 
@@ -126,6 +129,27 @@ async fn an_observed_resource_is_only_forgotten() {
     assert_eq!(things(platform.done()), ["delete b"]);
     assert_eq!(platform.alive(), ["1"]);
     assert!(platform.records().await.is_empty());
+}
+
+/// The object of others says nothing about what an interrupted call has made, or may still make.
+#[tokio::test]
+async fn what_may_exist_is_not_settled_by_observing_another() {
+    let platform = Platform::with(FULL);
+    *locked(&platform.driver.grace) = Duration::from_mins(1);
+    lose(&platform, "create a", Lost::After);
+    platform.up(&sized("v: 1", "small", "")).await;
+    assert_eq!(pending(&platform).await, ["create a"]);
+    // The system does not show what was made yet.
+    let late = locked(&platform.driver.world).remove_entry("thing.default#shared.a");
+    assert!(late.is_some(), "made");
+    create_object(&platform, "i#shared.1", "huge");
+    let summary = platform.up(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
+    assert!(summary.failed.iter().any(|(_, cause)| matches!(cause, Cause::Undecided)), "{summary:?}");
+    assert_eq!(pending(&platform).await, ["create a"]);
+    locked(&platform.driver.world).extend(late);
+    let deployed = platform.up(&sized("v: 1", "small", "")).await;
+    assert!(deployed.is_success(), "{deployed:?}");
+    assert!(pending(&platform).await.is_empty());
 }
 
 #[tokio::test]
