@@ -105,20 +105,24 @@ fn is_written(path: &Path, text: &str) -> bool {
     is_file && purlin_files::read(path, text.len() as u64).is_ok_and(|bytes| bytes == text.as_bytes())
 }
 
-/// Checks that a command may write a file: that it does not exist, or is a regular file that is
-/// empty or accepted by `is_ours`, so that a command overwrites only its own files.
+/// Checks that a command may write a file: that its folder exists, and that the file does not, or is a
+/// regular file that is empty or accepted by `is_ours`, so that a command overwrites only its own files.
+/// An empty lock counts as somebody's.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] if something else exists; the error of the system if the file
-/// cannot be checked.
+/// [`io::ErrorKind::AlreadyExists`] if something else exists, [`io::ErrorKind::NotFound`] if its folder
+/// does not; the error of the system if the file cannot be checked.
 pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::Result<()> {
     const BEGINNING: u64 = 64;
     let taken = || Err(io::ErrorKind::AlreadyExists.into());
     match std::fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return std::fs::metadata(folder_of(path)).map(drop);
+        }
         Err(error) => return Err(error),
         Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(metadata) if !metadata.is_file() => return taken(),
+        Ok(_) if path.file_stem().is_some_and(|name| name == "lock") => return taken(),
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
@@ -252,6 +256,10 @@ mod tests {
         std::fs::write(&path, "theirs").expect("written");
         assert!(!may());
         assert!(may_replace(folder.path(), |_| true).is_err());
+        assert!(may_replace(&folder.path().join("missing/a"), |_| true).is_err());
+        assert!(may_replace(&path.join("below-a-file"), |_| true).is_err());
+        std::fs::write(folder.path().join("lock"), "").expect("written");
+        assert!(may_replace(&folder.path().join("lock"), |_| true).is_err());
         assert!(may_replace(Path::new("/dev/null"), |_| true).is_err());
     }
 

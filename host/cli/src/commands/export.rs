@@ -55,6 +55,7 @@ struct ExportReport {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    must_be_a_folder(&args.folder)?;
     let place = input::place(&args.documents, app).await?;
     let fail = Failure::without_sources;
     let records = place.purlin.records(&place.environment()).await.map_err(fail)?;
@@ -82,6 +83,18 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     warn_of_incomplete(&exported.incomplete, app);
     place.purlin.close().await.map_err(fail)?;
     Ok(status)
+}
+
+/// Rejects a destination that is a file, or is below one.
+fn must_be_a_folder(folder: &Path) -> Result<(), Failure> {
+    match folder.ancestors().find(|there| there.exists()).filter(|there| !there.is_dir()) {
+        Some(file) => {
+            let (folder, file) = (text::path(folder), text::path(file));
+            Err(Failure::input(format!("cannot export into `{folder}`: `{file}` is not a folder"))
+                .hint("name a folder; one that does not exist is created"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A document, with its destination below the folder.

@@ -287,8 +287,11 @@ entity:
 #[test]
 fn a_plan_makes_no_folders() {
     let project = deployed();
-    let ran = project.run(&["plan", "--out", "nowhere/x.plan"]);
-    assert_ne!(ran.status, 0);
+    refused(
+        &project,
+        &["plan", "--out", "nowhere/x.plan"],
+        &["cannot write the plan to", "a folder that exists"],
+    );
     assert!(!project.path().join("nowhere").exists());
 }
 
@@ -379,13 +382,23 @@ fn names_that_move_on_by_one_lose_nothing() {
 #[test]
 fn a_plan_is_kept_in_the_place_of_no_other_file() {
     let project = deployed();
-    for taken in ["deployment.yaml", "purlin.yaml", ".purlin/key", "/dev/null"] {
+    for taken in ["deployment.yaml", "purlin.yaml", ".purlin/key", ".purlin/lock", "/dev/null"] {
         let before = std::fs::read(project.path().join(taken)).expect("it");
         refused(&project, &["plan", "--out", taken], &["cannot write the plan to"]);
         assert_eq!(std::fs::read(project.path().join(taken)).expect("it"), before);
     }
     project.run(&["plan", "--out", "kept.plan"]).status(0);
     project.run(&["plan", "--out", "kept.plan"]).status(0);
+}
+
+#[test]
+fn an_export_needs_a_folder() {
+    let project = deployed();
+    for file in ["deployment.yaml", "deployment.yaml/out", "/dev/null"] {
+        let before = std::fs::read(project.path().join("deployment.yaml")).expect("it");
+        refused(&project, &["export", file], &["cannot export into", "name a folder"]);
+        assert_eq!(std::fs::read(project.path().join("deployment.yaml")).expect("it"), before);
+    }
 }
 
 #[test]
