@@ -6,7 +6,8 @@ const LANGUAGES: &str = "binary(/^kits/) | binary(embed)";
 /// The other tests that start servers, and those in which a process or a machine dies at any moment. A test
 /// of the tier [`Tier::Host`] that starts a server fails and names this place.
 const SYSTEMS: &str = "package(purlin-systems) | binary(crash) | binary(simulator) | binary(pages) & test(server) \
-     | package(purlin-state) & binary(state) & test(/postgres|^pool|^life::|^crash::|^journal::/)";
+     | package(purlin-state) & binary(state) & test(/postgres|^pool|^life::|^crash::|^journal::/) \
+     | package(purlin-host) & binary(host) & test(/^sharing::/)";
 
 /// Tests that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
