@@ -23,10 +23,13 @@ export function parse(text) {
   );
 }
 
-/** Writes JSON, as `JSON.stringify` does. */
+/** Writes JSON, as `JSON.stringify` does, which would write `null` for a number that JSON does not have. */
 export function stringify(value) {
   let any = false;
-  const without = JSON.stringify(value, (_, item) => {
+  const without = JSON.stringify(value, (name, item) => {
+    if (typeof item === "number" && !Number.isFinite(item)) {
+      throw new RangeError(`\`${name}\` is ${item}, which is no number of JSON`);
+    }
     if (exact(item) === undefined) return item;
     any = true;
     return 0;

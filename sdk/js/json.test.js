@@ -23,3 +23,9 @@ test("only integers that would change become BigInts", () => {
   assert.throws(() => parse('{"a":12345678901234567890,}'), SyntaxError);
   assert.throws(() => parse("012345678901234567"), SyntaxError);
 });
+
+test("a number that JSON does not have is a fault", () => {
+  for (const number of [Infinity, -Infinity, NaN, parse("1e400")]) {
+    assert.throws(() => stringify({ size: [number] }), { name: "RangeError", message: `\`0\` is ${number}, which is no number of JSON` });
+  }
+});
