@@ -123,7 +123,9 @@ impl Runner {
     ) -> Result<Self, LoadError> {
         let bind = component::check_interface(sandbox.engine(), component)?;
         let linked = linker.instantiate_pre(component);
-        let pre = linked.and_then(bind).map_err(|error| LoadError::invalid(&error))?;
+        let pre = linked
+            .and_then(bind)
+            .map_err(|error| component::explained(sandbox.engine(), component, LoadError::invalid(&error)))?;
         let limits = Limits::new(&setup.limits);
         let needed = component.resources_required();
         let slots = needed.map_or(1, |r| r.num_memories.max(r.num_tables.div_ceil(TABLES_PER_SLOT))).max(1);

@@ -3,9 +3,10 @@
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::CONTRACT_VERSION;
 use crate::contract::{self, Bind, EDITIONS, compatible};
 use crate::convert::printable;
-use crate::error::LoadError;
+use crate::error::{CallError, LoadError};
 use crate::secrets::SecretMatcher;
 
 /// Distinguishes WebAssembly components from everything else by their first eight bytes.
@@ -25,6 +26,25 @@ pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<
     let world = component.component_type();
     let exports: Vec<_> = world.exports(engine).map(|(name, _)| name).collect();
     check_names(exports.into_iter(), world.imports(engine).map(|(name, _)| name))
+}
+
+/// The reason why a component cannot be used. What this host does not know in one for a later version of the
+/// contract is not a fault of the component.
+pub(crate) fn explained(engine: &Engine, component: &Component, error: LoadError) -> LoadError {
+    let message = match &error {
+        LoadError::Invalid { message } => message.clone(),
+        LoadError::Describe(source) => match &**source {
+            CallError::Trap { message, .. } | CallError::Instantiate { message, .. } => message.clone(),
+            _ => return error,
+        },
+        _ => return error,
+    };
+    let world = component.component_type();
+    let names = world.exports(engine).chain(world.imports(engine)).map(|(name, _)| name);
+    match contract::later(names) {
+        Some(found) => LoadError::NewerContract { found, supported: CONTRACT_VERSION, message },
+        None => error,
+    }
 }
 
 /// Checks the names of a component's exports and imports.

@@ -52,6 +52,21 @@ pub(crate) fn pick<'a, E: Copy>(
     }
 }
 
+/// The latest version of the contract among the names of interfaces, if this host runs an earlier one.
+pub(crate) fn later<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let version = |name: &'a str| name.strip_prefix("purlin:driver/")?.split_once('@').map(|(_, it)| it);
+    let parsed = names.filter_map(version).filter_map(|it| semver::Version::parse(it).ok());
+    let latest = parsed.max()?.to_string();
+    is_later(&latest, CONTRACT_VERSION).then_some(latest)
+}
+
+pub(crate) fn is_later(version: &str, than: &str) -> bool {
+    match (semver::Version::parse(version), semver::Version::parse(than)) {
+        (Ok(version), Ok(than)) => version > than,
+        _ => false,
+    }
+}
+
 /// Versions are compatible when the first number that is not zero is the same.
 pub(crate) fn compatible(version: &str, with: &str) -> bool {
     match (semver::Version::parse(version), semver::Version::parse(with)) {

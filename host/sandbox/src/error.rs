@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use purlin_model::driver::Failure;
 
+use crate::contract;
 use crate::convert::printable;
 use crate::secrets::SecretMatcher;
 
@@ -42,13 +43,27 @@ pub enum LoadError {
     CoreModule,
     /// A driver for another version of the contract.
     #[error(
-        "made for contract `purlin:driver@{found}`, and this version runs `purlin:driver@{supported}`; build it against that, or use a matching version of Purlin"
+        "made for contract `purlin:driver@{found}`, and this version runs `purlin:driver@{supported}`; {}",
+        advice(found, supported)
     )]
     ContractVersion {
         /// What it exports.
         found: String,
         /// The version that this host supports.
         supported: &'static str,
+    },
+    /// A driver for a later version of a contract that this version runs, with something that is not in the
+    /// earlier one.
+    #[error(
+        "made for contract `purlin:driver@{found}`, and this version runs `purlin:driver@{supported}`; it needs a newer Purlin: {message}"
+    )]
+    NewerContract {
+        /// What it was made for.
+        found: String,
+        /// The version that this host supports.
+        supported: &'static str,
+        /// What it was found by.
+        message: String,
     },
     /// Not a driver at all.
     #[error("a component that does not export `{export}`, so it is not a driver")]
@@ -57,7 +72,7 @@ pub enum LoadError {
         export: String,
     },
     /// It needs something that drivers do not get.
-    #[error("imports `{import}`, which this version does not offer to drivers")]
+    #[error("imports `{import}`, which this version does not offer to drivers{}", needs_newer(import))]
     UnknownImport {
         /// What it imports.
         import: String,
@@ -83,6 +98,18 @@ pub enum LoadError {
         /// The grant and the reason.
         message: String,
     },
+}
+
+/// What helps with a driver for another version of the contract.
+fn advice(found: &str, supported: &str) -> &'static str {
+    match contract::is_later(found, supported) {
+        true => "it needs a newer Purlin, or must be built against that",
+        false => "build it against that",
+    }
+}
+
+fn needs_newer(import: &str) -> &'static str {
+    if import.starts_with("purlin:") { "; it needs a newer Purlin" } else { "" }
 }
 
 impl LoadError {

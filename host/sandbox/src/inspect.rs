@@ -223,13 +223,14 @@ impl Sandbox {
         let setup = DriverSetup { name: named, limits, ..DriverSetup::default() };
         let runner = Runner::linked(self, &component, &setup, &linker)?;
         let described = runner.describe().await.map_err(|error| {
-            LoadError::Describe(Box::new(match error {
+            let error = match error {
                 // The operator's limits do not apply here.
                 CallError::TimeLimit { driver, limit } => {
                     CallError::Trap { driver, message: format!("`describe` did not return within {limit:?}") }
                 }
                 other => other,
-            }))
+            };
+            component::explained(self.engine(), &component, LoadError::Describe(Box::new(error)))
         })?;
         manifest::from_wit(described).map_err(|message| LoadError::manifest(&message))
     }

@@ -315,7 +315,9 @@ impl Sandbox {
     ) -> Result<Manifest, LoadError> {
         let bare = DriverSetup { grants: Grants::default(), ..setup.clone() };
         let runner = Runner::new(self, component, &bare)?;
-        let described = runner.describe().await.map_err(|error| LoadError::Describe(Box::new(error)))?;
+        let described = runner.describe().await.map_err(|error| {
+            component::explained(self.engine(), component, LoadError::Describe(Box::new(error)))
+        })?;
         manifest::from_wit(described).map_err(|message| LoadError::manifest(&message))
     }
 

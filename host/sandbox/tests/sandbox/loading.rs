@@ -46,7 +46,7 @@ async fn files_that_are_no_drivers_are_recognised() {
     assert_eq!(
         refused(&replaced(&good, "purlin:driver/lifecycle@0.2.0", "purlin:driver/lifecycle@0.7.0")).await,
         "made for contract `purlin:driver@0.7.0`, and this version runs `purlin:driver@0.2.0`; \
-         build it against that, or use a matching version of Purlin"
+         it needs a newer Purlin, or must be built against that"
     );
     let imports = refused(&replaced(&good, "wasi:clocks/", "wasi:keyval/")).await;
     assert!(imports.starts_with("imports `wasi:keyval/"), "{imports}");

@@ -8,6 +8,7 @@
 mod common;
 mod contract;
 mod drift;
+mod growth;
 mod hostile;
 mod inspect;
 mod loading;
