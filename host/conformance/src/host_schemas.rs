@@ -3,11 +3,11 @@
 use purlin_model::Value;
 use purlin_model::driver::{Impact, Inputs, TypeSchema, keywords};
 use purlin_sandbox::Change;
-use purlin_schema::Schema;
+use purlin_schema::{Describes, Schema};
 
 /// Fills in the defaults of the schema, and marks the secret parts of a connection.
 pub(crate) fn fill(schema: &TypeSchema, inputs: &mut Inputs) {
-    let Ok(schema) = Schema::new(&schema.inputs) else { return };
+    let Ok(schema) = Schema::of_driver(&schema.inputs, Describes::Inputs) else { return };
     schema.fill(&["values"], &mut inputs.values, &|_| true);
     if inputs.connection.as_map().is_some_and(|map| !map.is_empty()) {
         schema.fill(&["connection"], &mut inputs.connection, &|_| true);

@@ -45,8 +45,8 @@ pub static RULES: &[Rule] = &[
     new(
         "schema.valid",
         "schemas and their examples are valid",
-        "The schemas of inputs and outputs are valid JSON Schemas of 2020-12, and their `examples` and `default`s are valid against them.",
-        "Editors and users learn from them what to write.",
+        "The schemas of inputs and outputs are valid JSON Schemas of 2020-12 with the [keywords](contract.md#keywords) of the contract, and their `examples` and `default`s are valid against them.",
+        "Editors and users learn from them what to write. A keyword that the host does not know, such as a misspelt `x-purlin-holds-data`, makes the type unusable.",
     ),
     new(
         "schema.agrees",

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use purlin_model::driver::Inputs;
 use purlin_model::{CaseInputs, Value};
-use purlin_schema::{Schema, Subject, say};
+use purlin_schema::{Describes, Schema, Subject, say};
 use serde_json::{Map, Value as Json, json};
 
 use crate::merge;
@@ -20,8 +20,8 @@ const VALUE: usize = 16;
 const MOST_PLACES: usize = 12;
 
 /// Reads a schema as the host does.
-pub(crate) fn compile(schema: &Json) -> Result<Schema, String> {
-    Schema::new(schema).map_err(|error| format!("at `{}`: {error}", error.pointer))
+pub(crate) fn compile(describes: Describes, schema: &Json) -> Result<Schema, String> {
+    Schema::of_driver(schema, describes).map_err(|error| error.placed())
 }
 
 /// Whether a document fits; otherwise the place and the reason. A secret value is not repeated.
@@ -88,7 +88,7 @@ fn walk(root: &Json, schema: &Json, place: &str, depth: usize, faults: &mut Vec<
 pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     let maker = Maker { root: schema, left: Cell::new(LARGEST) };
     let made = maker.instance(schema, 0).ok_or("the request is larger than 1 MiB")?;
-    let compiled = compile(schema)?;
+    let compiled = compile(Describes::Inputs, schema)?;
     let part = |name: &str| made.get(name).cloned().unwrap_or_else(|| json!({}));
     let mut whole = json!({"values": part("values"), "secrets": part("secrets"), "params": part("params")});
     if let Some(connection) = made.get("connection") {
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn rejected_inputs_are_rejected_by_the_schema() {
-        let compiled = compile(&schema()).expect("a schema");
+        let compiled = compile(Describes::Inputs, &schema()).expect("a schema");
         let good = merge::inputs(&inputs(&schema()).expect("made"));
         let wrong = refused(&schema(), &compiled, &good);
         let places: Vec<(String, bool)> =
@@ -334,6 +334,6 @@ mod tests {
         let mut bad = schema();
         bad["properties"]["values"]["properties"]["size"]["default"] = "big".into();
         assert_eq!(bad_examples(&bad).len(), 1);
-        assert!(compile(&json!({"type": "sting"})).is_err());
+        assert!(compile(Describes::Inputs, &json!({"type": "sting"})).is_err());
     }
 }

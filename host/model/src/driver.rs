@@ -49,10 +49,6 @@ pub struct RequestedCapability {
     pub reason: String,
 }
 
-/// The keyword of a schema of inputs that marks a resource as holding data, which is lost when it
-/// is deleted: `true`, or a description of the data in a few words.
-pub const HOLDS_DATA: &str = "x-purlin-holds-data";
-
 /// A driver's description of one resource type.
 ///
 /// It serialises as part of a [`Manifest`].
@@ -61,8 +57,8 @@ pub struct TypeSchema {
     /// Resource type, or `*`.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// JSON Schema of `{values, secrets, params, connection}`. If it has [`HOLDS_DATA`], deleting
-    /// loses data.
+    /// JSON Schema of `{values, secrets, params, connection}`. If it has [`HOLDS_DATA`](keywords::HOLDS_DATA),
+    /// deleting loses data.
     pub inputs: serde_json::Value,
     /// JSON Schema of the outputs; `"x-purlin-outputs": "inputs"` mirrors the inputs, `"computed"`
     /// computes the outputs without any effect.

@@ -6,6 +6,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::Value as Json;
 
 use crate::bounds;
+use crate::meta::{self, Describes};
 
 /// The maximum memory of a compiled pattern.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -32,6 +33,16 @@ pub struct Unusable {
     pub pointer: String,
     /// The fault, as a fragment.
     pub reason: String,
+}
+
+impl Unusable {
+    /// The fault with its place, as a fragment.
+    pub fn placed(&self) -> String {
+        match &*self.pointer {
+            "" => self.reason.clone(),
+            pointer => format!("at `{pointer}`, {}", self.reason),
+        }
+    }
 }
 
 /// Keywords with one schema, by their subject.
@@ -63,13 +74,28 @@ impl Schema {
     /// [`Unusable`] if it is too large, is not a JSON Schema of 2020-12, has a reference to
     /// something outside itself or an endless one, or has an unusable pattern.
     pub fn new(root: &Json) -> Result<Self, Unusable> {
-        let unusable = |pointer: &str, reason: String| Unusable { pointer: pointer.to_owned(), reason };
+        Self::compiled(root, None)
+    }
+
+    /// Compiles a schema of a driver, which may have keywords of Purlin.
+    ///
+    /// # Errors
+    /// As for [`Self::new`]; also if it has a keyword `x-purlin-…` that this version does not know, that
+    /// belongs elsewhere, or whose value the meta-schema rejects.
+    pub fn of_driver(root: &Json, describes: Describes) -> Result<Self, Unusable> {
+        Self::compiled(root, Some(describes))
+    }
+
+    fn compiled(root: &Json, describes: Option<Describes>) -> Result<Self, Unusable> {
         if let Some(reason) = bounds::exceeded(root) {
-            return Err(unusable("", reason.to_owned()));
+            return Err(Unusable { pointer: String::new(), reason: reason.to_owned() });
         }
-        if let Err(error) = jsonschema::draft202012::meta::validate(root) {
-            return Err(unusable(&error.instance_path().to_string(), error.to_string()));
-        }
+        meta::validate(root)?;
+        Self::walked(root, describes)
+    }
+
+    /// The same, of a schema that is valid.
+    pub(crate) fn walked(root: &Json, describes: Option<Describes>) -> Result<Self, Unusable> {
         let mut schema = Self {
             root: root.clone(),
             patterns: HashMap::new(),
@@ -77,18 +103,18 @@ impl Schema {
             unevaluated: false,
             secrets: false,
         };
-        schema.walk()?;
+        schema.walk(describes)?;
         Ok(schema)
     }
 
-    fn walk(&mut self) -> Result<(), Unusable> {
+    fn walk(&mut self, describes: Option<Describes>) -> Result<(), Unusable> {
         let root = std::mem::take(&mut self.root);
-        let result = self.walk_from(&root);
+        let result = self.walk_from(&root, describes);
         self.root = root;
         result
     }
 
-    fn walk_from(&mut self, root: &Json) -> Result<(), Unusable> {
+    fn walk_from(&mut self, root: &Json, describes: Option<Describes>) -> Result<(), Unusable> {
         let mut open = vec![String::new()];
         let mut seen = HashSet::new();
         let mut edges: HashMap<String, Vec<String>> = HashMap::new();
@@ -131,7 +157,11 @@ impl Schema {
                                 below.push(format!("{place}/{}", escaped(name)));
                             }
                         }
-                        _ => {}
+                        (other, _) => {
+                            if let Some(reason) = meta::fault(describes, other) {
+                                return Err(unusable(reason));
+                            }
+                        }
                     }
                     if SAME_VALUE.contains(&keyword.as_str()) {
                         edges.entry(at.clone()).or_default().extend(below.iter().cloned());

@@ -234,6 +234,20 @@ fn rule() -> impl Strategy<Value = Json> {
     })
 }
 
+/// The keywords of JSON Schema 2020-12.
+#[rustfmt::skip]
+const KEYWORDS: [&str; 60] = [
+    "$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "$comment", "$defs",
+    "prefixItems", "items", "contains", "additionalProperties", "properties", "patternProperties",
+    "dependentSchemas", "propertyNames", "if", "then", "else", "allOf", "anyOf", "oneOf", "not",
+    "unevaluatedItems", "unevaluatedProperties", "type", "const", "enum", "multipleOf", "maximum",
+    "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems",
+    "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "required",
+    "dependentRequired", "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples",
+    "format", "contentEncoding", "contentMediaType", "contentSchema", "definitions", "dependencies",
+    "$recursiveRef",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
@@ -250,6 +264,20 @@ proptest! {
             prop_assert!(document.pointer(&violation.at).is_some(), "{:?}", violation);
             prop_assert!(!say(Subject::Params("t"), violation).message.is_empty());
         }
+    }
+
+    /// Some are rejected besides because of what they refer to, or as patterns.
+    #[test]
+    fn keywords_are_valid_exactly_if_the_published_meta_schema_accepts_them(
+        keyword in prop::sample::select(KEYWORDS.as_slice()),
+        value in prop_oneof![value(), rule(), Just(json!([])), Just(json!(["string", "null"])), Just(json!("object"))],
+    ) {
+        let whole = json!({"$defs": {"d": true}, "properties": {"v": {keyword: value}}});
+        let theirs = jsonschema::draft202012::meta::is_valid(&whole);
+        let ours = Schema::new(&whole);
+        prop_assert!(theirs || ours.is_err(), "{whole}");
+        let may_differ = ["$ref", "$dynamicRef", "$recursiveRef", "$id", "pattern", "patternProperties"].contains(&keyword);
+        prop_assert!(ours.is_ok() || !theirs || may_differ, "{whole}: {ours:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use purlin_model::Value;
 use purlin_model::driver::{Checked, Failure, Inputs};
 use purlin_sandbox::{CallError, Driver};
+use purlin_schema::Describes;
 use serde_json::json;
 
 use crate::bench::{Bench, Blame, CallOptions, is_broken};
@@ -67,7 +68,7 @@ fn equal(a: &Checked, b: &Checked) -> bool {
 /// The inputs and results of `check` fit the schema.
 fn agrees(bench: &mut Bench, test_case: &TestCase, checked: &Inputs) {
     const RULE: &str = "schema.agrees";
-    let Ok(compiled) = schema::compile(&test_case.schema.inputs) else { return };
+    let Ok(compiled) = schema::compile(Describes::Inputs, &test_case.schema.inputs) else { return };
     bench.findings.tried(RULE);
     for (which, inputs) in [("accepts", &test_case.inputs), ("returns", checked)] {
         if let Some(fault) = schema::violation(&compiled, &merge::document(inputs).into()) {
@@ -193,7 +194,7 @@ async fn unknown(bench: &mut Bench, test_case: &TestCase) {
 /// Wrong inputs: those of the case, and those that the schema rejects, alone and together.
 async fn faults(bench: &mut Bench, test_case: &TestCase) {
     const RULE: &str = "check.faults";
-    let compiled = schema::compile(&test_case.schema.inputs).ok();
+    let compiled = schema::compile(Describes::Inputs, &test_case.schema.inputs).ok();
     for (inputs, at) in &test_case.invalid {
         // The host rejects what the schema rejects, and names it.
         let held =
@@ -313,7 +314,7 @@ async fn hostile(bench: &mut Bench, test_case: &TestCase) {
         return;
     }
     let keys: Vec<String> = TestCase::keys(&test_case.inputs.values);
-    let compiled = schema::compile(&test_case.schema.inputs).ok();
+    let compiled = schema::compile(Describes::Inputs, &test_case.schema.inputs).ok();
     for text in texts() {
         let strange = |inputs: &Inputs| {
             let params = json!({"text": text, text.clone(): [text], "deep": {"er": {"x": null}}});

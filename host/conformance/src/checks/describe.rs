@@ -2,6 +2,7 @@
 
 use purlin_model::driver::Manifest;
 use purlin_sandbox::{DriverSetup, LoadError, Sandbox};
+use purlin_schema::Describes;
 use serde_json::json;
 
 use crate::Error;
@@ -82,12 +83,12 @@ fn difference(a: &Manifest, b: &Manifest) -> Option<&'static str> {
 fn schemas(bench: &mut Bench, manifest: &Manifest) {
     const RULE: &str = "schema.valid";
     for one in &manifest.types {
-        for (side, schema) in [("inputs", &one.inputs), ("outputs", &one.outputs)] {
+        for (side, schema) in [(Describes::Inputs, &one.inputs), (Describes::Outputs, &one.outputs)] {
             bench.findings.tried(RULE);
             let of = format!("the schema of the {side} of `{}`", one.type_name);
-            if let Err(error) = schema::compile(schema) {
+            if let Err(error) = schema::compile(side, schema) {
                 let what = format!("{of} is not a valid schema: {error}");
-                let hint = "a validator for JSON Schema 2020-12 gives details";
+                let hint = "a validator for JSON Schema 2020-12 gives details, with `wit/driver-schema.json`";
                 bench.findings.fail(RULE, finding(what, "a JSON Schema of 2020-12", Some(hint)));
                 continue;
             }

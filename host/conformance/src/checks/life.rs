@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use purlin_model::driver::{Inputs, Observed, ResourceState, TypeSchema, keywords};
 use purlin_model::{Label, Value};
+use purlin_schema::Describes;
 use serde_json::Value as Json;
 
 use super::read::NO_READ;
@@ -89,10 +90,10 @@ pub(crate) fn outputs(bench: &mut Bench, test_case: &TestCase, state: &ResourceS
         return;
     }
     let schema = &test_case.schema.outputs;
-    let Ok(compiled) = schema::compile(schema) else { return };
+    let Ok(compiled) = schema::compile(Describes::Outputs, schema) else { return };
     bench.findings.tried(RULE);
     let plain = state.outputs.reveal_marked(&mut |_, _| {});
-    if schema.get("x-purlin-outputs").is_none_or(|outputs| outputs != "inputs")
+    if schema.get(keywords::OUTPUTS).is_none_or(|outputs| outputs != "inputs")
         && let Some(fault) = schema::violation(&compiled, &plain.into())
     {
         bench.fail(

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_model::Value;
-use purlin_model::driver::{HOLDS_DATA, Inputs, TypeSchema};
-use purlin_schema::Schema;
+use purlin_model::driver::keywords::HOLDS_DATA;
+use purlin_model::driver::{Inputs, TypeSchema};
+use purlin_schema::{Schema, is_unknown_keyword};
 use purlin_state::Record;
 use serde_json::Value as Json;
 
@@ -100,6 +101,10 @@ impl DataLossReader {
                 found.get_or_insert(LostData::Data);
             }
         }
+        // What this version does not know may say that there is data.
+        if fields.keys().any(|keyword| is_unknown_keyword(keyword)) {
+            found.get_or_insert(LostData::Data);
+        }
         let local =
             fields.get("$ref").and_then(Json::as_str).and_then(|reference| reference.strip_prefix('#'));
         if let Some(target) = local.and_then(|pointer| root.pointer(pointer)) {
@@ -151,7 +156,9 @@ impl DataLossReader {
 
 fn mentions(schema: &Json) -> bool {
     match schema {
-        Json::Object(fields) => fields.iter().any(|(name, schema)| name == HOLDS_DATA || mentions(schema)),
+        Json::Object(fields) => fields
+            .iter()
+            .any(|(name, schema)| name == HOLDS_DATA || is_unknown_keyword(name) || mentions(schema)),
         Json::Array(items) => items.iter().any(mentions),
         _ => false,
     }

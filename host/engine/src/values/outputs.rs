@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use purlin_model::driver::keywords;
 use purlin_model::{Recipe, ResourceType, Template, Value};
 
 use crate::driver::Driver;
@@ -36,7 +37,7 @@ impl purlin_graph::OutputNames for KnownOutputs {
         }
         let driver = self.drivers.get(&requirement_name(&recipe.driver))?;
         let schema = &driver.manifest().schema(type_name)?.outputs;
-        if schema["x-purlin-outputs"] == "inputs" {
+        if schema[keywords::OUTPUTS] == "inputs" {
             let mut names = keys(&recipe.values)?;
             names.extend(keys(recipe.secret_refs.as_ref().unwrap_or(&recipe.secrets))?);
             return Some(names);

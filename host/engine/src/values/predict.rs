@@ -1,6 +1,6 @@
 //! The outputs that are certain before a driver is called.
 
-use purlin_model::driver::Inputs;
+use purlin_model::driver::{Inputs, keywords};
 use purlin_model::{Key, Map, Unknown, Value};
 use purlin_state::Record;
 
@@ -52,7 +52,7 @@ pub(crate) fn outputs(
 /// Whether a driver's outputs are its inputs, so that all of them are known in advance.
 pub(crate) fn mirrors(driver: &dyn Driver, key: &Key) -> bool {
     let schema = driver.manifest().schema(key.type_name());
-    schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "inputs")
+    schema.is_some_and(|schema| schema.outputs[keywords::OUTPUTS] == "inputs")
 }
 
 /// Whether a driver computes its outputs without any effect, so that they can be computed while
@@ -62,7 +62,7 @@ pub(crate) fn computes(driver: &dyn Driver, key: &Key) -> bool {
     let schema = manifest.schema(key.type_name());
     let harmless =
         || manifest.requested_capabilities.is_empty() && driver.grants().is_none_or(are_only_secrets);
-    schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "computed") && harmless()
+    schema.is_some_and(|schema| schema.outputs[keywords::OUTPUTS] == "computed") && harmless()
 }
 
 /// The names of computed outputs. Their values are unknown: random values and the time change them.

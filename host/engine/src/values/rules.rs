@@ -18,13 +18,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_graph::{Graph, Node};
-use purlin_model::driver::{Inputs, InvalidInput, TypeSchema};
+use purlin_model::driver::{Inputs, InvalidInput, TypeSchema, keywords};
 use purlin_model::{Diagnostic, DocumentPart, Location, Map, Path, ResourceType, SecretText, Spot, Value};
-use purlin_schema::{Fault, Schema, Subject, Violation, say};
+use purlin_schema::{Describes, Fault, Schema, Subject, Violation, say};
 
 use crate::driver::Driver;
 
-use driver_schemas::{DriverSchemaKind, DriverSchemas};
+use driver_schemas::DriverSchemas;
 pub(crate) use gather::{by_place, once};
 use hiding::{Checked, hiding};
 pub(crate) use sealing::keep_secret;
@@ -202,9 +202,15 @@ impl SchemaRules {
     ) -> Vec<Diagnostic> {
         let schema = match self.of_driver(driver, type_name) {
             Some(Ok(schema)) => schema,
-            Some(Err(reason)) => return self.unusable(driver, type_name, required_at, &reason),
+            Some(Err(reason)) => {
+                return self.unusable(driver, type_name, required_at, (Describes::Inputs, &reason));
+            }
             None => return Vec::new(),
         };
+        // Whatever the outputs are, they are there only once the resource is.
+        if let Some(Err(reason)) = self.outputs_of_driver(driver, type_name) {
+            return self.unusable(driver, type_name, required_at, (Describes::Outputs, &reason));
+        }
         let violations = match schema.validate(&document(driver, type_name, inputs)) {
             Ok(violations) => violations,
             Err(error) => {
@@ -311,12 +317,10 @@ impl SchemaRules {
         // The outputs of a driver that returns its inputs are not declared.
         let is_about_outputs = |schema: &&TypeSchema| {
             schema.outputs != serde_json::Value::Bool(true)
-                && schema.outputs.get("x-purlin-outputs").is_none_or(|outputs| outputs != "inputs")
+                && schema.outputs.get(keywords::OUTPUTS).is_none_or(|outputs| outputs != "inputs")
         };
         let own = driver.manifest().schema(type_name).filter(is_about_outputs);
-        match own
-            .map(|schema| self.made(driver, DriverSchemaKind::Outputs, &schema.type_name, &schema.outputs))
-        {
+        match own.and_then(|schema| self.outputs_of_driver(driver, &schema.type_name)) {
             None => {}
             Some(Ok(schema)) => {
                 broken.extend(broken_promises(driver.known_as(), &schema, outputs, |_| true));
@@ -333,14 +337,13 @@ impl SchemaRules {
             None => outputs,
         };
         let own = driver.manifest().schema(type_name);
-        match own.filter(|schema| sealing::has_secret_keyword(&schema.outputs)) {
-            Some(schema) => {
-                match self.made(driver, DriverSchemaKind::Outputs, &schema.type_name, &schema.outputs) {
-                    Ok(schema) => schema.seal(outputs),
-                    // Some output is secret, but it is unknown which.
-                    Err(_) => outputs.into_secret(),
-                }
-            }
+        match own
+            .filter(|schema| sealing::has_secret_keyword(&schema.outputs))
+            .and_then(|schema| self.outputs_of_driver(driver, &schema.type_name))
+        {
+            Some(Ok(schema)) => schema.seal(outputs),
+            // Some output is secret, but it is unknown which.
+            Some(Err(_)) => outputs.into_secret(),
             None => outputs,
         }
     }
@@ -396,14 +399,16 @@ impl SchemaRules {
         driver: &dyn Driver,
         type_name: &str,
         required_at: &Location,
-        why: &str,
+        (describes, why): (Describes, &str),
     ) -> Vec<Diagnostic> {
         let name = (driver.digest().to_owned(), type_name.to_owned());
         if !self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
             return Vec::new();
         }
-        let message =
-            format!("the driver `{}` has a schema of inputs that cannot be used: {why}", driver.known_as());
+        let message = format!(
+            "the driver `{}` has a schema of {describes} that cannot be used: {why}",
+            driver.known_as()
+        );
         let help = "use another version of the driver, or ask its author to correct the schema";
         vec![Diagnostic::error("driver-schema", message).at(required_at).help(help)]
     }

@@ -8,12 +8,27 @@ use serde_json::Value as Json;
 use super::{Impact, Inputs};
 use crate::{Map, Value};
 
+/// The meta-schema of a driver's schemas: every keyword of Purlin, with its values and its meaning. A
+/// keyword that is not in it makes a type unusable.
+pub const META_SCHEMA: &str = include_str!("schema.json");
+
 /// A change replaces the resource.
 pub const REPLACES: &str = "x-purlin-replaces";
 /// A change is rejected.
 const IMMUTABLE: &str = "x-purlin-immutable";
 /// Only `create` returns it.
 const WRITE_ONCE: &str = "x-purlin-write-once";
+/// Marks a resource as holding data, which is lost when it is deleted: `true`, or a description of the
+/// data in a few words.
+pub const HOLDS_DATA: &str = "x-purlin-holds-data";
+/// What the driver reaches at the address that is the value.
+pub const REACHES: &str = "x-purlin-reaches";
+/// The port beside a server, where its value names none.
+pub const PORT: &str = "x-purlin-port";
+/// The HTTP methods that are used.
+pub const METHODS: &str = "x-purlin-methods";
+/// How the outputs follow from the inputs.
+pub const OUTPUTS: &str = "x-purlin-outputs";
 /// The maximum number of references on the way to a property of a schema.
 const MOST_STEPS: usize = 64;
 
@@ -239,6 +254,20 @@ mod tests {
 
     fn inputs(values: Json, connection: Json) -> Inputs {
         Inputs { values: values.into(), connection: connection.into(), ..Inputs::default() }
+    }
+
+    #[test]
+    fn the_meta_schema_has_every_keyword() {
+        let meta: Json = serde_json::from_str(META_SCHEMA).expect("JSON");
+        let mut keywords =
+            [REPLACES, IMMUTABLE, WRITE_ONCE, HOLDS_DATA, REACHES, PORT, METHODS, OUTPUTS].map(Json::from);
+        keywords.sort_by_key(Json::to_string);
+        let mut described: Vec<&str> = names(&meta).filter(|name| name.starts_with("x-purlin-")).collect();
+        described.sort_unstable();
+        assert_eq!(json!(described), json!(keywords));
+        let mut allowed = meta["propertyNames"]["anyOf"][2]["enum"].as_array().expect("a list").clone();
+        allowed.sort_by_key(Json::to_string);
+        assert_eq!(json!(allowed), json!(keywords));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::fmt::{self, Write as _};
 use super::{Capability, DirGrant, Endpoint, Grants, HostPattern, HttpGrant};
 use crate::Value;
 use crate::driver::Inputs;
+use crate::driver::keywords::{METHODS, PORT, REACHES};
 
 /// An access that a driver must be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,7 +83,7 @@ fn walk(
     inputs: &Inputs,
     found: &mut Vec<InputNeed>,
 ) {
-    if let Some(kind) = schema.get("x-purlin-reaches").and_then(serde_json::Value::as_str) {
+    if let Some(kind) = schema.get(REACHES).and_then(serde_json::Value::as_str) {
         let (later, now): (Vec<_>, Vec<_>) =
             methods(schema, inputs).into_iter().partition(|(_, later)| *later);
         let names = |methods: Vec<(String, bool)>| methods.into_iter().map(|(method, _)| method).collect();
@@ -128,7 +129,7 @@ fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<(String, bool)> {
     };
     let text = |rule: &'_ serde_json::Value, name: &str| Some(rule.get(name)?.as_str()?.to_owned());
     let mut methods: Vec<(String, bool)> = Vec::new();
-    for rule in schema.get("x-purlin-methods").and_then(serde_json::Value::as_array).into_iter().flatten() {
+    for rule in schema.get(METHODS).and_then(serde_json::Value::as_array).into_iter().flatten() {
         let mut method = rule.as_str().map(str::to_owned).or_else(|| text(rule, "method"));
         if text(rule, "if").is_some_and(|pointer| at(&pointer).is_none_or(|value| value == Value::Null)) {
             continue;
@@ -173,7 +174,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
         ("tcp", Value::Map(map)) => {
             let Some(Value::String(host)) = map.get("host") else { return None };
             let port = match map.get("port") {
-                None | Some(Value::Null) => schema.get("x-purlin-port")?.to_string(),
+                None | Some(Value::Null) => schema.get(PORT)?.to_string(),
                 Some(port @ Value::Number(_)) => port.redact().to_string(),
                 Some(_) => return None,
             };

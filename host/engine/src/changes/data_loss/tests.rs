@@ -35,6 +35,18 @@ fn at_a_property_it_applies_to_resources_with_the_property() {
     assert_eq!(lost(schema(), json!({"database": null, "role": {}})), None);
 }
 
+/// A keyword of a later contract may say that there is data.
+#[test]
+fn an_unknown_keyword_counts_as_data() {
+    for keyword in ["x-purlin-holds-dato", "x-purlin-keeps"] {
+        assert_eq!(lost(json!({keyword: "rows"}), json!({})), Some(LostData::Data), "{keyword}");
+        let of_name = json!({"properties": {"values": {"properties": {"name": {keyword: false}}}}});
+        assert_eq!(lost(of_name.clone(), json!({"name": "a"})), Some(LostData::Data), "{keyword}");
+        assert_eq!(lost(of_name, json!({"other": "a"})), None, "{keyword}");
+    }
+    assert_eq!(lost(json!({"x-purlin-hint-keeps": true, "x-other": 1}), json!({})), None);
+}
+
 #[test]
 fn conditions_lists_and_references_are_followed() {
     let schema = || {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use purlin_graph::Node;
-use purlin_schema::Schema;
+use purlin_schema::{Describes, Schema};
 
 use super::SchemaRules;
 use crate::driver::Driver;
@@ -18,13 +18,6 @@ pub(super) struct DriverSchemas {
     inputs: HashMap<String, Usable>,
     outputs: HashMap<String, Usable>,
     reads_params: HashMap<String, bool>,
-}
-
-/// A schema of a driver.
-#[derive(Clone, Copy)]
-pub(super) enum DriverSchemaKind {
-    Inputs,
-    Outputs,
 }
 
 impl SchemaRules {
@@ -52,29 +45,31 @@ impl SchemaRules {
 
     pub(super) fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
         let schema = driver.manifest().schema(type_name)?;
-        Some(self.made(driver, DriverSchemaKind::Inputs, &schema.type_name, &schema.inputs))
+        Some(self.made(driver, Describes::Inputs, &schema.type_name, &schema.inputs))
+    }
+
+    pub(super) fn outputs_of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
+        let schema = driver.manifest().schema(type_name)?;
+        Some(self.made(driver, Describes::Outputs, &schema.type_name, &schema.outputs))
     }
 
     /// A schema of a driver, compiled once.
-    pub(super) fn made(
+    fn made(
         &self,
         driver: &dyn Driver,
-        kind: DriverSchemaKind,
+        describes: Describes,
         type_name: &str,
         schema: &serde_json::Value,
     ) -> Usable {
         self.of(driver, |known| {
-            let made = match kind {
-                DriverSchemaKind::Inputs => &mut known.inputs,
-                DriverSchemaKind::Outputs => &mut known.outputs,
+            let made = match describes {
+                Describes::Inputs => &mut known.inputs,
+                Describes::Outputs => &mut known.outputs,
             };
             if let Some(made) = made.get(type_name) {
                 return made.clone();
             }
-            let new = Schema::new(schema).map(Arc::new).map_err(|error| match error.pointer.is_empty() {
-                true => error.reason,
-                false => format!("at `{}`, {}", error.pointer, error.reason),
-            });
+            let new = Schema::of_driver(schema, describes).map(Arc::new).map_err(|error| error.placed());
             made.insert(type_name.to_owned(), new.clone());
             new
         })
