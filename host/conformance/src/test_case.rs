@@ -8,6 +8,8 @@ use purlin_model::{
     TypeName, Urn, Value,
 };
 
+use purlin_schema::Describes;
+
 use crate::report::CasesFrom;
 use crate::{Error, LIST_OF_RULES, NoCases, host_schemas, merge, rule, schema};
 
@@ -37,7 +39,13 @@ pub(crate) fn test_cases(
     cases: Option<&DriverCases>,
 ) -> Result<(Vec<TestCase>, CasesFrom), Error> {
     let Some(cases) = cases else {
-        return made(manifest).map(|test_case| (vec![test_case], CasesFrom::Schema));
+        // The rule about schemas says what is wrong with one that cannot be used.
+        let first = manifest.types.first();
+        let is_unusable = |one: &TypeSchema| schema::compile(Describes::Inputs, &one.inputs).is_err();
+        return match first.is_some_and(is_unusable) {
+            true => Ok((Vec::new(), CasesFrom::Schema)),
+            false => made(manifest).map(|test_case| (vec![test_case], CasesFrom::Schema)),
+        };
     };
     let mut test_cases = Vec::with_capacity(cases.cases.len());
     for case in &cases.cases {

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use crate::lock::replaced;
 use crate::terminal::typed;
 use crate::world::{World, thing};
+use purlin_systems::tools::component;
 
 /// A definition of a resource that holds data, with the driver that counts effects.
 const STORE: &str = "
@@ -205,4 +207,33 @@ fn another_driver_with_the_same_name_does_not_hide_held_data() {
     assert_eq!(world.real().len(), 2);
     let shown = world.run(&["state", "show", KEY, "--format", "json"]).status(0).json();
     assert_eq!(shown["resource"]["holds_data"], "what was entered into it");
+}
+
+/// A keyword that this version does not know may say what the right one says.
+#[test]
+fn a_misspelt_keyword_takes_no_consent_away() {
+    let world = world();
+    let ledger = std::fs::read(component("ledger")).expect("a driver");
+    let misspelt = replaced(&ledger, b"x-purlin-holds-data", b"x-purlin-holds-dato");
+    world.project().write("misspelt.wasm", misspelt);
+    let right = std::fs::read_to_string(world.path().join("purlin.yaml")).expect("it");
+    let swapped = right.replace(&*component("ledger").to_string_lossy(), "misspelt.wasm");
+    assert_ne!(right, swapped);
+    world.project().write("purlin.yaml", &swapped);
+    world.write(&with("one", "b"), "");
+    for command in [&["validate"][..], &["plan"], &["up", "--yes"]] {
+        let refused = world.run(command).status(2);
+        let keyword = "does not know the keyword `x-purlin-holds-dato`: it is misspelt (did you mean \
+                       `x-purlin-holds-data`?), or the driver needs a newer Purlin";
+        let text = refused.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("error[driver-schema]") && text.contains(keyword), "{}", refused.err);
+    }
+    let check = world.run(&["driver", "check", "misspelt.wasm", "--rule", "schema.valid"]).status(1);
+    assert!(format!("{}{}", check.out, check.err).contains("x-purlin-holds-dato"), "{}", check.out);
+    // What the right driver made is still known to hold data, and so is what this one would delete.
+    let refused = world.run(&["destroy", "--yes"]).status(2);
+    assert!(refused.err.contains("1 resource would lose its data"), "{}", refused.err);
+    assert_eq!(world.effects(), (2, 0, 0));
+    world.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
+    assert!(world.real().is_empty());
 }

@@ -39,8 +39,9 @@ fn rebuilt() -> Vec<u8> {
     bytes
 }
 
+/// A component with another text of the same length.
 #[track_caller]
-fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+pub(crate) fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = bytes.to_vec();
     let mut found = false;
