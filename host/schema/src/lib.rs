@@ -22,7 +22,7 @@ mod words;
 
 pub use compile::{Schema, Unusable};
 pub use fault::{Fault, Violation};
-pub use meta::{Describes, is_unknown_keyword};
+pub use meta::{Describes, is_unknown_keyword, unusable_schemas};
 pub use subset::is_subset;
 pub use validate::TooComplex;
 pub use words::{FaultText, Subject, say};

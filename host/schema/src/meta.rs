@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use purlin_expression::nearest;
 use purlin_model::Value;
 use purlin_model::driver::keywords::META_SCHEMA;
+use purlin_model::driver::{Manifest, TypeSchema};
 use serde_json::Value as Json;
 
 use crate::{Schema, Subject, Unusable, say};
@@ -45,6 +46,20 @@ static META: LazyLock<Option<Schema>> = LazyLock::new(|| {
 /// The keywords of the meta-schema, with what it says of each.
 fn known() -> Option<&'static serde_json::Map<String, Json>> {
     META.as_ref()?.root.get("properties")?.as_object()
+}
+
+/// Why types of a driver cannot be used: a sentence for each schema that this version cannot use.
+pub fn unusable_schemas(manifest: &Manifest) -> Vec<String> {
+    let sides = |one: &TypeSchema| {
+        [(Describes::Inputs, &one.inputs), (Describes::Outputs, &one.outputs)]
+            .into_iter()
+            .filter_map(|(describes, schema)| {
+                let why = Schema::of_driver(schema, describes).err()?.placed();
+                Some(format!("the schema of the {describes} of `{}` cannot be used: {why}", one.type_name))
+            })
+            .collect::<Vec<_>>()
+    };
+    manifest.types.iter().flat_map(sides).collect()
 }
 
 /// Whether a keyword is Purlin's, and this version does not know what it says.

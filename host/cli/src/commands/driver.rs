@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use purlin_documents as documents;
 use purlin_documents::{Input, SourceMap};
-use purlin_host::{Examined, Purlin};
+use purlin_host::{Examined, Inspection, Purlin};
 use purlin_model::Workspace;
 
 use crate::app::App;
@@ -103,6 +103,15 @@ impl WorkspaceArg {
 /// Whether a driver can only be a file, because it looks like a path.
 fn is_path(driver: &str) -> bool {
     driver.ends_with(".wasm") || driver.starts_with(['.', '/'])
+}
+
+/// Says which types of drivers cannot be used, and why.
+fn warn_of_schemas(inspections: &[Inspection], app: &App) {
+    for inspection in inspections {
+        for unusable in inspection.unusable_schemas() {
+            app.ui.warning(&unusable);
+        }
+    }
 }
 
 /// A driver is a file if it looks like a path, or if the workspace has no driver of that name and

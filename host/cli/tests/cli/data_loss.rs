@@ -230,6 +230,12 @@ fn a_misspelt_keyword_takes_no_consent_away() {
     }
     let check = world.run(&["driver", "check", "misspelt.wasm", "--rule", "schema.valid"]).status(1);
     assert!(format!("{}{}", check.out, check.err).contains("x-purlin-holds-dato"), "{}", check.out);
+    let inspected = world.run(&["driver", "inspect", "misspelt.wasm"]).status(0);
+    assert!(
+        inspected.err.contains("warning: the schema of the inputs of `*` cannot be used"),
+        "{}",
+        inspected.err
+    );
     // What the right driver made is still known to hold data, and so is what this one would delete.
     let refused = world.run(&["destroy", "--yes"]).status(2);
     assert!(refused.err.contains("1 resource would lose its data"), "{}", refused.err);

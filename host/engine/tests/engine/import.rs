@@ -188,7 +188,7 @@ async fn an_import_settles_a_possible_creation() {
     for by_command in [true, false] {
         let platform = Platform::with(purlin_model::driver::Implements { read: false, ..FULL });
         let call = "create thing.default#shared.a".to_owned();
-        locked(&platform.driver.lost).insert(call, crate::support::Lost::After);
+        locked(&platform.driver.lost).insert(call, Lost::After);
         platform.up(&sized("v: 1", "small", "")).await;
         assert_eq!(platform.snapshot().await.pending.len(), 1);
         // Its driver is replaced by one that can read.

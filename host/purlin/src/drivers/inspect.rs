@@ -42,6 +42,19 @@ impl Inspection {
         Some(not_theirs(self.file.as_deref()?, &claimed))
     }
 
+    /// Why the component is not a driver.
+    pub fn trouble(&self) -> Option<&str> {
+        let silent = self.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
+        self.unfit.as_ref().or(silent).map(String::as_str)
+    }
+
+    /// Why types of the driver cannot be used: a sentence for each schema that this version cannot use,
+    /// because it is not valid or has a keyword of a later contract.
+    pub fn unusable_schemas(&self) -> Vec<String> {
+        let manifest = self.manifest.as_ref().and_then(|manifest| manifest.as_ref().ok());
+        manifest.map(purlin_schema::unusable_schemas).unwrap_or_default()
+    }
+
     /// Lines for `purlin.yaml` that grant the driver's requests; `None` if all its requests are
     /// granted.
     pub fn block(&self) -> Option<String> {

@@ -181,12 +181,12 @@ async fn inspect_all(source: &Path, workspace: &Workspace, app: &App) -> Result<
     for file in components(source)? {
         let looked = app.timings.wait("look at the driver", purlin.inspect_file(&file, true)).await;
         let inspection = looked.map_err(|error: Error| Failure::host(error, &Default::default()))?;
-        let silent = inspection.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
-        if let Some(trouble) = inspection.unfit.as_ref().or(silent) {
+        if let Some(trouble) = inspection.trouble() {
             return Err(Failure::input(format!("`{}` is not a driver: {trouble}", file.display())));
         }
         inspections.push(inspection);
     }
+    super::warn_of_schemas(&inspections, app);
     Ok(inspections)
 }
 

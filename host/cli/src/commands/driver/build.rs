@@ -55,7 +55,8 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let (output, inspection) = build(args, app).await?;
-    match problem(&inspection) {
+    super::warn_of_schemas(std::slice::from_ref(&inspection), app);
+    match inspection.trouble() {
         Some(problem) => {
             app.ui.error(&format!("{} was built, but is not a driver: {problem}", shown(&output)));
             Ok(Status::Failed)
@@ -112,12 +113,6 @@ async fn inspect(file: &Path, app: &App) -> Result<Inspection, Failure> {
     let purlin = input::orchestrator(&workspace, app)?;
     let looked = app.timings.wait("look at the driver", purlin.inspect_file(file, true)).await;
     looked.map_err(|error| Failure::host(error, &Default::default()))
-}
-
-/// Why a component is not a driver.
-fn problem(inspection: &Inspection) -> Option<String> {
-    let manifest_error = inspection.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
-    inspection.unfit.as_ref().or(manifest_error).cloned()
 }
 
 fn summary(file: &Path, inspection: &Inspection) -> String {

@@ -54,10 +54,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
     let looked = app.timings.wait("look at the driver", inspect(args, &purlin)).await;
     let inspections = looked.map_err(|error| Failure::host(error, &sources))?;
-    let trouble = inspections.iter().find_map(|inspection| {
-        let manifest_error = inspection.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
-        inspection.unfit.as_ref().or(manifest_error).cloned()
-    });
+    let trouble = inspections.iter().find_map(Inspection::trouble);
     match args.format.format {
         Format::Json => app.ui.json(&InspectionReport {
             format: FORMAT,
@@ -71,9 +68,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.data(&shown.join("\n"));
         }
     }
+    super::warn_of_schemas(&inspections, app);
     match trouble {
         Some(trouble) => {
-            app.ui.error(&trouble);
+            app.ui.error(trouble);
             Ok(Status::Input)
         }
         None => Ok(Status::Done),

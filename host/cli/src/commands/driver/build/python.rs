@@ -9,7 +9,7 @@ use std::process::Command;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-use super::{inspect, problem, shown, tool};
+use super::{inspect, shown, tool};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::files;
@@ -93,7 +93,7 @@ impl Python {
             };
             super::place(&base, component, output)?;
             let inspection = inspect(output, app).await?;
-            if problem(&inspection).is_none() {
+            if inspection.trouble().is_none() {
                 return Ok(Some(inspection));
             }
             if !is_new {
