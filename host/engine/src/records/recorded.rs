@@ -308,11 +308,12 @@ impl Recorded {
         living.collect()
     }
 
-    /// The changes to the records of guests whose host stays in place but is no longer recorded. A
-    /// later record with the same URN need not be their host.
+    /// The changes to the records of guests whose host stays in place but is no longer recorded. No other
+    /// record with the same URN, later or earlier, need be their host, even if it is the only one left of
+    /// several that may have been.
     pub(crate) fn left_behind(&self, host: &RecordId) -> Vec<Change> {
         let guests = self.guests_of(host).into_iter();
-        let left = guests.filter(|(guest, lives_there)| *lives_there && exists(guest));
+        let left = guests.filter(|(guest, _)| guest.deleted_with.is_some() && exists(guest));
         left.map(|(guest, _)| Change::Put(Box::new(with_unknown_host(&guest)))).collect()
     }
 
