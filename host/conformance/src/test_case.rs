@@ -7,7 +7,6 @@ use purlin_model::{
     Class, Context, DriverCase, DriverCases, EnvironmentId, InvalidCase, Key, ResourceId, SkippedRule,
     TypeName, Urn, Value,
 };
-
 use purlin_schema::Describes;
 
 use crate::report::CasesFrom;

@@ -10,7 +10,6 @@ mod bounds;
 mod branches;
 mod compile;
 mod defaults;
-
 mod fault;
 mod format;
 mod meta;

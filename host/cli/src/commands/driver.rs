@@ -19,7 +19,7 @@ use purlin_model::Workspace;
 use crate::app::App;
 use crate::args::Format;
 use crate::failure::{Failure, Status};
-use crate::{input, surroundings};
+use crate::{input, surroundings, text};
 
 /// Write, build and test drivers; inspect and approve third-party drivers.
 #[derive(Debug, clap::Args)]
@@ -109,7 +109,8 @@ fn is_path(driver: &str) -> bool {
 fn warn_of_schemas(inspections: &[Inspection], app: &App) {
     for inspection in inspections {
         for unusable in inspection.unusable_schemas() {
-            app.ui.warning(&unusable);
+            // It repeats what the component wrote.
+            app.ui.warning(&text::line(&unusable));
         }
     }
 }
