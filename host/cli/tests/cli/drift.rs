@@ -282,9 +282,8 @@ fn each_run_writes_one_summary() {
 #[test]
 fn a_refresh_says_which_outcomes_it_does_not_know() {
     let world = World::new("a: {type: note, params: {text: hello}}", "");
-    let killed = world.interrupted(&["up", "--yes"], "after create", |world| {
-        world.run(&["state", "list", "--format", "json"]).out.contains("note.default#shared.a")
-    });
+    let killed = world
+        .interrupted(&["up", "--yes"], "after create", |world| world.is_pending("note.default#shared.a"));
     let refreshed = killed.run(&["refresh", "--format", "json"]).status(1);
     let summary = refreshed.events().pop().expect("a summary");
     assert_eq!(

@@ -170,15 +170,22 @@ impl World {
     /// The entry of a resource in `state list`.
     #[track_caller]
     pub(crate) fn listed(&self, key: &str) -> Value {
+        self.find(key).unwrap_or_else(|| panic!("{key} is not recorded"))
+    }
+
+    /// The same, if it is there.
+    #[track_caller]
+    fn find(&self, key: &str) -> Option<Value> {
         let list = self.run(&["state", "list", "--format", "json"]).status(0).json();
         let resources = list["resources"].as_array().expect("resources").clone();
-        resources.into_iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key} in {list}"))
+        resources.into_iter().find(|one| one["key"] == key)
     }
 
     /// Whether the creation of a resource is pending.
     pub(crate) fn is_pending(&self, key: &str) -> bool {
         // Reading a state repairs the files that a kill left behind, so read a copy.
-        self.copy().listed(key)["status"].as_str().is_some_and(|status| status.contains("pending"))
+        let found = self.copy().find(key);
+        found.is_some_and(|one| one["status"].as_str().is_some_and(|status| status.contains("pending")))
     }
 
     /// A copy including the state and the real objects.
