@@ -426,3 +426,26 @@ async fn an_old_copy_is_deleted_unless_its_successor_is_retained() {
     platform.up(&lifted).await;
     assert_eq!(platform.alive(), ["a~2", "b"]);
 }
+
+/// `b`, which is retained, may be replaced, but only moves from the old `a` to the new one. The old
+/// `c` in it refers to the old `a`.
+#[tokio::test]
+async fn the_guest_of_a_host_that_may_leave_goes_before_the_host_of_that() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        let all = [("a", fixed), ("b", "x: <a.id>"), ("c", "fixed: <a.id>"), ("d", "fixed: <a.v>")];
+        let b = "deleted_with: <a>, retain: true, replace_with: ['<d>']";
+        documents(&all, &[("b", b), ("c", "deleted_with: <b>")])
+    };
+    platform.deploys(&of("fixed: 1, v: same")).await;
+    platform.done();
+    let then = of("fixed: 2, v: same");
+    assert_eq!(platform.planned(&then).await, ["replace a", "replace d", "replace b", "replace c"]);
+    assert_eq!(
+        platform.deploys(&then).await,
+        ["create a~2", "update b", "create c~2", "delete c", "delete a"]
+    );
+    // Nobody knows whether `b` left in time, so the next run makes sure.
+    platform.deploys(&then).await;
+    assert_eq!((platform.copies().await, platform.up(&then).await.calls), (0, 0));
+}

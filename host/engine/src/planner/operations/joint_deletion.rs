@@ -169,6 +169,9 @@ impl Building<'_> {
         let Some(by) = self.deletions.get(host).copied().filter(|by| *by != own && self.is_call(*by)) else {
             return false;
         };
+        if self.may_leave(host, by) {
+            return false;
+        }
         let after = self.operations.get(own as usize).map(|operation| operation.after.clone());
         let before_own: Vec<u32> =
             after.unwrap_or_default().into_iter().filter(|other| *other != by).collect();
@@ -348,6 +351,17 @@ impl Building<'_> {
         matches!(operation.map(|operation| &operation.kind), Some(OperationKind::Delete { stays: true, .. }))
     }
 
+    /// Whether a host that would be deleted together with its own host may turn out to move away
+    /// from there instead. Then the deletion takes no guest along, so each guest goes before it.
+    fn may_leave(&self, host: &RecordId, by: u32) -> bool {
+        let Some(Operation { kind: OperationKind::Delete { id, .. }, .. }) = self.operations.get(by as usize)
+        else {
+            return false;
+        };
+        let provision = self.provisions.get(&host.urn).filter(|_| host.superseded.is_none());
+        id.urn != host.urn && provision.is_some_and(|provision| !self.is_surely_replaced(*provision))
+    }
+
     /// Whether an operation certainly deletes. The old resource of a replacement that creates first
     /// is kept if its inputs turn out not to require a new one.
     fn is_sure(&self, operation: u32) -> bool {
@@ -355,15 +369,26 @@ impl Building<'_> {
             return true;
         }
         let step = self.operations.get(operation as usize).map(|operation| operation.step);
-        let provision = step.and_then(|step| self.operations.get(step as usize));
-        let is_perhaps = matches!(
-            provision.map(|provision| &provision.kind),
-            Some(
-                OperationKind::Create { prepared: None, certain: false, .. }
-                    | OperationKind::Create { certain: false, with: Some(_), .. }
-            )
-        );
-        let replaces = provision.is_some_and(|provision| Some(provision.step) == step);
-        !(replaces && is_perhaps)
+        step.is_none_or(|step| self.is_surely_replaced(step))
+    }
+
+    /// Whether a provision certainly makes a new resource, if it is a replacement. One that follows
+    /// another is as certain as that.
+    fn is_surely_replaced(&self, provision: u32) -> bool {
+        let (mut next, mut seen) = (provision, HashSet::new());
+        while seen.insert(next) {
+            let Some(Operation { step, kind: OperationKind::Create { prepared, certain, with, .. }, .. }) =
+                self.operations.get(next as usize)
+            else {
+                return next == provision;
+            };
+            match with.as_ref().map(|other| self.provisions.get(other)) {
+                _ if *certain || *step != next => return true,
+                Some(Some(other)) => next = *other,
+                Some(None) => return false,
+                None => return prepared.is_some(),
+            }
+        }
+        false
     }
 }
