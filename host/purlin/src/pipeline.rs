@@ -380,7 +380,8 @@ impl Session<'_> {
                 plan
             }
             (_, Desired::Record(scope)) => {
-                if self.records().await?.is_empty() {
+                // What may exist without a record is something, too.
+                if self.records().await?.is_empty() && self.open_calls().await?.is_empty() {
                     return Ok(RunEnd::Nothing(Vec::new()));
                 }
                 timed("plan", follower, self.plan_refresh(&job.context, scope)).await?

@@ -282,12 +282,16 @@ fn each_run_writes_one_summary() {
 #[test]
 fn a_refresh_says_which_outcomes_it_does_not_know() {
     let world = World::new("a: {type: note, params: {text: hello}}", "");
-    let killed = world
-        .interrupted(&["up", "--yes"], "after create", |world| world.is_pending("note.default#shared.a"));
-    let refreshed = killed.run(&["refresh", "--format", "json"]).status(1);
-    let summary = refreshed.events().pop().expect("a summary");
-    assert_eq!(
-        (&summary["status"], &summary["unknown"]),
-        (&"failed".into(), &json!(["note.default#shared.a"]))
-    );
+    let note = "note.default#shared.a";
+    let killed = world.interrupted(&["up", "--yes"], "after create", |world| world.is_pending(note));
+    killed.run(&["refresh"]).status(1);
+    // Also if nothing else is recorded.
+    let alone = killed.copy();
+    alone.run(&["state", "forget", "base-env.default#base-env", "--yes"]);
+    assert!(!alone.run(&["state", "list"]).status(0).out.contains("base-env"));
+    for world in [killed, alone] {
+        let refreshed = world.run(&["refresh", "--format", "json"]).status(1);
+        let summary = refreshed.events().pop().expect("a summary");
+        assert_eq!((&summary["status"], &summary["unknown"]), (&"failed".into(), &json!([note])));
+    }
 }

@@ -329,8 +329,11 @@ impl SimDriver {
             lingers: u64::from(self.kind.lingers) * 1_000,
         };
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
+        // However late a request arrives, its object is shown within the grace: that covers both.
+        let latest = sim.ticks() + u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX);
         let request = Request::new(self.kind.late, move || {
-            let shown = sim.ticks() + u64::from(kind.lag) * 1_000;
+            let now = sim.ticks();
+            let shown = (now + u64::from(kind.lag) * 1_000).min(latest.max(now));
             let thing = Thing { shown, ..thing };
             let mut world = sim.world();
             // A system that honours keys creates nothing for a request that it answered before.
