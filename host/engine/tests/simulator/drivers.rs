@@ -329,7 +329,8 @@ impl SimDriver {
             lingers: u64::from(self.kind.lingers) * 1_000,
         };
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
-        // However late a request arrives, its object is shown within the grace: that covers both.
+        // The grace covers both: how long the system works at a request whose caller is gone, and how
+        // late it shows the result.
         let latest = sim.ticks() + u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX);
         let request = Request::new(self.kind.late, move || {
             let now = sim.ticks();

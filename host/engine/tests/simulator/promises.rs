@@ -156,8 +156,8 @@ fn objects_deleted_with_others_are_not_recorded(
         // As long as the records may be older than reality, a guest may have moved to another host, and an
         // old copy is deleted in any case.
         let may_have_moved = record.superseded.is_some() && snapshot.staleness.is_some();
-        // So it is in what may have gone with its own host, or was found gone: nothing but its own
-        // deletion, in the next run, says whether it exists.
+        // So it is in what may have gone with its own host, or was read and found gone: nothing but its
+        // own deletion, in the next run, says whether it exists.
         let is_in_doubt = record.superseded.is_some() && lives_in_doubt(snapshot, record);
         let is_unknown = home_is_let_go || is_adopted_without_home || may_have_moved || is_in_doubt;
         if world.is_unsure(id) || record.tainted || is_unknown {
@@ -171,13 +171,19 @@ fn objects_deleted_with_others_are_not_recorded(
     Ok(())
 }
 
-/// Whether a record lives in something that is to be replaced or is gone, directly or indirectly.
+/// Whether a record lives in something that may be gone or that a read found gone, directly or
+/// indirectly. What Purlin deleted itself, or recorded as gone with its host, is in no doubt.
 fn lives_in_doubt(snapshot: &Snapshot, record: &Record) -> bool {
     let mut seen = HashSet::new();
     let mut next = record.deleted_with.as_ref();
     while let Some(home) = next.filter(|home| seen.insert(*home)) {
         let current = snapshot.records.iter().find(|other| other.urn == *home && other.superseded.is_none());
-        if current.is_some_and(|home| home.tainted || !is_there(home)) {
+        let is_found_gone = |home: &Record| {
+            let objects = snapshot.vanished.get(&home.urn).into_iter().flatten();
+            let mut with_their_host = objects.map(|object| &object.id);
+            !is_there(home) && !with_their_host.any(|id| *id == home.state.id)
+        };
+        if current.is_some_and(|home| home.tainted || is_found_gone(home)) {
             return true;
         }
         next = current.and_then(|home| home.deleted_with.as_ref());

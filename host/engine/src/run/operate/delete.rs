@@ -93,7 +93,8 @@ impl Task<'_> {
 
     /// The changes that record that all direct and indirect guests of a host are gone
     /// (`lifecycle.deleted_with`). If the host was found gone rather than `deleted` by Purlin,
-    /// guests that their drivers can read are left out, since their own read decides. Possible
+    /// guests that their drivers can read are left out, since their own read decides; that of an old
+    /// copy is its deletion, in the next run. Possible
     /// guests are deleted and created again, since it is unknown whether they still exist. A guest that
     /// others manage is left to them, and its own guests are possible ones.
     fn guests_gone(self, host: &RecordId, deleted: bool) -> Vec<Change> {
