@@ -250,8 +250,13 @@ impl Building<'_> {
         let Some(graph) = self.graph else { return };
         let urn_of = |operation: &Operation| self.steps.get(operation.step as usize).map(|step| &step.urn);
         let unknown = self.operations.iter().filter_map(|operation| {
-            let record = self.recorded.current(urn_of(operation)?)?;
-            (exists(record) && record.digest == [0; 32]).then_some((operation.node?, record))
+            let urn = urn_of(operation)?;
+            let is_unknown = match self.recorded.current(urn).filter(|record| exists(record)) {
+                Some(record) => record.digest == [0; 32],
+                // An adopted object may have been managed before, with what it needed then.
+                None => matches!(operation.kind, OperationKind::Adopt { .. }),
+            };
+            is_unknown.then_some((operation.node?, urn))
         });
         let unknown: Vec<_> = unknown.collect();
         if unknown.is_empty() {
@@ -262,9 +267,9 @@ impl Building<'_> {
             .iter()
             .filter_map(|operation| Some((operation.node?, urn_of(operation)?)))
             .collect();
-        for (node, record) in unknown {
+        for (node, urn) in unknown {
             for dependency in graph.dependencies(node).iter().filter_map(|id| named.get(id)) {
-                self.may_need.entry((*dependency).clone()).or_default().push(record.urn.clone());
+                self.may_need.entry((*dependency).clone()).or_default().push(urn.clone());
             }
         }
     }

@@ -327,3 +327,18 @@ async fn a_plan_shows_the_id_that_the_driver_found_for_another_one() {
     let plan = platform.plan(&sized("v: 1", "small", "import: './i#shared.1'")).await.expect("a plan");
     assert_eq!(reason(&plan), "it exists as `i#shared.1`, which is what its driver found for `./i#shared.1`");
 }
+
+/// An object that was managed before, and let go, still refers to what it needed then.
+#[tokio::test]
+async fn what_an_adopted_object_may_need_goes_after_its_update() {
+    let platform = Platform::with(FULL);
+    let of = |fixed: &str, settings: &[(&str, &str)]| {
+        let (host, guest) = (format!("fixed: {fixed}"), "x: <h.id>");
+        documents(&[("h", &host), ("a", guest)], settings)
+    };
+    platform.deploys(&of("1", &[("a", "retain: true")])).await;
+    platform.deploys(&documents(&[("h", "fixed: 1")], &[])).await;
+    assert_eq!((platform.alive(), platform.record("shared.a").await), (vec!["a".into(), "h".into()], None));
+    let all = of("2", &[("a", "import: 'thing.default#shared.a'")]);
+    assert_eq!(things(platform.deploys(&all).await), ["create h~2", "update a", "delete h"]);
+}
