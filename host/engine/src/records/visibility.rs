@@ -8,7 +8,8 @@ use std::time::Duration;
 use purlin_state::{Intent, Vanished};
 
 /// How much longer a system may not show what was created or deleted at a time. `None` once the grace
-/// has passed. Times are in milliseconds since 1970.
+/// has passed. `now` is when the look began whose answer counts, since that may be as old. Times are in
+/// milliseconds since 1970.
 ///
 /// A clock that was set back makes changes seem to be from the future. Such a change is as new as it is
 /// old by the same difference, so that a wrong time never extends the grace.

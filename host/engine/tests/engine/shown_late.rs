@@ -390,3 +390,43 @@ async fn a_plan_says_when_an_undecided_creation_is_decided() {
     assert!(platform.up(&all).await.is_success());
     assert_eq!(message(&all).await, "");
 }
+
+/// What an answer shows may be as old as the look that asks for it.
+#[tokio::test]
+async fn a_look_that_outlasts_the_grace_proves_nothing() {
+    let all = documents(&[("a", "v: 1")], &[]);
+    // The environment is read too.
+    let slow = |platform: &Platform| locked(&platform.driver.reads_take).1 = GRACE * 2 / 3;
+    // A new resource.
+    let platform = lagging(FULL);
+    platform.deploys(&all).await;
+    slow(&platform);
+    let (events, _) = platform.refresh().await;
+    assert_eq!(findings(&events), ["shared.a not-visible "]);
+    // One whose update was interrupted.
+    let platform = lagging(FULL);
+    platform.deploys(&all).await;
+    lose(&platform, "update a", Lost::Before);
+    platform.up(&documents(&[("a", "v: 2")], &[])).await;
+    slow(&platform);
+    platform.recover().await;
+    assert_ne!(platform.record("shared.a").await.expect("it is there").status, Status::Absent);
+    // One whose creation was interrupted.
+    let platform = lagging(FULL);
+    lose(&platform, "create a", Lost::After);
+    platform.up(&all).await;
+    slow(&platform);
+    platform.recover().await;
+    assert_eq!(pending(&platform).await, ["create a"]);
+    // One whose deletion was interrupted, and that is still shown.
+    let platform = Platform::with(FULL);
+    *locked(&platform.driver.grace) = GRACE;
+    platform.deploys(&all).await;
+    platform.wait(GRACE * 2);
+    *locked(&platform.driver.lingers) = true;
+    lose(&platform, "delete a", Lost::After);
+    platform.up(&documents(&[], &[])).await;
+    slow(&platform);
+    platform.recover().await;
+    assert_eq!(pending(&platform).await, ["delete a"]);
+}

@@ -70,7 +70,8 @@ impl Task<'_> {
     /// # Errors
     /// [`Cause::NotVisible`] if it is not shown.
     async fn is_shown(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
-        let left = self.not_shown_for(driver, record).filter(|_| driver.manifest().implements.read);
+        let now = self.shared.moments.now();
+        let left = self.not_shown_for(driver, record, now).filter(|_| driver.manifest().implements.read);
         let Some(left) = left else { return Ok(()) };
         match self.look_at_record(driver, record).await {
             Ok(None) => Err(Cause::NotVisible { seconds: seconds(left) }),

@@ -137,8 +137,9 @@ impl Task<'_> {
     pub(super) async fn refresh(self) -> Outcome {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
+        let looked = self.shared.moments.now();
         let Some(found) = self.look_at_record(&**driver, &record).await? else {
-            if let Some(left) = self.not_shown_for(&**driver, &record) {
+            if let Some(left) = self.not_shown_for(&**driver, &record, looked) {
                 self.shared.note_not_shown(&self.step.key);
                 self.observed(Finding::NotVisible { seconds: seconds(left) }, Vec::new());
                 return Ok(Completed { action: Action::Read, durable: None });
@@ -176,8 +177,9 @@ impl Task<'_> {
     /// finds nothing either. Otherwise every later run would try the same update. `refresh` decides
     /// instead while the system may not show a new resource yet, and if the resource has guests.
     pub(super) async fn note_missing(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
+        let now = self.shared.moments.now();
         let is_decided_here =
-            self.not_shown_for(driver, record).is_none() && !self.shared.has_guests(&record.id());
+            self.not_shown_for(driver, record, now).is_none() && !self.shared.has_guests(&record.id());
         let is_read = driver.manifest().implements.read && is_decided_here;
         // A failure to read matters less than the failure of the update.
         if !is_read || !matches!(self.look_at_record(driver, record).await, Ok(None)) {
@@ -203,9 +205,9 @@ impl Task<'_> {
     }
 
     /// How much longer the system may not show a new resource, which is then not gone although it is
-    /// not found.
-    pub(super) fn not_shown_for(self, driver: &dyn Driver, record: &Record) -> Option<Duration> {
-        not_shown_for(record.created, self.shared.moments.now(), driver.grace())
+    /// not found. `looked` is when the look began: what its answer shows may be as old as that.
+    pub(super) fn not_shown_for(self, driver: &dyn Driver, record: &Record, looked: u64) -> Option<Duration> {
+        not_shown_for(record.created, looked, driver.grace())
     }
 
     /// The record with the current time and deployment.

@@ -69,6 +69,8 @@ impl Task<'_> {
             return self.settled(Vec::new(), intent.id(), Finding::Created);
         }
         let (mut found, mut other, mut is_absent, mut not_shown) = (None, None, false, None);
+        // What an answer shows may be as old as the look that asks for it.
+        let now = self.shared.moments.now();
         if implements.read {
             let id = intent.checkpoint.as_ref().map(Label::expose);
             // A driver that marks its objects distinguishes the new one from others of the same
@@ -83,7 +85,6 @@ impl Task<'_> {
                 self.shared.is_object_recorded(&Record { state: seen.state.clone(), ..made.clone() })
             };
             is_absent = found.is_none();
-            let now = self.shared.moments.now();
             if is_absent {
                 not_shown = not_shown_for(visibility::ended(intent, now), now, driver.grace());
             }
@@ -280,9 +281,10 @@ impl Task<'_> {
         if !driver.manifest().implements.read {
             return Ok(Looked::Not);
         }
+        let looked = self.shared.moments.now();
         Ok(match self.look_at_record(&**driver, record).await? {
             Some(found) => Looked::Found(found),
-            None if self.not_shown_for(&**driver, record).is_some() => Looked::NotShown,
+            None if self.not_shown_for(&**driver, record, looked).is_some() => Looked::NotShown,
             None => Looked::Gone,
         })
     }
@@ -297,8 +299,8 @@ impl Task<'_> {
         };
         let driver = self.driver_of(&record)?;
         let can_look = driver.manifest().implements.read;
+        let now = self.shared.moments.now();
         if can_look && self.look_at_record(&**driver, &record).await?.is_some() {
-            let now = self.shared.moments.now();
             return match not_shown_for(visibility::ended(intent, now), now, driver.grace()) {
                 None => self.settled(Vec::new(), id.clone(), Finding::NotDeleted),
                 Some(left) => {
@@ -309,7 +311,7 @@ impl Task<'_> {
         }
         // If it is so new that its system may not show it yet, that it is not found proves nothing. Its
         // system showed it when the deletion began.
-        let is_certain = can_look && self.not_shown_for(&**driver, &record).is_none();
+        let is_certain = can_look && self.not_shown_for(&**driver, &record, now).is_none();
         if !is_certain && !look_only {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);

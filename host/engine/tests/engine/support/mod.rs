@@ -55,6 +55,8 @@ impl Platform {
 
     pub(crate) fn with(implements: Implements) -> Self {
         let driver = Scripted::new("test/scripted", implements);
+        let clock = Arc::new(AtomicU64::new(1));
+        locked(&driver.reads_take).0 = Arc::clone(&clock);
         Self {
             shelf: Shelf { drivers: vec![Arc::clone(&driver)], ..Shelf::default() },
             driver,
@@ -65,7 +67,7 @@ impl Platform {
             })),
             parallelism: 8,
             runs: AtomicU64::new(0),
-            clock: Arc::new(AtomicU64::new(1)),
+            clock,
             pace: Arc::new(AtomicU64::new(1)),
         }
     }

@@ -104,6 +104,8 @@ pub(crate) struct Scripted {
     /// call.
     pub(crate) marks: Mutex<bool>,
     drawn: AtomicU64,
+    /// The clock of the platform, and for how long each `read` lets it go on once the system answered.
+    pub(crate) reads_take: Mutex<(Arc<AtomicU64>, Duration)>,
 }
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -179,6 +181,7 @@ impl Scripted {
             finds_any: Mutex::new(false),
             marks: Mutex::new(false),
             drawn: AtomicU64::default(),
+            reads_take: Mutex::default(),
         })
     }
 
@@ -433,6 +436,8 @@ impl Scripted {
         }
         let what = request.id.map_or_else(|| format!("by name #{}", request.name), ToOwned::to_owned);
         self.act("read", call, request.inputs, &what).await?;
+        let (clock, time) = locked(&self.reads_take).clone();
+        clock.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
         locked(&self.known).push(request.known.iter().map(|id| id.expose().to_owned()).collect());
         if *locked(&self.hides) {
             return Ok(None);
