@@ -3,33 +3,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Imported Functions from `purlin:driver/log@0.2.0`
+// Imported Functions from `purlin:driver/log@0.3.0`
 
-__attribute__((__import_module__("purlin:driver/log@0.2.0"), __import_name__("write")))
+__attribute__((__import_module__("purlin:driver/log@0.3.0"), __import_name__("write")))
 extern void __wasm_import_purlin_driver_log_write(int32_t, uint8_t *, size_t);
 
-// Imported Functions from `purlin:driver/metrics@0.2.0`
+// Imported Functions from `purlin:driver/operation@0.3.0`
 
-__attribute__((__import_module__("purlin:driver/metrics@0.2.0"), __import_name__("count")))
-extern void __wasm_import_purlin_driver_metrics_count(uint8_t *, size_t, int64_t);
+__attribute__((__import_module__("purlin:driver/operation@0.3.0"), __import_name__("checkpoint")))
+extern void __wasm_import_purlin_driver_operation_checkpoint(uint8_t *, size_t, int32_t, uint8_t *, size_t);
 
-__attribute__((__import_module__("purlin:driver/metrics@0.2.0"), __import_name__("record-value")))
-extern void __wasm_import_purlin_driver_metrics_record_value(uint8_t *, size_t, double);
-
-// Imported Functions from `purlin:driver/operation@0.2.0`
-
-__attribute__((__import_module__("purlin:driver/operation@0.2.0"), __import_name__("checkpoint")))
-extern void __wasm_import_purlin_driver_operation_checkpoint(uint8_t *, size_t);
-
-__attribute__((__import_module__("purlin:driver/operation@0.2.0"), __import_name__("progress")))
+__attribute__((__import_module__("purlin:driver/operation@0.3.0"), __import_name__("progress")))
 extern void __wasm_import_purlin_driver_operation_progress(uint8_t *, size_t, int32_t, int32_t);
 
-__attribute__((__import_module__("purlin:driver/operation@0.2.0"), __import_name__("cancelled")))
+__attribute__((__import_module__("purlin:driver/operation@0.3.0"), __import_name__("cancelled")))
 extern int32_t __wasm_import_purlin_driver_operation_cancelled(void);
 
-// Exported Functions from `purlin:driver/lifecycle@0.2.0`
+__attribute__((__import_module__("purlin:driver/operation@0.3.0"), __import_name__("time-left")))
+extern int64_t __wasm_import_purlin_driver_operation_time_left(void);
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#describe")))
+// Imported Functions from `purlin:metrics/metrics@0.1.0`
+
+__attribute__((__import_module__("purlin:metrics/metrics@0.1.0"), __import_name__("count")))
+extern void __wasm_import_purlin_metrics_metrics_count(uint8_t *, size_t, int64_t);
+
+__attribute__((__import_module__("purlin:metrics/metrics@0.1.0"), __import_name__("measure")))
+extern void __wasm_import_purlin_metrics_metrics_measure(uint8_t *, size_t, double);
+
+// Exported Functions from `purlin:driver/lifecycle@0.3.0`
+
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#describe")))
 void __wasm_export_exports_purlin_driver_lifecycle_describe_post_return(uint8_t * arg0) {
   if ((*((size_t*) (arg0 + sizeof(void*)))) > 0) {
     free(*((uint8_t **) (arg0 + 0)));
@@ -40,45 +43,80 @@ void __wasm_export_exports_purlin_driver_lifecycle_describe_post_return(uint8_t 
   if ((*((size_t*) (arg0 + (5*sizeof(void*))))) > 0) {
     free(*((uint8_t **) (arg0 + (4*sizeof(void*)))));
   }
-  size_t len = *((size_t*) (arg0 + (8*sizeof(void*))));
-  if (len > 0) {
-    uint8_t *ptr = *((uint8_t **) (arg0 + (7*sizeof(void*))));
-    for (size_t i = 0; i < len; i++) {
-      uint8_t *base = ptr + i * (6*sizeof(void*));
-      (void) base;
-      if ((*((size_t*) (base + sizeof(void*)))) > 0) {
-        free(*((uint8_t **) (base + 0)));
-      }
-      if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
-        free(*((uint8_t **) (base + (2*sizeof(void*)))));
-      }
-      if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
-        free(*((uint8_t **) (base + (4*sizeof(void*)))));
-      }
-    }
-    free(ptr);
-  }
-  size_t len0 = *((size_t*) (arg0 + (10*sizeof(void*))));
+  size_t len0 = *((size_t*) (arg0 + (7*sizeof(void*))));
   if (len0 > 0) {
-    uint8_t *ptr1 = *((uint8_t **) (arg0 + (9*sizeof(void*))));
+    uint8_t *ptr1 = *((uint8_t **) (arg0 + (6*sizeof(void*))));
     for (size_t i2 = 0; i2 < len0; i2++) {
-      uint8_t *base = ptr1 + i2 * (6*sizeof(void*));
+      uint8_t *base = ptr1 + i2 * (8*sizeof(void*));
       (void) base;
       if ((*((size_t*) (base + sizeof(void*)))) > 0) {
         free(*((uint8_t **) (base + 0)));
       }
-      if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
-        free(*((uint8_t **) (base + (2*sizeof(void*)))));
+      size_t len = *((size_t*) (base + (3*sizeof(void*))));
+      if (len > 0) {
+        uint8_t *ptr = *((uint8_t **) (base + (2*sizeof(void*))));
+        for (size_t i = 0; i < len; i++) {
+          uint8_t *base = ptr + i * (2*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+        }
+        free(ptr);
       }
       if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
         free(*((uint8_t **) (base + (4*sizeof(void*)))));
+      }
+      if ((*((size_t*) (base + (7*sizeof(void*))))) > 0) {
+        free(*((uint8_t **) (base + (6*sizeof(void*)))));
       }
     }
     free(ptr1);
   }
+  size_t len3 = *((size_t*) (arg0 + (9*sizeof(void*))));
+  if (len3 > 0) {
+    uint8_t *ptr4 = *((uint8_t **) (arg0 + (8*sizeof(void*))));
+    for (size_t i5 = 0; i5 < len3; i5++) {
+      uint8_t *base = ptr4 + i5 * (7*sizeof(void*));
+      (void) base;
+      if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+        free(*((uint8_t **) (base + 0)));
+      }
+      switch ((int32_t) (int32_t) *((uint8_t*) (base + (2*sizeof(void*))))) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          if ((*((size_t*) (base + (4*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (base + (3*sizeof(void*)))));
+          }
+          break;
+        }
+      }
+      if ((*((size_t*) (base + (6*sizeof(void*))))) > 0) {
+        free(*((uint8_t **) (base + (5*sizeof(void*)))));
+      }
+    }
+    free(ptr4);
+  }
+  size_t len6 = *((size_t*) (arg0 + (11*sizeof(void*))));
+  if (len6 > 0) {
+    uint8_t *ptr7 = *((uint8_t **) (arg0 + (10*sizeof(void*))));
+    for (size_t i8 = 0; i8 < len6; i8++) {
+      uint8_t *base = ptr7 + i8 * (4*sizeof(void*));
+      (void) base;
+      if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+        free(*((uint8_t **) (base + 0)));
+      }
+      if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+        free(*((uint8_t **) (base + (2*sizeof(void*)))));
+      }
+    }
+    free(ptr7);
+  }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#check")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#check")))
 void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -141,11 +179,41 @@ void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * a
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len3 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len3 > 0) {
+            uint8_t *ptr4 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i5 = 0; i5 < len3; i5++) {
+              uint8_t *base = ptr4 + i5 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr4);
+          }
           break;
         }
         case 3: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len6 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len6 > 0) {
+            uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i8 = 0; i8 < len6; i8++) {
+              uint8_t *base = ptr7 + i8 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr7);
           }
           break;
         }
@@ -156,6 +224,83 @@ void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * a
           break;
         }
         case 5: {
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 16))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (arg0 + (16+2*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+1*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+3*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+6*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+5*sizeof(void*)))));
+              }
+              size_t len9 = *((size_t*) (arg0 + (16+8*sizeof(void*))));
+              if (len9 > 0) {
+                uint8_t *ptr10 = *((uint8_t **) (arg0 + (16+7*sizeof(void*))));
+                for (size_t i11 = 0; i11 < len9; i11++) {
+                  uint8_t *base = ptr10 + i11 * 1;
+                  (void) base;
+                }
+                free(ptr10);
+              }
+              size_t len12 = *((size_t*) (arg0 + (16+10*sizeof(void*))));
+              if (len12 > 0) {
+                uint8_t *ptr13 = *((uint8_t **) (arg0 + (16+9*sizeof(void*))));
+                for (size_t i14 = 0; i14 < len12; i14++) {
+                  uint8_t *base = ptr13 + i14 * (6*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                  if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (4*sizeof(void*)))));
+                  }
+                }
+                free(ptr13);
+              }
+              size_t len15 = *((size_t*) (arg0 + (16+12*sizeof(void*))));
+              if (len15 > 0) {
+                uint8_t *ptr16 = *((uint8_t **) (arg0 + (16+11*sizeof(void*))));
+                for (size_t i17 = 0; i17 < len15; i17++) {
+                  uint8_t *base = ptr16 + i17 * (2*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                }
+                free(ptr16);
+              }
+              size_t len18 = *((size_t*) (arg0 + (16+15*sizeof(void*))));
+              if (len18 > 0) {
+                uint8_t *ptr19 = *((uint8_t **) (arg0 + (16+14*sizeof(void*))));
+                for (size_t i20 = 0; i20 < len18; i20++) {
+                  uint8_t *base = ptr19 + i20 * (4*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                }
+                free(ptr19);
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (arg0 + (24+17*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (24+16*sizeof(void*)))));
+          }
+          break;
+        }
+        case 6: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
@@ -165,20 +310,20 @@ void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * a
           if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
           }
-          size_t len3 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
-          if (len3 > 0) {
-            uint8_t *ptr4 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
-            for (size_t i5 = 0; i5 < len3; i5++) {
-              uint8_t *base = ptr4 + i5 * 1;
+          size_t len21 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
+          if (len21 > 0) {
+            uint8_t *ptr22 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
+            for (size_t i23 = 0; i23 < len21; i23++) {
+              uint8_t *base = ptr22 + i23 * 1;
               (void) base;
             }
-            free(ptr4);
+            free(ptr22);
           }
-          size_t len6 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
-          if (len6 > 0) {
-            uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
-            for (size_t i8 = 0; i8 < len6; i8++) {
-              uint8_t *base = ptr7 + i8 * (6*sizeof(void*));
+          size_t len24 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
+          if (len24 > 0) {
+            uint8_t *ptr25 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
+            for (size_t i26 = 0; i26 < len24; i26++) {
+              uint8_t *base = ptr25 + i26 * (6*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -190,16 +335,52 @@ void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * a
                 free(*((uint8_t **) (base + (4*sizeof(void*)))));
               }
             }
-            free(ptr7);
+            free(ptr25);
           }
-          if ((*((size_t*) (arg0 + (16+11*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + (16+10*sizeof(void*)))));
+          size_t len27 = *((size_t*) (arg0 + (16+11*sizeof(void*))));
+          if (len27 > 0) {
+            uint8_t *ptr28 = *((uint8_t **) (arg0 + (16+10*sizeof(void*))));
+            for (size_t i29 = 0; i29 < len27; i29++) {
+              uint8_t *base = ptr28 + i29 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr28);
           }
-          break;
-        }
-        case 6: {
-          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + 16)));
+          size_t len30 = *((size_t*) (arg0 + (16+14*sizeof(void*))));
+          if (len30 > 0) {
+            uint8_t *ptr31 = *((uint8_t **) (arg0 + (16+13*sizeof(void*))));
+            for (size_t i32 = 0; i32 < len30; i32++) {
+              uint8_t *base = ptr31 + i32 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr31);
+          }
+          if ((*((size_t*) (arg0 + (16+16*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+15*sizeof(void*)))));
+          }
+          size_t len33 = *((size_t*) (arg0 + (16+18*sizeof(void*))));
+          if (len33 > 0) {
+            uint8_t *ptr34 = *((uint8_t **) (arg0 + (16+17*sizeof(void*))));
+            for (size_t i35 = 0; i35 < len33; i35++) {
+              uint8_t *base = ptr34 + i35 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr34);
           }
           break;
         }
@@ -207,11 +388,62 @@ void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * a
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len36 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len36 > 0) {
+            uint8_t *ptr37 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i38 = 0; i38 < len36; i38++) {
+              uint8_t *base = ptr37 + i38 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr37);
+          }
           break;
         }
         case 8: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len39 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len39 > 0) {
+            uint8_t *ptr40 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i41 = 0; i41 < len39; i41++) {
+              uint8_t *base = ptr40 + i41 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr40);
+          }
+          break;
+        }
+        case 9: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len42 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len42 > 0) {
+            uint8_t *ptr43 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i44 = 0; i44 < len42; i44++) {
+              uint8_t *base = ptr43 + i44 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr43);
           }
           break;
         }
@@ -221,7 +453,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * a
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#name")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#name")))
 void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -266,11 +498,41 @@ void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * ar
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len0 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len0 > 0) {
+            uint8_t *ptr1 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i2 = 0; i2 < len0; i2++) {
+              uint8_t *base = ptr1 + i2 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr1);
+          }
           break;
         }
         case 3: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len3 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len3 > 0) {
+            uint8_t *ptr4 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i5 = 0; i5 < len3; i5++) {
+              uint8_t *base = ptr4 + i5 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr4);
           }
           break;
         }
@@ -281,6 +543,83 @@ void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * ar
           break;
         }
         case 5: {
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 16))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (arg0 + (16+2*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+1*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+3*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+6*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+5*sizeof(void*)))));
+              }
+              size_t len6 = *((size_t*) (arg0 + (16+8*sizeof(void*))));
+              if (len6 > 0) {
+                uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+7*sizeof(void*))));
+                for (size_t i8 = 0; i8 < len6; i8++) {
+                  uint8_t *base = ptr7 + i8 * 1;
+                  (void) base;
+                }
+                free(ptr7);
+              }
+              size_t len9 = *((size_t*) (arg0 + (16+10*sizeof(void*))));
+              if (len9 > 0) {
+                uint8_t *ptr10 = *((uint8_t **) (arg0 + (16+9*sizeof(void*))));
+                for (size_t i11 = 0; i11 < len9; i11++) {
+                  uint8_t *base = ptr10 + i11 * (6*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                  if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (4*sizeof(void*)))));
+                  }
+                }
+                free(ptr10);
+              }
+              size_t len12 = *((size_t*) (arg0 + (16+12*sizeof(void*))));
+              if (len12 > 0) {
+                uint8_t *ptr13 = *((uint8_t **) (arg0 + (16+11*sizeof(void*))));
+                for (size_t i14 = 0; i14 < len12; i14++) {
+                  uint8_t *base = ptr13 + i14 * (2*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                }
+                free(ptr13);
+              }
+              size_t len15 = *((size_t*) (arg0 + (16+15*sizeof(void*))));
+              if (len15 > 0) {
+                uint8_t *ptr16 = *((uint8_t **) (arg0 + (16+14*sizeof(void*))));
+                for (size_t i17 = 0; i17 < len15; i17++) {
+                  uint8_t *base = ptr16 + i17 * (4*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                }
+                free(ptr16);
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (arg0 + (24+17*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (24+16*sizeof(void*)))));
+          }
+          break;
+        }
+        case 6: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
@@ -290,20 +629,20 @@ void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * ar
           if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
           }
-          size_t len0 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
-          if (len0 > 0) {
-            uint8_t *ptr1 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
-            for (size_t i2 = 0; i2 < len0; i2++) {
-              uint8_t *base = ptr1 + i2 * 1;
+          size_t len18 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
+          if (len18 > 0) {
+            uint8_t *ptr19 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
+            for (size_t i20 = 0; i20 < len18; i20++) {
+              uint8_t *base = ptr19 + i20 * 1;
               (void) base;
             }
-            free(ptr1);
+            free(ptr19);
           }
-          size_t len3 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
-          if (len3 > 0) {
-            uint8_t *ptr4 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
-            for (size_t i5 = 0; i5 < len3; i5++) {
-              uint8_t *base = ptr4 + i5 * (6*sizeof(void*));
+          size_t len21 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
+          if (len21 > 0) {
+            uint8_t *ptr22 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
+            for (size_t i23 = 0; i23 < len21; i23++) {
+              uint8_t *base = ptr22 + i23 * (6*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -315,16 +654,52 @@ void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * ar
                 free(*((uint8_t **) (base + (4*sizeof(void*)))));
               }
             }
-            free(ptr4);
+            free(ptr22);
           }
-          if ((*((size_t*) (arg0 + (16+11*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + (16+10*sizeof(void*)))));
+          size_t len24 = *((size_t*) (arg0 + (16+11*sizeof(void*))));
+          if (len24 > 0) {
+            uint8_t *ptr25 = *((uint8_t **) (arg0 + (16+10*sizeof(void*))));
+            for (size_t i26 = 0; i26 < len24; i26++) {
+              uint8_t *base = ptr25 + i26 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr25);
           }
-          break;
-        }
-        case 6: {
-          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + 16)));
+          size_t len27 = *((size_t*) (arg0 + (16+14*sizeof(void*))));
+          if (len27 > 0) {
+            uint8_t *ptr28 = *((uint8_t **) (arg0 + (16+13*sizeof(void*))));
+            for (size_t i29 = 0; i29 < len27; i29++) {
+              uint8_t *base = ptr28 + i29 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr28);
+          }
+          if ((*((size_t*) (arg0 + (16+16*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+15*sizeof(void*)))));
+          }
+          size_t len30 = *((size_t*) (arg0 + (16+18*sizeof(void*))));
+          if (len30 > 0) {
+            uint8_t *ptr31 = *((uint8_t **) (arg0 + (16+17*sizeof(void*))));
+            for (size_t i32 = 0; i32 < len30; i32++) {
+              uint8_t *base = ptr31 + i32 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr31);
           }
           break;
         }
@@ -332,11 +707,62 @@ void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * ar
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len33 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len33 > 0) {
+            uint8_t *ptr34 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i35 = 0; i35 < len33; i35++) {
+              uint8_t *base = ptr34 + i35 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr34);
+          }
           break;
         }
         case 8: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len36 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len36 > 0) {
+            uint8_t *ptr37 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i38 = 0; i38 < len36; i38++) {
+              uint8_t *base = ptr37 + i38 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr37);
+          }
+          break;
+        }
+        case 9: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len39 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len39 > 0) {
+            uint8_t *ptr40 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i41 = 0; i41 < len39; i41++) {
+              uint8_t *base = ptr40 + i41 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr40);
           }
           break;
         }
@@ -346,7 +772,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * ar
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#create")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#create")))
 void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -386,16 +812,43 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
         }
         free(ptr1);
       }
+      size_t len3 = *((size_t*) (arg0 + (8+11*sizeof(void*))));
+      if (len3 > 0) {
+        uint8_t *ptr4 = *((uint8_t **) (arg0 + (8+10*sizeof(void*))));
+        for (size_t i5 = 0; i5 < len3; i5++) {
+          uint8_t *base = ptr4 + i5 * (2*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+        }
+        free(ptr4);
+      }
+      size_t len6 = *((size_t*) (arg0 + (8+14*sizeof(void*))));
+      if (len6 > 0) {
+        uint8_t *ptr7 = *((uint8_t **) (arg0 + (8+13*sizeof(void*))));
+        for (size_t i8 = 0; i8 < len6; i8++) {
+          uint8_t *base = ptr7 + i8 * (4*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+          if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (base + (2*sizeof(void*)))));
+          }
+        }
+        free(ptr7);
+      }
       break;
     }
     case 1: {
       switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 8))) {
         case 0: {
-          size_t len3 = *((size_t*) (arg0 + (16+1*sizeof(void*))));
-          if (len3 > 0) {
-            uint8_t *ptr4 = *((uint8_t **) (arg0 + 16));
-            for (size_t i5 = 0; i5 < len3; i5++) {
-              uint8_t *base = ptr4 + i5 * (4*sizeof(void*));
+          size_t len9 = *((size_t*) (arg0 + (16+1*sizeof(void*))));
+          if (len9 > 0) {
+            uint8_t *ptr10 = *((uint8_t **) (arg0 + 16));
+            for (size_t i11 = 0; i11 < len9; i11++) {
+              uint8_t *base = ptr10 + i11 * (4*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -404,7 +857,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
                 free(*((uint8_t **) (base + (2*sizeof(void*)))));
               }
             }
-            free(ptr4);
+            free(ptr10);
           }
           break;
         }
@@ -424,11 +877,41 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len12 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len12 > 0) {
+            uint8_t *ptr13 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i14 = 0; i14 < len12; i14++) {
+              uint8_t *base = ptr13 + i14 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr13);
+          }
           break;
         }
         case 3: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len15 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len15 > 0) {
+            uint8_t *ptr16 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i17 = 0; i17 < len15; i17++) {
+              uint8_t *base = ptr16 + i17 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr16);
           }
           break;
         }
@@ -439,6 +922,83 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
           break;
         }
         case 5: {
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 16))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (arg0 + (16+2*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+1*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+3*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+6*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+5*sizeof(void*)))));
+              }
+              size_t len18 = *((size_t*) (arg0 + (16+8*sizeof(void*))));
+              if (len18 > 0) {
+                uint8_t *ptr19 = *((uint8_t **) (arg0 + (16+7*sizeof(void*))));
+                for (size_t i20 = 0; i20 < len18; i20++) {
+                  uint8_t *base = ptr19 + i20 * 1;
+                  (void) base;
+                }
+                free(ptr19);
+              }
+              size_t len21 = *((size_t*) (arg0 + (16+10*sizeof(void*))));
+              if (len21 > 0) {
+                uint8_t *ptr22 = *((uint8_t **) (arg0 + (16+9*sizeof(void*))));
+                for (size_t i23 = 0; i23 < len21; i23++) {
+                  uint8_t *base = ptr22 + i23 * (6*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                  if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (4*sizeof(void*)))));
+                  }
+                }
+                free(ptr22);
+              }
+              size_t len24 = *((size_t*) (arg0 + (16+12*sizeof(void*))));
+              if (len24 > 0) {
+                uint8_t *ptr25 = *((uint8_t **) (arg0 + (16+11*sizeof(void*))));
+                for (size_t i26 = 0; i26 < len24; i26++) {
+                  uint8_t *base = ptr25 + i26 * (2*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                }
+                free(ptr25);
+              }
+              size_t len27 = *((size_t*) (arg0 + (16+15*sizeof(void*))));
+              if (len27 > 0) {
+                uint8_t *ptr28 = *((uint8_t **) (arg0 + (16+14*sizeof(void*))));
+                for (size_t i29 = 0; i29 < len27; i29++) {
+                  uint8_t *base = ptr28 + i29 * (4*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                }
+                free(ptr28);
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (arg0 + (24+17*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (24+16*sizeof(void*)))));
+          }
+          break;
+        }
+        case 6: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
@@ -448,20 +1008,20 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
           }
-          size_t len6 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
-          if (len6 > 0) {
-            uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
-            for (size_t i8 = 0; i8 < len6; i8++) {
-              uint8_t *base = ptr7 + i8 * 1;
+          size_t len30 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
+          if (len30 > 0) {
+            uint8_t *ptr31 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
+            for (size_t i32 = 0; i32 < len30; i32++) {
+              uint8_t *base = ptr31 + i32 * 1;
               (void) base;
             }
-            free(ptr7);
+            free(ptr31);
           }
-          size_t len9 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
-          if (len9 > 0) {
-            uint8_t *ptr10 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
-            for (size_t i11 = 0; i11 < len9; i11++) {
-              uint8_t *base = ptr10 + i11 * (6*sizeof(void*));
+          size_t len33 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
+          if (len33 > 0) {
+            uint8_t *ptr34 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
+            for (size_t i35 = 0; i35 < len33; i35++) {
+              uint8_t *base = ptr34 + i35 * (6*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -473,16 +1033,52 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
                 free(*((uint8_t **) (base + (4*sizeof(void*)))));
               }
             }
-            free(ptr10);
+            free(ptr34);
           }
-          if ((*((size_t*) (arg0 + (16+11*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + (16+10*sizeof(void*)))));
+          size_t len36 = *((size_t*) (arg0 + (16+11*sizeof(void*))));
+          if (len36 > 0) {
+            uint8_t *ptr37 = *((uint8_t **) (arg0 + (16+10*sizeof(void*))));
+            for (size_t i38 = 0; i38 < len36; i38++) {
+              uint8_t *base = ptr37 + i38 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr37);
           }
-          break;
-        }
-        case 6: {
-          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + 16)));
+          size_t len39 = *((size_t*) (arg0 + (16+14*sizeof(void*))));
+          if (len39 > 0) {
+            uint8_t *ptr40 = *((uint8_t **) (arg0 + (16+13*sizeof(void*))));
+            for (size_t i41 = 0; i41 < len39; i41++) {
+              uint8_t *base = ptr40 + i41 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr40);
+          }
+          if ((*((size_t*) (arg0 + (16+16*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+15*sizeof(void*)))));
+          }
+          size_t len42 = *((size_t*) (arg0 + (16+18*sizeof(void*))));
+          if (len42 > 0) {
+            uint8_t *ptr43 = *((uint8_t **) (arg0 + (16+17*sizeof(void*))));
+            for (size_t i44 = 0; i44 < len42; i44++) {
+              uint8_t *base = ptr43 + i44 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr43);
           }
           break;
         }
@@ -490,11 +1086,62 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len45 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len45 > 0) {
+            uint8_t *ptr46 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i47 = 0; i47 < len45; i47++) {
+              uint8_t *base = ptr46 + i47 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr46);
+          }
           break;
         }
         case 8: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len48 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len48 > 0) {
+            uint8_t *ptr49 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i50 = 0; i50 < len48; i50++) {
+              uint8_t *base = ptr49 + i50 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr49);
+          }
+          break;
+        }
+        case 9: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len51 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len51 > 0) {
+            uint8_t *ptr52 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i53 = 0; i53 < len51; i53++) {
+              uint8_t *base = ptr52 + i53 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr52);
           }
           break;
         }
@@ -504,7 +1151,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#read")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#read")))
 void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -549,13 +1196,40 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
             }
             free(ptr1);
           }
-          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + (8+11*sizeof(void*))))) {
+          size_t len3 = *((size_t*) (arg0 + (8+12*sizeof(void*))));
+          if (len3 > 0) {
+            uint8_t *ptr4 = *((uint8_t **) (arg0 + (8+11*sizeof(void*))));
+            for (size_t i5 = 0; i5 < len3; i5++) {
+              uint8_t *base = ptr4 + i5 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr4);
+          }
+          size_t len6 = *((size_t*) (arg0 + (8+15*sizeof(void*))));
+          if (len6 > 0) {
+            uint8_t *ptr7 = *((uint8_t **) (arg0 + (8+14*sizeof(void*))));
+            for (size_t i8 = 0; i8 < len6; i8++) {
+              uint8_t *base = ptr7 + i8 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr7);
+          }
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + (8+16*sizeof(void*))))) {
             case 0: {
               break;
             }
             case 1: {
-              if ((*((size_t*) (arg0 + (8+13*sizeof(void*))))) > 0) {
-                free(*((uint8_t **) (arg0 + (8+12*sizeof(void*)))));
+              if ((*((size_t*) (arg0 + (8+18*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (8+17*sizeof(void*)))));
               }
               break;
             }
@@ -568,11 +1242,11 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
     case 1: {
       switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 8))) {
         case 0: {
-          size_t len3 = *((size_t*) (arg0 + (16+1*sizeof(void*))));
-          if (len3 > 0) {
-            uint8_t *ptr4 = *((uint8_t **) (arg0 + 16));
-            for (size_t i5 = 0; i5 < len3; i5++) {
-              uint8_t *base = ptr4 + i5 * (4*sizeof(void*));
+          size_t len9 = *((size_t*) (arg0 + (16+1*sizeof(void*))));
+          if (len9 > 0) {
+            uint8_t *ptr10 = *((uint8_t **) (arg0 + 16));
+            for (size_t i11 = 0; i11 < len9; i11++) {
+              uint8_t *base = ptr10 + i11 * (4*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -581,7 +1255,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
                 free(*((uint8_t **) (base + (2*sizeof(void*)))));
               }
             }
-            free(ptr4);
+            free(ptr10);
           }
           break;
         }
@@ -601,11 +1275,41 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len12 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len12 > 0) {
+            uint8_t *ptr13 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i14 = 0; i14 < len12; i14++) {
+              uint8_t *base = ptr13 + i14 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr13);
+          }
           break;
         }
         case 3: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len15 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len15 > 0) {
+            uint8_t *ptr16 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i17 = 0; i17 < len15; i17++) {
+              uint8_t *base = ptr16 + i17 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr16);
           }
           break;
         }
@@ -616,6 +1320,83 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
           break;
         }
         case 5: {
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 16))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (arg0 + (16+2*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+1*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+3*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+6*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+5*sizeof(void*)))));
+              }
+              size_t len18 = *((size_t*) (arg0 + (16+8*sizeof(void*))));
+              if (len18 > 0) {
+                uint8_t *ptr19 = *((uint8_t **) (arg0 + (16+7*sizeof(void*))));
+                for (size_t i20 = 0; i20 < len18; i20++) {
+                  uint8_t *base = ptr19 + i20 * 1;
+                  (void) base;
+                }
+                free(ptr19);
+              }
+              size_t len21 = *((size_t*) (arg0 + (16+10*sizeof(void*))));
+              if (len21 > 0) {
+                uint8_t *ptr22 = *((uint8_t **) (arg0 + (16+9*sizeof(void*))));
+                for (size_t i23 = 0; i23 < len21; i23++) {
+                  uint8_t *base = ptr22 + i23 * (6*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                  if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (4*sizeof(void*)))));
+                  }
+                }
+                free(ptr22);
+              }
+              size_t len24 = *((size_t*) (arg0 + (16+12*sizeof(void*))));
+              if (len24 > 0) {
+                uint8_t *ptr25 = *((uint8_t **) (arg0 + (16+11*sizeof(void*))));
+                for (size_t i26 = 0; i26 < len24; i26++) {
+                  uint8_t *base = ptr25 + i26 * (2*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                }
+                free(ptr25);
+              }
+              size_t len27 = *((size_t*) (arg0 + (16+15*sizeof(void*))));
+              if (len27 > 0) {
+                uint8_t *ptr28 = *((uint8_t **) (arg0 + (16+14*sizeof(void*))));
+                for (size_t i29 = 0; i29 < len27; i29++) {
+                  uint8_t *base = ptr28 + i29 * (4*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                }
+                free(ptr28);
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (arg0 + (24+17*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (24+16*sizeof(void*)))));
+          }
+          break;
+        }
+        case 6: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
@@ -625,20 +1406,20 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
           if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
           }
-          size_t len6 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
-          if (len6 > 0) {
-            uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
-            for (size_t i8 = 0; i8 < len6; i8++) {
-              uint8_t *base = ptr7 + i8 * 1;
+          size_t len30 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
+          if (len30 > 0) {
+            uint8_t *ptr31 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
+            for (size_t i32 = 0; i32 < len30; i32++) {
+              uint8_t *base = ptr31 + i32 * 1;
               (void) base;
             }
-            free(ptr7);
+            free(ptr31);
           }
-          size_t len9 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
-          if (len9 > 0) {
-            uint8_t *ptr10 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
-            for (size_t i11 = 0; i11 < len9; i11++) {
-              uint8_t *base = ptr10 + i11 * (6*sizeof(void*));
+          size_t len33 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
+          if (len33 > 0) {
+            uint8_t *ptr34 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
+            for (size_t i35 = 0; i35 < len33; i35++) {
+              uint8_t *base = ptr34 + i35 * (6*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -650,16 +1431,52 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
                 free(*((uint8_t **) (base + (4*sizeof(void*)))));
               }
             }
-            free(ptr10);
+            free(ptr34);
           }
-          if ((*((size_t*) (arg0 + (16+11*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + (16+10*sizeof(void*)))));
+          size_t len36 = *((size_t*) (arg0 + (16+11*sizeof(void*))));
+          if (len36 > 0) {
+            uint8_t *ptr37 = *((uint8_t **) (arg0 + (16+10*sizeof(void*))));
+            for (size_t i38 = 0; i38 < len36; i38++) {
+              uint8_t *base = ptr37 + i38 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr37);
           }
-          break;
-        }
-        case 6: {
-          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + 16)));
+          size_t len39 = *((size_t*) (arg0 + (16+14*sizeof(void*))));
+          if (len39 > 0) {
+            uint8_t *ptr40 = *((uint8_t **) (arg0 + (16+13*sizeof(void*))));
+            for (size_t i41 = 0; i41 < len39; i41++) {
+              uint8_t *base = ptr40 + i41 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr40);
+          }
+          if ((*((size_t*) (arg0 + (16+16*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+15*sizeof(void*)))));
+          }
+          size_t len42 = *((size_t*) (arg0 + (16+18*sizeof(void*))));
+          if (len42 > 0) {
+            uint8_t *ptr43 = *((uint8_t **) (arg0 + (16+17*sizeof(void*))));
+            for (size_t i44 = 0; i44 < len42; i44++) {
+              uint8_t *base = ptr43 + i44 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr43);
           }
           break;
         }
@@ -667,11 +1484,62 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len45 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len45 > 0) {
+            uint8_t *ptr46 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i47 = 0; i47 < len45; i47++) {
+              uint8_t *base = ptr46 + i47 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr46);
+          }
           break;
         }
         case 8: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len48 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len48 > 0) {
+            uint8_t *ptr49 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i50 = 0; i50 < len48; i50++) {
+              uint8_t *base = ptr49 + i50 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr49);
+          }
+          break;
+        }
+        case 9: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len51 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len51 > 0) {
+            uint8_t *ptr52 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i53 = 0; i53 < len51; i53++) {
+              uint8_t *base = ptr52 + i53 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr52);
           }
           break;
         }
@@ -681,7 +1549,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#update-impact")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#update-impact")))
 void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -747,11 +1615,41 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uin
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len6 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len6 > 0) {
+            uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i8 = 0; i8 < len6; i8++) {
+              uint8_t *base = ptr7 + i8 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr7);
+          }
           break;
         }
         case 3: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len9 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len9 > 0) {
+            uint8_t *ptr10 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i11 = 0; i11 < len9; i11++) {
+              uint8_t *base = ptr10 + i11 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr10);
           }
           break;
         }
@@ -762,6 +1660,83 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uin
           break;
         }
         case 5: {
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 16))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (arg0 + (16+2*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+1*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+3*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+6*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+5*sizeof(void*)))));
+              }
+              size_t len12 = *((size_t*) (arg0 + (16+8*sizeof(void*))));
+              if (len12 > 0) {
+                uint8_t *ptr13 = *((uint8_t **) (arg0 + (16+7*sizeof(void*))));
+                for (size_t i14 = 0; i14 < len12; i14++) {
+                  uint8_t *base = ptr13 + i14 * 1;
+                  (void) base;
+                }
+                free(ptr13);
+              }
+              size_t len15 = *((size_t*) (arg0 + (16+10*sizeof(void*))));
+              if (len15 > 0) {
+                uint8_t *ptr16 = *((uint8_t **) (arg0 + (16+9*sizeof(void*))));
+                for (size_t i17 = 0; i17 < len15; i17++) {
+                  uint8_t *base = ptr16 + i17 * (6*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                  if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (4*sizeof(void*)))));
+                  }
+                }
+                free(ptr16);
+              }
+              size_t len18 = *((size_t*) (arg0 + (16+12*sizeof(void*))));
+              if (len18 > 0) {
+                uint8_t *ptr19 = *((uint8_t **) (arg0 + (16+11*sizeof(void*))));
+                for (size_t i20 = 0; i20 < len18; i20++) {
+                  uint8_t *base = ptr19 + i20 * (2*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                }
+                free(ptr19);
+              }
+              size_t len21 = *((size_t*) (arg0 + (16+15*sizeof(void*))));
+              if (len21 > 0) {
+                uint8_t *ptr22 = *((uint8_t **) (arg0 + (16+14*sizeof(void*))));
+                for (size_t i23 = 0; i23 < len21; i23++) {
+                  uint8_t *base = ptr22 + i23 * (4*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                }
+                free(ptr22);
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (arg0 + (24+17*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (24+16*sizeof(void*)))));
+          }
+          break;
+        }
+        case 6: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
@@ -771,20 +1746,20 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uin
           if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
           }
-          size_t len6 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
-          if (len6 > 0) {
-            uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
-            for (size_t i8 = 0; i8 < len6; i8++) {
-              uint8_t *base = ptr7 + i8 * 1;
+          size_t len24 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
+          if (len24 > 0) {
+            uint8_t *ptr25 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
+            for (size_t i26 = 0; i26 < len24; i26++) {
+              uint8_t *base = ptr25 + i26 * 1;
               (void) base;
             }
-            free(ptr7);
+            free(ptr25);
           }
-          size_t len9 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
-          if (len9 > 0) {
-            uint8_t *ptr10 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
-            for (size_t i11 = 0; i11 < len9; i11++) {
-              uint8_t *base = ptr10 + i11 * (6*sizeof(void*));
+          size_t len27 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
+          if (len27 > 0) {
+            uint8_t *ptr28 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
+            for (size_t i29 = 0; i29 < len27; i29++) {
+              uint8_t *base = ptr28 + i29 * (6*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -796,16 +1771,52 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uin
                 free(*((uint8_t **) (base + (4*sizeof(void*)))));
               }
             }
-            free(ptr10);
+            free(ptr28);
           }
-          if ((*((size_t*) (arg0 + (16+11*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + (16+10*sizeof(void*)))));
+          size_t len30 = *((size_t*) (arg0 + (16+11*sizeof(void*))));
+          if (len30 > 0) {
+            uint8_t *ptr31 = *((uint8_t **) (arg0 + (16+10*sizeof(void*))));
+            for (size_t i32 = 0; i32 < len30; i32++) {
+              uint8_t *base = ptr31 + i32 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr31);
           }
-          break;
-        }
-        case 6: {
-          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + 16)));
+          size_t len33 = *((size_t*) (arg0 + (16+14*sizeof(void*))));
+          if (len33 > 0) {
+            uint8_t *ptr34 = *((uint8_t **) (arg0 + (16+13*sizeof(void*))));
+            for (size_t i35 = 0; i35 < len33; i35++) {
+              uint8_t *base = ptr34 + i35 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr34);
+          }
+          if ((*((size_t*) (arg0 + (16+16*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+15*sizeof(void*)))));
+          }
+          size_t len36 = *((size_t*) (arg0 + (16+18*sizeof(void*))));
+          if (len36 > 0) {
+            uint8_t *ptr37 = *((uint8_t **) (arg0 + (16+17*sizeof(void*))));
+            for (size_t i38 = 0; i38 < len36; i38++) {
+              uint8_t *base = ptr37 + i38 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr37);
           }
           break;
         }
@@ -813,11 +1824,62 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uin
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len39 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len39 > 0) {
+            uint8_t *ptr40 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i41 = 0; i41 < len39; i41++) {
+              uint8_t *base = ptr40 + i41 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr40);
+          }
           break;
         }
         case 8: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len42 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len42 > 0) {
+            uint8_t *ptr43 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i44 = 0; i44 < len42; i44++) {
+              uint8_t *base = ptr43 + i44 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr43);
+          }
+          break;
+        }
+        case 9: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len45 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len45 > 0) {
+            uint8_t *ptr46 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i47 = 0; i47 < len45; i47++) {
+              uint8_t *base = ptr46 + i47 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr46);
           }
           break;
         }
@@ -827,7 +1889,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uin
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#update")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#update")))
 void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -867,16 +1929,43 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
         }
         free(ptr1);
       }
+      size_t len3 = *((size_t*) (arg0 + (8+11*sizeof(void*))));
+      if (len3 > 0) {
+        uint8_t *ptr4 = *((uint8_t **) (arg0 + (8+10*sizeof(void*))));
+        for (size_t i5 = 0; i5 < len3; i5++) {
+          uint8_t *base = ptr4 + i5 * (2*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+        }
+        free(ptr4);
+      }
+      size_t len6 = *((size_t*) (arg0 + (8+14*sizeof(void*))));
+      if (len6 > 0) {
+        uint8_t *ptr7 = *((uint8_t **) (arg0 + (8+13*sizeof(void*))));
+        for (size_t i8 = 0; i8 < len6; i8++) {
+          uint8_t *base = ptr7 + i8 * (4*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+          if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (base + (2*sizeof(void*)))));
+          }
+        }
+        free(ptr7);
+      }
       break;
     }
     case 1: {
       switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 8))) {
         case 0: {
-          size_t len3 = *((size_t*) (arg0 + (16+1*sizeof(void*))));
-          if (len3 > 0) {
-            uint8_t *ptr4 = *((uint8_t **) (arg0 + 16));
-            for (size_t i5 = 0; i5 < len3; i5++) {
-              uint8_t *base = ptr4 + i5 * (4*sizeof(void*));
+          size_t len9 = *((size_t*) (arg0 + (16+1*sizeof(void*))));
+          if (len9 > 0) {
+            uint8_t *ptr10 = *((uint8_t **) (arg0 + 16));
+            for (size_t i11 = 0; i11 < len9; i11++) {
+              uint8_t *base = ptr10 + i11 * (4*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -885,7 +1974,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
                 free(*((uint8_t **) (base + (2*sizeof(void*)))));
               }
             }
-            free(ptr4);
+            free(ptr10);
           }
           break;
         }
@@ -905,11 +1994,41 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len12 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len12 > 0) {
+            uint8_t *ptr13 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i14 = 0; i14 < len12; i14++) {
+              uint8_t *base = ptr13 + i14 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr13);
+          }
           break;
         }
         case 3: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len15 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len15 > 0) {
+            uint8_t *ptr16 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i17 = 0; i17 < len15; i17++) {
+              uint8_t *base = ptr16 + i17 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr16);
           }
           break;
         }
@@ -920,6 +2039,83 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
           break;
         }
         case 5: {
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 16))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (arg0 + (16+2*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+1*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+3*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+6*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+5*sizeof(void*)))));
+              }
+              size_t len18 = *((size_t*) (arg0 + (16+8*sizeof(void*))));
+              if (len18 > 0) {
+                uint8_t *ptr19 = *((uint8_t **) (arg0 + (16+7*sizeof(void*))));
+                for (size_t i20 = 0; i20 < len18; i20++) {
+                  uint8_t *base = ptr19 + i20 * 1;
+                  (void) base;
+                }
+                free(ptr19);
+              }
+              size_t len21 = *((size_t*) (arg0 + (16+10*sizeof(void*))));
+              if (len21 > 0) {
+                uint8_t *ptr22 = *((uint8_t **) (arg0 + (16+9*sizeof(void*))));
+                for (size_t i23 = 0; i23 < len21; i23++) {
+                  uint8_t *base = ptr22 + i23 * (6*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                  if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (4*sizeof(void*)))));
+                  }
+                }
+                free(ptr22);
+              }
+              size_t len24 = *((size_t*) (arg0 + (16+12*sizeof(void*))));
+              if (len24 > 0) {
+                uint8_t *ptr25 = *((uint8_t **) (arg0 + (16+11*sizeof(void*))));
+                for (size_t i26 = 0; i26 < len24; i26++) {
+                  uint8_t *base = ptr25 + i26 * (2*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                }
+                free(ptr25);
+              }
+              size_t len27 = *((size_t*) (arg0 + (16+15*sizeof(void*))));
+              if (len27 > 0) {
+                uint8_t *ptr28 = *((uint8_t **) (arg0 + (16+14*sizeof(void*))));
+                for (size_t i29 = 0; i29 < len27; i29++) {
+                  uint8_t *base = ptr28 + i29 * (4*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                }
+                free(ptr28);
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (arg0 + (24+17*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (24+16*sizeof(void*)))));
+          }
+          break;
+        }
+        case 6: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
@@ -929,20 +2125,20 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
           }
-          size_t len6 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
-          if (len6 > 0) {
-            uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
-            for (size_t i8 = 0; i8 < len6; i8++) {
-              uint8_t *base = ptr7 + i8 * 1;
+          size_t len30 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
+          if (len30 > 0) {
+            uint8_t *ptr31 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
+            for (size_t i32 = 0; i32 < len30; i32++) {
+              uint8_t *base = ptr31 + i32 * 1;
               (void) base;
             }
-            free(ptr7);
+            free(ptr31);
           }
-          size_t len9 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
-          if (len9 > 0) {
-            uint8_t *ptr10 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
-            for (size_t i11 = 0; i11 < len9; i11++) {
-              uint8_t *base = ptr10 + i11 * (6*sizeof(void*));
+          size_t len33 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
+          if (len33 > 0) {
+            uint8_t *ptr34 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
+            for (size_t i35 = 0; i35 < len33; i35++) {
+              uint8_t *base = ptr34 + i35 * (6*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -954,16 +2150,52 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
                 free(*((uint8_t **) (base + (4*sizeof(void*)))));
               }
             }
-            free(ptr10);
+            free(ptr34);
           }
-          if ((*((size_t*) (arg0 + (16+11*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + (16+10*sizeof(void*)))));
+          size_t len36 = *((size_t*) (arg0 + (16+11*sizeof(void*))));
+          if (len36 > 0) {
+            uint8_t *ptr37 = *((uint8_t **) (arg0 + (16+10*sizeof(void*))));
+            for (size_t i38 = 0; i38 < len36; i38++) {
+              uint8_t *base = ptr37 + i38 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr37);
           }
-          break;
-        }
-        case 6: {
-          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + 16)));
+          size_t len39 = *((size_t*) (arg0 + (16+14*sizeof(void*))));
+          if (len39 > 0) {
+            uint8_t *ptr40 = *((uint8_t **) (arg0 + (16+13*sizeof(void*))));
+            for (size_t i41 = 0; i41 < len39; i41++) {
+              uint8_t *base = ptr40 + i41 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr40);
+          }
+          if ((*((size_t*) (arg0 + (16+16*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+15*sizeof(void*)))));
+          }
+          size_t len42 = *((size_t*) (arg0 + (16+18*sizeof(void*))));
+          if (len42 > 0) {
+            uint8_t *ptr43 = *((uint8_t **) (arg0 + (16+17*sizeof(void*))));
+            for (size_t i44 = 0; i44 < len42; i44++) {
+              uint8_t *base = ptr43 + i44 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr43);
           }
           break;
         }
@@ -971,11 +2203,62 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len45 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len45 > 0) {
+            uint8_t *ptr46 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i47 = 0; i47 < len45; i47++) {
+              uint8_t *base = ptr46 + i47 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr46);
+          }
           break;
         }
         case 8: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len48 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len48 > 0) {
+            uint8_t *ptr49 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i50 = 0; i50 < len48; i50++) {
+              uint8_t *base = ptr49 + i50 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr49);
+          }
+          break;
+        }
+        case 9: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len51 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len51 > 0) {
+            uint8_t *ptr52 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i53 = 0; i53 < len51; i53++) {
+              uint8_t *base = ptr52 + i53 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr52);
           }
           break;
         }
@@ -985,7 +2268,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#delete")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#delete")))
 void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -1027,11 +2310,41 @@ void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len0 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len0 > 0) {
+            uint8_t *ptr1 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i2 = 0; i2 < len0; i2++) {
+              uint8_t *base = ptr1 + i2 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr1);
+          }
           break;
         }
         case 3: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len3 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len3 > 0) {
+            uint8_t *ptr4 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i5 = 0; i5 < len3; i5++) {
+              uint8_t *base = ptr4 + i5 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr4);
           }
           break;
         }
@@ -1042,6 +2355,83 @@ void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * 
           break;
         }
         case 5: {
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 16))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (arg0 + (16+2*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+1*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+3*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+6*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+5*sizeof(void*)))));
+              }
+              size_t len6 = *((size_t*) (arg0 + (16+8*sizeof(void*))));
+              if (len6 > 0) {
+                uint8_t *ptr7 = *((uint8_t **) (arg0 + (16+7*sizeof(void*))));
+                for (size_t i8 = 0; i8 < len6; i8++) {
+                  uint8_t *base = ptr7 + i8 * 1;
+                  (void) base;
+                }
+                free(ptr7);
+              }
+              size_t len9 = *((size_t*) (arg0 + (16+10*sizeof(void*))));
+              if (len9 > 0) {
+                uint8_t *ptr10 = *((uint8_t **) (arg0 + (16+9*sizeof(void*))));
+                for (size_t i11 = 0; i11 < len9; i11++) {
+                  uint8_t *base = ptr10 + i11 * (6*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                  if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (4*sizeof(void*)))));
+                  }
+                }
+                free(ptr10);
+              }
+              size_t len12 = *((size_t*) (arg0 + (16+12*sizeof(void*))));
+              if (len12 > 0) {
+                uint8_t *ptr13 = *((uint8_t **) (arg0 + (16+11*sizeof(void*))));
+                for (size_t i14 = 0; i14 < len12; i14++) {
+                  uint8_t *base = ptr13 + i14 * (2*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                }
+                free(ptr13);
+              }
+              size_t len15 = *((size_t*) (arg0 + (16+15*sizeof(void*))));
+              if (len15 > 0) {
+                uint8_t *ptr16 = *((uint8_t **) (arg0 + (16+14*sizeof(void*))));
+                for (size_t i17 = 0; i17 < len15; i17++) {
+                  uint8_t *base = ptr16 + i17 * (4*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                }
+                free(ptr16);
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (arg0 + (24+17*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (24+16*sizeof(void*)))));
+          }
+          break;
+        }
+        case 6: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
@@ -1051,20 +2441,20 @@ void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
           }
-          size_t len0 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
-          if (len0 > 0) {
-            uint8_t *ptr1 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
-            for (size_t i2 = 0; i2 < len0; i2++) {
-              uint8_t *base = ptr1 + i2 * 1;
+          size_t len18 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
+          if (len18 > 0) {
+            uint8_t *ptr19 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
+            for (size_t i20 = 0; i20 < len18; i20++) {
+              uint8_t *base = ptr19 + i20 * 1;
               (void) base;
             }
-            free(ptr1);
+            free(ptr19);
           }
-          size_t len3 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
-          if (len3 > 0) {
-            uint8_t *ptr4 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
-            for (size_t i5 = 0; i5 < len3; i5++) {
-              uint8_t *base = ptr4 + i5 * (6*sizeof(void*));
+          size_t len21 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
+          if (len21 > 0) {
+            uint8_t *ptr22 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
+            for (size_t i23 = 0; i23 < len21; i23++) {
+              uint8_t *base = ptr22 + i23 * (6*sizeof(void*));
               (void) base;
               if ((*((size_t*) (base + sizeof(void*)))) > 0) {
                 free(*((uint8_t **) (base + 0)));
@@ -1076,16 +2466,52 @@ void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * 
                 free(*((uint8_t **) (base + (4*sizeof(void*)))));
               }
             }
-            free(ptr4);
+            free(ptr22);
           }
-          if ((*((size_t*) (arg0 + (16+11*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + (16+10*sizeof(void*)))));
+          size_t len24 = *((size_t*) (arg0 + (16+11*sizeof(void*))));
+          if (len24 > 0) {
+            uint8_t *ptr25 = *((uint8_t **) (arg0 + (16+10*sizeof(void*))));
+            for (size_t i26 = 0; i26 < len24; i26++) {
+              uint8_t *base = ptr25 + i26 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr25);
           }
-          break;
-        }
-        case 6: {
-          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
-            free(*((uint8_t **) (arg0 + 16)));
+          size_t len27 = *((size_t*) (arg0 + (16+14*sizeof(void*))));
+          if (len27 > 0) {
+            uint8_t *ptr28 = *((uint8_t **) (arg0 + (16+13*sizeof(void*))));
+            for (size_t i29 = 0; i29 < len27; i29++) {
+              uint8_t *base = ptr28 + i29 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr28);
+          }
+          if ((*((size_t*) (arg0 + (16+16*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+15*sizeof(void*)))));
+          }
+          size_t len30 = *((size_t*) (arg0 + (16+18*sizeof(void*))));
+          if (len30 > 0) {
+            uint8_t *ptr31 = *((uint8_t **) (arg0 + (16+17*sizeof(void*))));
+            for (size_t i32 = 0; i32 < len30; i32++) {
+              uint8_t *base = ptr31 + i32 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr31);
           }
           break;
         }
@@ -1093,11 +2519,62 @@ void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * 
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
           }
+          size_t len33 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len33 > 0) {
+            uint8_t *ptr34 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i35 = 0; i35 < len33; i35++) {
+              uint8_t *base = ptr34 + i35 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr34);
+          }
           break;
         }
         case 8: {
           if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
             free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len36 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len36 > 0) {
+            uint8_t *ptr37 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i38 = 0; i38 < len36; i38++) {
+              uint8_t *base = ptr37 + i38 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr37);
+          }
+          break;
+        }
+        case 9: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len39 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len39 > 0) {
+            uint8_t *ptr40 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i41 = 0; i41 < len39; i41++) {
+              uint8_t *base = ptr40 + i41 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr40);
           }
           break;
         }
@@ -1119,9 +2596,25 @@ void *cabi_realloc(void *ptr, size_t old_size, size_t align, size_t new_size) {
 }
 
 __attribute__((__aligned__(8)))
-static uint8_t RET_AREA[(8+14*sizeof(void*))];
+static uint8_t RET_AREA[(24+18*sizeof(void*))];
 
 // Helper Functions
+
+void driver_list_u8_free(driver_list_u8_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    uint8_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+    }
+    free(list_ptr);
+  }
+}
+
+void driver_option_list_u8_free(driver_option_list_u8_t *ptr) {
+  if (ptr->is_some) {
+    driver_list_u8_free(&ptr->val);
+  }
+}
 
 void driver_option_u8_free(driver_option_u8_t *ptr) {
   if (ptr->is_some) {
@@ -1136,28 +2629,45 @@ void purlin_driver_types_pointer_free(purlin_driver_types_pointer_t *ptr) {
   driver_string_free(ptr);
 }
 
-void purlin_driver_types_context_free(purlin_driver_types_context_t *ptr) {
-  driver_string_free(&ptr->org);
-  driver_string_free(&ptr->app);
-  driver_string_free(&ptr->env);
-  driver_string_free(&ptr->env_type);
-  driver_string_free(&ptr->namespace_);
-  driver_string_free(&ptr->deployment);
-}
-
-void purlin_driver_types_resource_free(purlin_driver_types_resource_t *ptr) {
-  driver_string_free(&ptr->urn);
-  driver_string_free(&ptr->guresid);
-  driver_string_free(&ptr->type_name);
-  driver_string_free(&ptr->class_);
-  driver_string_free(&ptr->id);
-  purlin_driver_types_context_free(&ptr->context);
-}
-
 void driver_option_string_free(driver_option_string_t *ptr) {
   if (ptr->is_some) {
     driver_string_free(&ptr->val);
   }
+}
+
+void driver_tuple2_string_string_free(driver_tuple2_string_string_t *ptr) {
+  driver_string_free(&ptr->f0);
+  driver_string_free(&ptr->f1);
+}
+
+void driver_list_tuple2_string_string_free(driver_list_tuple2_string_string_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    driver_tuple2_string_string_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      driver_tuple2_string_string_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void purlin_driver_types_context_free(purlin_driver_types_context_t *ptr) {
+  driver_option_string_free(&ptr->org);
+  driver_string_free(&ptr->app);
+  driver_string_free(&ptr->env);
+  driver_string_free(&ptr->env_type);
+  driver_option_string_free(&ptr->namespace_);
+  driver_string_free(&ptr->deployment);
+  driver_list_tuple2_string_string_free(&ptr->labels);
+}
+
+void purlin_driver_types_subject_free(purlin_driver_types_subject_t *ptr) {
+  driver_string_free(&ptr->urn);
+  driver_string_free(&ptr->guresid);
+  driver_string_free(&ptr->type_name);
+  driver_string_free(&ptr->class_);
+  driver_string_free(&ptr->local_name);
+  purlin_driver_types_context_free(&ptr->context);
 }
 
 void purlin_driver_types_list_pointer_free(purlin_driver_types_list_pointer_t *ptr) {
@@ -1176,7 +2686,7 @@ void purlin_driver_types_inputs_free(purlin_driver_types_inputs_t *ptr) {
   purlin_driver_types_json_free(&ptr->secrets);
   purlin_driver_types_json_free(&ptr->params);
   purlin_driver_types_json_free(&ptr->connection);
-  driver_option_string_free(&ptr->account);
+  purlin_driver_types_json_free(&ptr->account);
   purlin_driver_types_list_pointer_free(&ptr->unknown);
   purlin_driver_types_list_pointer_free(&ptr->sensitive);
 }
@@ -1185,16 +2695,6 @@ void purlin_driver_types_manifest_file_free(purlin_driver_types_manifest_file_t 
   driver_string_free(&ptr->name);
   driver_string_free(&ptr->location);
   purlin_driver_types_json_free(&ptr->data);
-}
-
-void driver_list_u8_free(driver_list_u8_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    uint8_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-    }
-    free(list_ptr);
-  }
 }
 
 void purlin_driver_types_list_manifest_file_free(purlin_driver_types_list_manifest_file_t *ptr) {
@@ -1208,21 +2708,45 @@ void purlin_driver_types_list_manifest_file_free(purlin_driver_types_list_manife
   }
 }
 
+void purlin_driver_types_tuple2_string_json_free(purlin_driver_types_tuple2_string_json_t *ptr) {
+  driver_string_free(&ptr->f0);
+  purlin_driver_types_json_free(&ptr->f1);
+}
+
+void purlin_driver_types_list_tuple2_string_json_free(purlin_driver_types_list_tuple2_string_json_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    purlin_driver_types_tuple2_string_json_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      purlin_driver_types_tuple2_string_json_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
 void purlin_driver_types_state_free(purlin_driver_types_state_t *ptr) {
   driver_string_free(&ptr->id);
   purlin_driver_types_json_free(&ptr->outputs);
   purlin_driver_types_json_free(&ptr->secrets);
   driver_list_u8_free(&ptr->cookie);
   purlin_driver_types_list_manifest_file_free(&ptr->manifests);
+  purlin_driver_types_list_pointer_free(&ptr->sensitive);
+  purlin_driver_types_list_tuple2_string_json_free(&ptr->notes);
 }
 
 void purlin_driver_types_call_free(purlin_driver_types_call_t *ptr) {
   driver_string_free(&ptr->idempotency_key);
+  purlin_driver_types_list_tuple2_string_json_free(&ptr->hints);
 }
 
-void purlin_driver_types_invalid_input_free(purlin_driver_types_invalid_input_t *ptr) {
+void purlin_driver_types_finding_free(purlin_driver_types_finding_t *ptr) {
   purlin_driver_types_pointer_free(&ptr->pointer);
   driver_string_free(&ptr->message);
+}
+
+void purlin_driver_types_problem_free(purlin_driver_types_problem_t *ptr) {
+  driver_string_free(&ptr->message);
+  driver_list_tuple2_string_string_free(&ptr->details);
 }
 
 void purlin_driver_types_denial_free(purlin_driver_types_denial_t *ptr) {
@@ -1237,15 +2761,26 @@ void purlin_driver_types_retry_free(purlin_driver_types_retry_t *ptr) {
 
 void purlin_driver_types_partial_free(purlin_driver_types_partial_t *ptr) {
   purlin_driver_types_state_free(&ptr->state);
+  purlin_driver_types_problem_free(&ptr->problem);
+}
+
+void purlin_driver_types_option_state_free(purlin_driver_types_option_state_t *ptr) {
+  if (ptr->is_some) {
+    purlin_driver_types_state_free(&ptr->val);
+  }
+}
+
+void purlin_driver_types_pending_free(purlin_driver_types_pending_t *ptr) {
+  purlin_driver_types_option_state_free(&ptr->state);
   driver_string_free(&ptr->message);
 }
 
-void purlin_driver_types_list_invalid_input_free(purlin_driver_types_list_invalid_input_t *ptr) {
+void purlin_driver_types_list_finding_free(purlin_driver_types_list_finding_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    purlin_driver_types_invalid_input_t *list_ptr = ptr->ptr;
+    purlin_driver_types_finding_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      purlin_driver_types_invalid_input_free(&list_ptr[i]);
+      purlin_driver_types_finding_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
@@ -1254,7 +2789,7 @@ void purlin_driver_types_list_invalid_input_free(purlin_driver_types_list_invali
 void purlin_driver_types_failure_free(purlin_driver_types_failure_t *ptr) {
   switch ((int32_t) ptr->tag) {
     case 0: {
-      purlin_driver_types_list_invalid_input_free(&ptr->val.invalid_inputs);
+      purlin_driver_types_list_finding_free(&ptr->val.invalid_inputs);
       break;
     }
     case 1: {
@@ -1262,11 +2797,11 @@ void purlin_driver_types_failure_free(purlin_driver_types_failure_t *ptr) {
       break;
     }
     case 2: {
-      driver_string_free(&ptr->val.not_found);
+      purlin_driver_types_problem_free(&ptr->val.not_found);
       break;
     }
     case 3: {
-      driver_string_free(&ptr->val.conflict);
+      purlin_driver_types_problem_free(&ptr->val.conflict);
       break;
     }
     case 4: {
@@ -1274,144 +2809,32 @@ void purlin_driver_types_failure_free(purlin_driver_types_failure_t *ptr) {
       break;
     }
     case 5: {
-      purlin_driver_types_partial_free(&ptr->val.partial);
+      purlin_driver_types_pending_free(&ptr->val.pending);
       break;
     }
     case 6: {
-      driver_string_free(&ptr->val.failed);
+      purlin_driver_types_partial_free(&ptr->val.partial);
       break;
     }
     case 7: {
-      driver_string_free(&ptr->val.undecided);
+      purlin_driver_types_problem_free(&ptr->val.failed);
       break;
     }
     case 8: {
-      driver_string_free(&ptr->val.needs_delete_before);
+      purlin_driver_types_problem_free(&ptr->val.undecided);
+      break;
+    }
+    case 9: {
+      purlin_driver_types_problem_free(&ptr->val.needs_delete_before);
       break;
     }
   }
 }
 
-void exports_purlin_driver_lifecycle_json_free(exports_purlin_driver_lifecycle_json_t *ptr) {
-  purlin_driver_types_json_free(ptr);
-}
-
-void exports_purlin_driver_lifecycle_pointer_free(exports_purlin_driver_lifecycle_pointer_t *ptr) {
-  purlin_driver_types_pointer_free(ptr);
-}
-
-void exports_purlin_driver_lifecycle_resource_free(exports_purlin_driver_lifecycle_resource_t *ptr) {
-  purlin_driver_types_resource_free(ptr);
-}
-
-void exports_purlin_driver_lifecycle_inputs_free(exports_purlin_driver_lifecycle_inputs_t *ptr) {
-  purlin_driver_types_inputs_free(ptr);
-}
-
-void exports_purlin_driver_lifecycle_state_free(exports_purlin_driver_lifecycle_state_t *ptr) {
-  purlin_driver_types_state_free(ptr);
-}
-
-void exports_purlin_driver_lifecycle_call_free(exports_purlin_driver_lifecycle_call_t *ptr) {
-  purlin_driver_types_call_free(ptr);
-}
-
-void exports_purlin_driver_lifecycle_failure_free(exports_purlin_driver_lifecycle_failure_t *ptr) {
-  purlin_driver_types_failure_free(ptr);
-}
-
-void exports_purlin_driver_lifecycle_invalid_input_free(exports_purlin_driver_lifecycle_invalid_input_t *ptr) {
-  purlin_driver_types_invalid_input_free(ptr);
-}
-
-void exports_purlin_driver_lifecycle_requested_capability_free(exports_purlin_driver_lifecycle_requested_capability_t *ptr) {
+void purlin_driver_types_requested_capability_free(purlin_driver_types_requested_capability_t *ptr) {
   driver_string_free(&ptr->capability);
-  driver_string_free(&ptr->pattern);
+  driver_option_string_free(&ptr->pattern);
   driver_string_free(&ptr->reason);
-}
-
-void exports_purlin_driver_lifecycle_type_schema_free(exports_purlin_driver_lifecycle_type_schema_t *ptr) {
-  driver_string_free(&ptr->type_name);
-  exports_purlin_driver_lifecycle_json_free(&ptr->inputs);
-  exports_purlin_driver_lifecycle_json_free(&ptr->outputs);
-}
-
-void exports_purlin_driver_lifecycle_list_type_schema_free(exports_purlin_driver_lifecycle_list_type_schema_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    exports_purlin_driver_lifecycle_type_schema_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      exports_purlin_driver_lifecycle_type_schema_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
-void exports_purlin_driver_lifecycle_list_requested_capability_free(exports_purlin_driver_lifecycle_list_requested_capability_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    exports_purlin_driver_lifecycle_requested_capability_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      exports_purlin_driver_lifecycle_requested_capability_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
-void exports_purlin_driver_lifecycle_manifest_free(exports_purlin_driver_lifecycle_manifest_t *ptr) {
-  driver_string_free(&ptr->name);
-  driver_string_free(&ptr->version);
-  driver_string_free(&ptr->description);
-  exports_purlin_driver_lifecycle_list_type_schema_free(&ptr->types);
-  exports_purlin_driver_lifecycle_list_requested_capability_free(&ptr->requested_capabilities);
-}
-
-void exports_purlin_driver_lifecycle_option_json_free(exports_purlin_driver_lifecycle_option_json_t *ptr) {
-  if (ptr->is_some) {
-    exports_purlin_driver_lifecycle_json_free(&ptr->val);
-  }
-}
-
-void exports_purlin_driver_lifecycle_check_request_free(exports_purlin_driver_lifecycle_check_request_t *ptr) {
-  exports_purlin_driver_lifecycle_resource_free(&ptr->resource);
-  exports_purlin_driver_lifecycle_inputs_free(&ptr->inputs);
-  exports_purlin_driver_lifecycle_option_json_free(&ptr->previous);
-}
-
-void exports_purlin_driver_lifecycle_list_invalid_input_free(exports_purlin_driver_lifecycle_list_invalid_input_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    exports_purlin_driver_lifecycle_invalid_input_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      exports_purlin_driver_lifecycle_invalid_input_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
-void exports_purlin_driver_lifecycle_checked_free(exports_purlin_driver_lifecycle_checked_t *ptr) {
-  exports_purlin_driver_lifecycle_json_free(&ptr->values);
-  exports_purlin_driver_lifecycle_json_free(&ptr->secrets);
-  exports_purlin_driver_lifecycle_list_invalid_input_free(&ptr->warnings);
-}
-
-void exports_purlin_driver_lifecycle_name_request_free(exports_purlin_driver_lifecycle_name_request_t *ptr) {
-  exports_purlin_driver_lifecycle_resource_free(&ptr->resource);
-  exports_purlin_driver_lifecycle_inputs_free(&ptr->inputs);
-}
-
-void exports_purlin_driver_lifecycle_create_request_free(exports_purlin_driver_lifecycle_create_request_t *ptr) {
-  exports_purlin_driver_lifecycle_resource_free(&ptr->resource);
-  exports_purlin_driver_lifecycle_inputs_free(&ptr->inputs);
-  driver_string_free(&ptr->name);
-  driver_option_string_free(&ptr->replaces);
-  exports_purlin_driver_lifecycle_call_free(&ptr->call);
-}
-
-void exports_purlin_driver_lifecycle_option_state_free(exports_purlin_driver_lifecycle_option_state_t *ptr) {
-  if (ptr->is_some) {
-    exports_purlin_driver_lifecycle_state_free(&ptr->val);
-  }
 }
 
 void driver_list_string_free(driver_list_string_t *ptr) {
@@ -1425,51 +2848,165 @@ void driver_list_string_free(driver_list_string_t *ptr) {
   }
 }
 
-void exports_purlin_driver_lifecycle_read_request_free(exports_purlin_driver_lifecycle_read_request_t *ptr) {
-  exports_purlin_driver_lifecycle_resource_free(&ptr->resource);
-  driver_option_string_free(&ptr->id);
-  driver_string_free(&ptr->name);
-  exports_purlin_driver_lifecycle_inputs_free(&ptr->inputs);
-  exports_purlin_driver_lifecycle_option_state_free(&ptr->state);
-  driver_list_string_free(&ptr->known);
-  exports_purlin_driver_lifecycle_call_free(&ptr->call);
+void purlin_driver_types_type_schema_free(purlin_driver_types_type_schema_t *ptr) {
+  driver_string_free(&ptr->type_name);
+  driver_list_string_free(&ptr->implements);
+  purlin_driver_types_json_free(&ptr->inputs);
+  purlin_driver_types_json_free(&ptr->outputs);
 }
 
-void exports_purlin_driver_lifecycle_observed_free(exports_purlin_driver_lifecycle_observed_t *ptr) {
-  exports_purlin_driver_lifecycle_state_free(&ptr->state);
-  exports_purlin_driver_lifecycle_option_json_free(&ptr->values);
-}
-
-void exports_purlin_driver_lifecycle_change_free(exports_purlin_driver_lifecycle_change_t *ptr) {
-  exports_purlin_driver_lifecycle_resource_free(&ptr->resource);
-  exports_purlin_driver_lifecycle_state_free(&ptr->state);
-  exports_purlin_driver_lifecycle_inputs_free(&ptr->before);
-  exports_purlin_driver_lifecycle_inputs_free(&ptr->after);
-  driver_string_free(&ptr->name);
-  exports_purlin_driver_lifecycle_call_free(&ptr->call);
-}
-
-void exports_purlin_driver_lifecycle_list_pointer_free(exports_purlin_driver_lifecycle_list_pointer_t *ptr) {
+void purlin_driver_types_list_type_schema_free(purlin_driver_types_list_type_schema_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    exports_purlin_driver_lifecycle_pointer_t *list_ptr = ptr->ptr;
+    purlin_driver_types_type_schema_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      exports_purlin_driver_lifecycle_pointer_free(&list_ptr[i]);
+      purlin_driver_types_type_schema_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
 }
 
-void exports_purlin_driver_lifecycle_impact_free(exports_purlin_driver_lifecycle_impact_t *ptr) {
-  exports_purlin_driver_lifecycle_list_pointer_free(&ptr->replaces);
-  driver_list_string_free(&ptr->stable_outputs);
+void purlin_driver_types_list_requested_capability_free(purlin_driver_types_list_requested_capability_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    purlin_driver_types_requested_capability_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      purlin_driver_types_requested_capability_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void purlin_driver_types_driver_info_free(purlin_driver_types_driver_info_t *ptr) {
+  driver_string_free(&ptr->name);
+  driver_string_free(&ptr->version);
+  driver_string_free(&ptr->description);
+  purlin_driver_types_list_type_schema_free(&ptr->types);
+  purlin_driver_types_list_requested_capability_free(&ptr->requested_capabilities);
+  purlin_driver_types_list_tuple2_string_json_free(&ptr->notes);
+}
+
+void purlin_driver_types_option_inputs_free(purlin_driver_types_option_inputs_t *ptr) {
+  if (ptr->is_some) {
+    purlin_driver_types_inputs_free(&ptr->val);
+  }
+}
+
+void purlin_driver_types_check_request_free(purlin_driver_types_check_request_t *ptr) {
+  purlin_driver_types_subject_free(&ptr->subject);
+  purlin_driver_types_inputs_free(&ptr->inputs);
+  purlin_driver_types_option_inputs_free(&ptr->previous);
+  purlin_driver_types_call_free(&ptr->call);
+}
+
+void purlin_driver_types_checked_free(purlin_driver_types_checked_t *ptr) {
+  purlin_driver_types_json_free(&ptr->values);
+  purlin_driver_types_json_free(&ptr->secrets);
+  purlin_driver_types_list_finding_free(&ptr->warnings);
+}
+
+void purlin_driver_types_name_request_free(purlin_driver_types_name_request_t *ptr) {
+  purlin_driver_types_subject_free(&ptr->subject);
+  purlin_driver_types_inputs_free(&ptr->inputs);
+  purlin_driver_types_call_free(&ptr->call);
+}
+
+void purlin_driver_types_create_request_free(purlin_driver_types_create_request_t *ptr) {
+  purlin_driver_types_subject_free(&ptr->subject);
+  purlin_driver_types_inputs_free(&ptr->inputs);
+  driver_string_free(&ptr->name);
+  driver_option_string_free(&ptr->replaces);
+  purlin_driver_types_call_free(&ptr->call);
+}
+
+void purlin_driver_types_read_request_free(purlin_driver_types_read_request_t *ptr) {
+  purlin_driver_types_subject_free(&ptr->subject);
+  driver_option_string_free(&ptr->id);
+  driver_string_free(&ptr->name);
+  purlin_driver_types_inputs_free(&ptr->inputs);
+  purlin_driver_types_option_state_free(&ptr->state);
+  driver_list_string_free(&ptr->known);
+  purlin_driver_types_call_free(&ptr->call);
+}
+
+void purlin_driver_types_option_json_free(purlin_driver_types_option_json_t *ptr) {
+  if (ptr->is_some) {
+    purlin_driver_types_json_free(&ptr->val);
+  }
+}
+
+void purlin_driver_types_observed_free(purlin_driver_types_observed_t *ptr) {
+  purlin_driver_types_state_free(&ptr->state);
+  purlin_driver_types_option_json_free(&ptr->values);
+}
+
+void purlin_driver_types_change_free(purlin_driver_types_change_t *ptr) {
+  purlin_driver_types_subject_free(&ptr->subject);
+  purlin_driver_types_state_free(&ptr->state);
+  purlin_driver_types_inputs_free(&ptr->before);
+  purlin_driver_types_inputs_free(&ptr->after);
+  driver_string_free(&ptr->name);
+  purlin_driver_types_call_free(&ptr->call);
+}
+
+void purlin_driver_types_impact_free(purlin_driver_types_impact_t *ptr) {
+  purlin_driver_types_list_pointer_free(&ptr->replaces);
+  purlin_driver_types_list_pointer_free(&ptr->stable_outputs);
+}
+
+void purlin_driver_types_delete_request_free(purlin_driver_types_delete_request_t *ptr) {
+  purlin_driver_types_subject_free(&ptr->subject);
+  purlin_driver_types_state_free(&ptr->state);
+  purlin_driver_types_inputs_free(&ptr->inputs);
+  purlin_driver_types_call_free(&ptr->call);
+}
+
+void exports_purlin_driver_lifecycle_change_free(exports_purlin_driver_lifecycle_change_t *ptr) {
+  purlin_driver_types_change_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_check_request_free(exports_purlin_driver_lifecycle_check_request_t *ptr) {
+  purlin_driver_types_check_request_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_checked_free(exports_purlin_driver_lifecycle_checked_t *ptr) {
+  purlin_driver_types_checked_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_create_request_free(exports_purlin_driver_lifecycle_create_request_t *ptr) {
+  purlin_driver_types_create_request_free(ptr);
 }
 
 void exports_purlin_driver_lifecycle_delete_request_free(exports_purlin_driver_lifecycle_delete_request_t *ptr) {
-  exports_purlin_driver_lifecycle_resource_free(&ptr->resource);
-  exports_purlin_driver_lifecycle_state_free(&ptr->state);
-  exports_purlin_driver_lifecycle_inputs_free(&ptr->inputs);
-  exports_purlin_driver_lifecycle_call_free(&ptr->call);
+  purlin_driver_types_delete_request_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_driver_info_free(exports_purlin_driver_lifecycle_driver_info_t *ptr) {
+  purlin_driver_types_driver_info_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_failure_free(exports_purlin_driver_lifecycle_failure_t *ptr) {
+  purlin_driver_types_failure_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_impact_free(exports_purlin_driver_lifecycle_impact_t *ptr) {
+  purlin_driver_types_impact_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_name_request_free(exports_purlin_driver_lifecycle_name_request_t *ptr) {
+  purlin_driver_types_name_request_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_observed_free(exports_purlin_driver_lifecycle_observed_t *ptr) {
+  purlin_driver_types_observed_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_read_request_free(exports_purlin_driver_lifecycle_read_request_t *ptr) {
+  purlin_driver_types_read_request_free(ptr);
+}
+
+void exports_purlin_driver_lifecycle_state_free(exports_purlin_driver_lifecycle_state_t *ptr) {
+  purlin_driver_types_state_free(ptr);
 }
 
 void exports_purlin_driver_lifecycle_result_checked_failure_free(exports_purlin_driver_lifecycle_result_checked_failure_t *ptr) {
@@ -1556,16 +3093,25 @@ void purlin_driver_log_write(purlin_driver_log_level_t level, driver_string_t *m
   __wasm_import_purlin_driver_log_write((int32_t) level, (uint8_t *) (*message).ptr, (*message).len);
 }
 
-void purlin_driver_metrics_count(driver_string_t *name, uint64_t by) {
-  __wasm_import_purlin_driver_metrics_count((uint8_t *) (*name).ptr, (*name).len, (int64_t) (by));
-}
-
-void purlin_driver_metrics_record_value(driver_string_t *name, double value) {
-  __wasm_import_purlin_driver_metrics_record_value((uint8_t *) (*name).ptr, (*name).len, value);
-}
-
-void purlin_driver_operation_checkpoint(driver_string_t *id) {
-  __wasm_import_purlin_driver_operation_checkpoint((uint8_t *) (*id).ptr, (*id).len);
+void purlin_driver_operation_checkpoint(driver_string_t *id, driver_list_u8_t *maybe_cookie) {
+  driver_option_list_u8_t cookie;
+  cookie.is_some = maybe_cookie != NULL;if (maybe_cookie) {
+    cookie.val = *maybe_cookie;
+  }
+  int32_t option;
+  uint8_t * option1;
+  size_t option2;
+  if ((cookie).is_some) {
+    const driver_list_u8_t *payload0 = &(cookie).val;
+    option = 1;
+    option1 = (uint8_t *) (*payload0).ptr;
+    option2 = (*payload0).len;
+  } else {
+    option = 0;
+    option1 = 0;
+    option2 = 0;
+  }
+  __wasm_import_purlin_driver_operation_checkpoint((uint8_t *) (*id).ptr, (*id).len, option, option1, option2);
 }
 
 void purlin_driver_operation_progress(driver_string_t *message, uint8_t *maybe_percent) {
@@ -1591,9 +3137,22 @@ bool purlin_driver_operation_cancelled(void) {
   return ret;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#describe")))
+uint64_t purlin_driver_operation_time_left(void) {
+  int64_t ret = __wasm_import_purlin_driver_operation_time_left();
+  return (uint64_t) (ret);
+}
+
+void purlin_metrics_metrics_count(driver_string_t *name, uint64_t by) {
+  __wasm_import_purlin_metrics_metrics_count((uint8_t *) (*name).ptr, (*name).len, (int64_t) (by));
+}
+
+void purlin_metrics_metrics_measure(driver_string_t *name, double value) {
+  __wasm_import_purlin_metrics_metrics_measure((uint8_t *) (*name).ptr, (*name).len, value);
+}
+
+__attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#describe")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_describe(void) {
-  exports_purlin_driver_lifecycle_manifest_t ret;
+  exports_purlin_driver_lifecycle_driver_info_t ret;
   exports_purlin_driver_lifecycle_describe(&ret);
   uint8_t *ptr = (uint8_t *) &RET_AREA;
   *((size_t*)(ptr + sizeof(void*))) = ((ret).name).len;
@@ -1602,71 +3161,98 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_describe(void) {
   *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) ((ret).version).ptr;
   *((size_t*)(ptr + (5*sizeof(void*)))) = ((ret).description).len;
   *((uint8_t **)(ptr + (4*sizeof(void*)))) = (uint8_t *) ((ret).description).ptr;
-  *((int8_t*)(ptr + (6*sizeof(void*)))) = (ret).implements;
-  *((size_t*)(ptr + (8*sizeof(void*)))) = ((ret).types).len;
-  *((uint8_t **)(ptr + (7*sizeof(void*)))) = (uint8_t *) ((ret).types).ptr;
-  *((size_t*)(ptr + (10*sizeof(void*)))) = ((ret).requested_capabilities).len;
-  *((uint8_t **)(ptr + (9*sizeof(void*)))) = (uint8_t *) ((ret).requested_capabilities).ptr;
+  *((size_t*)(ptr + (7*sizeof(void*)))) = ((ret).types).len;
+  *((uint8_t **)(ptr + (6*sizeof(void*)))) = (uint8_t *) ((ret).types).ptr;
+  *((size_t*)(ptr + (9*sizeof(void*)))) = ((ret).requested_capabilities).len;
+  *((uint8_t **)(ptr + (8*sizeof(void*)))) = (uint8_t *) ((ret).requested_capabilities).ptr;
+  *((size_t*)(ptr + (11*sizeof(void*)))) = ((ret).notes).len;
+  *((uint8_t **)(ptr + (10*sizeof(void*)))) = (uint8_t *) ((ret).notes).ptr;
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#check")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#check")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (30*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (10*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (11*sizeof(void*))))), (*((size_t*) (arg + (12*sizeof(void*))))) };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_option_json_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (37*sizeof(void*))))) {
+  driver_option_string_t option0;
+  switch ((int32_t) *((uint8_t*) (arg + (19*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_check_request_t arg1 = (exports_purlin_driver_lifecycle_check_request_t) {
-    (exports_purlin_driver_lifecycle_resource_t) (purlin_driver_types_resource_t) {
+  purlin_driver_types_option_inputs_t option1;
+  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
+    case 0: {
+      option1.is_some = false;
+      break;
+    }
+    case 1: {
+      option1.is_some = true;
+      option1.val = (purlin_driver_types_inputs_t) {
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+        (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
+        (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
+      };
+      break;
+    }
+  }
+  exports_purlin_driver_lifecycle_check_request_t arg2 = (purlin_driver_types_check_request_t) {
+    (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (4*sizeof(void*))))), (*((size_t*) (arg + (5*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (6*sizeof(void*))))), (*((size_t*) (arg + (7*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8*sizeof(void*))))), (*((size_t*) (arg + (9*sizeof(void*))))) },
       (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (10*sizeof(void*))))), (*((size_t*) (arg + (11*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (12*sizeof(void*))))), (*((size_t*) (arg + (13*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (14*sizeof(void*))))), (*((size_t*) (arg + (15*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16*sizeof(void*))))), (*((size_t*) (arg + (17*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (18*sizeof(void*))))), (*((size_t*) (arg + (19*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) },
+        (driver_option_string_t) option,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (13*sizeof(void*))))), (*((size_t*) (arg + (14*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
+        (driver_option_string_t) option0,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       },
     },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
     },
-    (exports_purlin_driver_lifecycle_option_json_t) option0,
+    (purlin_driver_types_option_inputs_t) option1,
+    (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+54*sizeof(void*))))), (*((size_t*) (arg + (8+55*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+56*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+56*sizeof(void*))))), (*((size_t*) (arg + (16+57*sizeof(void*))))) },
+    },
   };
   exports_purlin_driver_lifecycle_result_checked_failure_t ret;
   exports_purlin_driver_lifecycle_checked_t ok;
   exports_purlin_driver_lifecycle_failure_t err;
-  ret.is_err = !exports_purlin_driver_lifecycle_check(&arg1, &ok, &err);
+  ret.is_err = !exports_purlin_driver_lifecycle_check(&arg2, &ok, &err);
   if (ret.is_err) {
     ret.val.err = err;
   }
@@ -1676,84 +3262,130 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
   free(arg);
   uint8_t *ptr = (uint8_t *) &RET_AREA;
   if ((ret).is_err) {
-    const exports_purlin_driver_lifecycle_failure_t *payload2 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
-    switch ((int32_t) (*payload2).tag) {
+    const exports_purlin_driver_lifecycle_failure_t *payload3 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
+    switch ((int32_t) (*payload3).tag) {
       case 0: {
-        const purlin_driver_types_list_invalid_input_t *payload3 = &(*payload2).val.invalid_inputs;
+        const purlin_driver_types_list_finding_t *payload4 = &(*payload3).val.invalid_inputs;
         *((int8_t*)(ptr + 8)) = 0;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload3).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload3).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload4).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload4).ptr;
         break;
       }
       case 1: {
-        const purlin_driver_types_denial_t *payload4 = &(*payload2).val.denied;
+        const purlin_driver_types_denial_t *payload5 = &(*payload3).val.denied;
         *((int8_t*)(ptr + 8)) = 1;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload4).capability).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload4).capability).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload4).target).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload4).target).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload4).message).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload4).message).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload5).capability).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload5).capability).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload5).target).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload5).target).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload5).message).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload5).message).ptr;
         break;
       }
       case 2: {
-        const driver_string_t *payload5 = &(*payload2).val.not_found;
+        const purlin_driver_types_problem_t *payload6 = &(*payload3).val.not_found;
         *((int8_t*)(ptr + 8)) = 2;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload5).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload5).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload6).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload6).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload6).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload6).details).ptr;
         break;
       }
       case 3: {
-        const driver_string_t *payload6 = &(*payload2).val.conflict;
+        const purlin_driver_types_problem_t *payload7 = &(*payload3).val.conflict;
         *((int8_t*)(ptr + 8)) = 3;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload6).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload6).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload7).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload7).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload7).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload7).details).ptr;
         break;
       }
       case 4: {
-        const purlin_driver_types_retry_t *payload7 = &(*payload2).val.retry_after;
+        const purlin_driver_types_retry_t *payload8 = &(*payload3).val.retry_after;
         *((int8_t*)(ptr + 8)) = 4;
-        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload7).after_ms);
-        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload7).message).len;
-        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload7).message).ptr;
+        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload8).after_ms);
+        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload8).message).len;
+        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload8).message).ptr;
         break;
       }
       case 5: {
-        const purlin_driver_types_partial_t *payload8 = &(*payload2).val.partial;
+        const purlin_driver_types_pending_t *payload9 = &(*payload3).val.pending;
         *((int8_t*)(ptr + 8)) = 5;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload8).state).id).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload8).state).id).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload8).state).outputs).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload8).state).outputs).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload8).state).secrets).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload8).state).secrets).ptr;
-        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload8).state).cookie).len;
-        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload8).state).cookie).ptr;
-        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload8).state).manifests).len;
-        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload8).state).manifests).ptr;
-        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload8).message).len;
-        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
+        if (((*payload9).state).is_some) {
+          const purlin_driver_types_state_t *payload11 = &((*payload9).state).val;
+          *((int8_t*)(ptr + 16)) = 1;
+          *((size_t*)(ptr + (16+2*sizeof(void*)))) = ((*payload11).id).len;
+          *((uint8_t **)(ptr + (16+1*sizeof(void*)))) = (uint8_t *) ((*payload11).id).ptr;
+          *((size_t*)(ptr + (16+4*sizeof(void*)))) = ((*payload11).outputs).len;
+          *((uint8_t **)(ptr + (16+3*sizeof(void*)))) = (uint8_t *) ((*payload11).outputs).ptr;
+          *((size_t*)(ptr + (16+6*sizeof(void*)))) = ((*payload11).secrets).len;
+          *((uint8_t **)(ptr + (16+5*sizeof(void*)))) = (uint8_t *) ((*payload11).secrets).ptr;
+          *((size_t*)(ptr + (16+8*sizeof(void*)))) = ((*payload11).cookie).len;
+          *((uint8_t **)(ptr + (16+7*sizeof(void*)))) = (uint8_t *) ((*payload11).cookie).ptr;
+          *((size_t*)(ptr + (16+10*sizeof(void*)))) = ((*payload11).manifests).len;
+          *((uint8_t **)(ptr + (16+9*sizeof(void*)))) = (uint8_t *) ((*payload11).manifests).ptr;
+          *((size_t*)(ptr + (16+12*sizeof(void*)))) = ((*payload11).sensitive).len;
+          *((uint8_t **)(ptr + (16+11*sizeof(void*)))) = (uint8_t *) ((*payload11).sensitive).ptr;
+          *((int32_t*)(ptr + (16+13*sizeof(void*)))) = (int32_t) ((*payload11).version);
+          *((size_t*)(ptr + (16+15*sizeof(void*)))) = ((*payload11).notes).len;
+          *((uint8_t **)(ptr + (16+14*sizeof(void*)))) = (uint8_t *) ((*payload11).notes).ptr;
+        } else {
+          *((int8_t*)(ptr + 16)) = 0;
+        }
+        *((int64_t*)(ptr + (16+16*sizeof(void*)))) = (int64_t) ((*payload9).after_ms);
+        *((size_t*)(ptr + (24+17*sizeof(void*)))) = ((*payload9).message).len;
+        *((uint8_t **)(ptr + (24+16*sizeof(void*)))) = (uint8_t *) ((*payload9).message).ptr;
         break;
       }
       case 6: {
-        const driver_string_t *payload9 = &(*payload2).val.failed;
+        const purlin_driver_types_partial_t *payload12 = &(*payload3).val.partial;
         *((int8_t*)(ptr + 8)) = 6;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload12).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload12).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload12).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload12).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload12).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload12).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload12).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload12).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload12).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload12).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = (((*payload12).state).sensitive).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) (((*payload12).state).sensitive).ptr;
+        *((int32_t*)(ptr + (16+12*sizeof(void*)))) = (int32_t) (((*payload12).state).version);
+        *((size_t*)(ptr + (16+14*sizeof(void*)))) = (((*payload12).state).notes).len;
+        *((uint8_t **)(ptr + (16+13*sizeof(void*)))) = (uint8_t *) (((*payload12).state).notes).ptr;
+        *((size_t*)(ptr + (16+16*sizeof(void*)))) = (((*payload12).problem).message).len;
+        *((uint8_t **)(ptr + (16+15*sizeof(void*)))) = (uint8_t *) (((*payload12).problem).message).ptr;
+        *((size_t*)(ptr + (16+18*sizeof(void*)))) = (((*payload12).problem).details).len;
+        *((uint8_t **)(ptr + (16+17*sizeof(void*)))) = (uint8_t *) (((*payload12).problem).details).ptr;
         break;
       }
       case 7: {
-        const driver_string_t *payload10 = &(*payload2).val.undecided;
+        const purlin_driver_types_problem_t *payload13 = &(*payload3).val.failed;
         *((int8_t*)(ptr + 8)) = 7;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload13).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload13).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload13).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload13).details).ptr;
         break;
       }
       case 8: {
-        const driver_string_t *payload11 = &(*payload2).val.needs_delete_before;
+        const purlin_driver_types_problem_t *payload14 = &(*payload3).val.undecided;
         *((int8_t*)(ptr + 8)) = 8;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload14).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload14).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload14).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload14).details).ptr;
+        break;
+      }
+      case 9: {
+        const purlin_driver_types_problem_t *payload15 = &(*payload3).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 9;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload15).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload15).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload15).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload15).details).ptr;
         break;
       }
     }
@@ -1769,210 +3401,68 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#name")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#name")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_name(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (30*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (10*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) };
-      break;
-    }
-  }
-  exports_purlin_driver_lifecycle_name_request_t arg0 = (exports_purlin_driver_lifecycle_name_request_t) {
-    (exports_purlin_driver_lifecycle_resource_t) (purlin_driver_types_resource_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (4*sizeof(void*))))), (*((size_t*) (arg + (5*sizeof(void*))))) },
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (6*sizeof(void*))))), (*((size_t*) (arg + (7*sizeof(void*))))) },
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8*sizeof(void*))))), (*((size_t*) (arg + (9*sizeof(void*))))) },
-      (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (10*sizeof(void*))))), (*((size_t*) (arg + (11*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (12*sizeof(void*))))), (*((size_t*) (arg + (13*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (14*sizeof(void*))))), (*((size_t*) (arg + (15*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16*sizeof(void*))))), (*((size_t*) (arg + (17*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (18*sizeof(void*))))), (*((size_t*) (arg + (19*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) },
-      },
-    },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
-    },
-  };
-  exports_purlin_driver_lifecycle_result_string_failure_t ret;
-  driver_string_t ok;
-  exports_purlin_driver_lifecycle_failure_t err;
-  ret.is_err = !exports_purlin_driver_lifecycle_name(&arg0, &ok, &err);
-  if (ret.is_err) {
-    ret.val.err = err;
-  }
-  if (!ret.is_err) {
-    ret.val.ok = ok;
-  }
-  free(arg);
-  uint8_t *ptr = (uint8_t *) &RET_AREA;
-  if ((ret).is_err) {
-    const exports_purlin_driver_lifecycle_failure_t *payload1 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
-    switch ((int32_t) (*payload1).tag) {
-      case 0: {
-        const purlin_driver_types_list_invalid_input_t *payload2 = &(*payload1).val.invalid_inputs;
-        *((int8_t*)(ptr + 8)) = 0;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload2).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload2).ptr;
-        break;
-      }
-      case 1: {
-        const purlin_driver_types_denial_t *payload3 = &(*payload1).val.denied;
-        *((int8_t*)(ptr + 8)) = 1;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload3).capability).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload3).capability).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload3).target).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload3).target).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload3).message).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload3).message).ptr;
-        break;
-      }
-      case 2: {
-        const driver_string_t *payload4 = &(*payload1).val.not_found;
-        *((int8_t*)(ptr + 8)) = 2;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload4).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload4).ptr;
-        break;
-      }
-      case 3: {
-        const driver_string_t *payload5 = &(*payload1).val.conflict;
-        *((int8_t*)(ptr + 8)) = 3;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload5).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload5).ptr;
-        break;
-      }
-      case 4: {
-        const purlin_driver_types_retry_t *payload6 = &(*payload1).val.retry_after;
-        *((int8_t*)(ptr + 8)) = 4;
-        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload6).after_ms);
-        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload6).message).len;
-        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload6).message).ptr;
-        break;
-      }
-      case 5: {
-        const purlin_driver_types_partial_t *payload7 = &(*payload1).val.partial;
-        *((int8_t*)(ptr + 8)) = 5;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload7).state).id).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload7).state).id).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload7).state).outputs).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload7).state).outputs).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload7).state).secrets).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload7).state).secrets).ptr;
-        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload7).state).cookie).len;
-        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload7).state).cookie).ptr;
-        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload7).state).manifests).len;
-        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload7).state).manifests).ptr;
-        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload7).message).len;
-        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload7).message).ptr;
-        break;
-      }
-      case 6: {
-        const driver_string_t *payload8 = &(*payload1).val.failed;
-        *((int8_t*)(ptr + 8)) = 6;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload8).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload8).ptr;
-        break;
-      }
-      case 7: {
-        const driver_string_t *payload9 = &(*payload1).val.undecided;
-        *((int8_t*)(ptr + 8)) = 7;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
-        break;
-      }
-      case 8: {
-        const driver_string_t *payload10 = &(*payload1).val.needs_delete_before;
-        *((int8_t*)(ptr + 8)) = 8;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
-        break;
-      }
-    }
-  } else {
-    const driver_string_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
-    *((size_t*)(ptr + (8+1*sizeof(void*)))) = (*payload).len;
-    *((uint8_t **)(ptr + 8)) = (uint8_t *) (*payload).ptr;
-  }
-  return ptr;
-}
-
-__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#create")))
-uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
-  driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (30*sizeof(void*))))) {
-    case 0: {
-      option.is_some = false;
-      break;
-    }
-    case 1: {
-      option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (11*sizeof(void*))))), (*((size_t*) (arg + (12*sizeof(void*))))) };
       break;
     }
   }
   driver_option_string_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (39*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (19*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (40*sizeof(void*))))), (*((size_t*) (arg + (41*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_create_request_t arg1 = (exports_purlin_driver_lifecycle_create_request_t) {
-    (exports_purlin_driver_lifecycle_resource_t) (purlin_driver_types_resource_t) {
+  exports_purlin_driver_lifecycle_name_request_t arg1 = (purlin_driver_types_name_request_t) {
+    (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (4*sizeof(void*))))), (*((size_t*) (arg + (5*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (6*sizeof(void*))))), (*((size_t*) (arg + (7*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8*sizeof(void*))))), (*((size_t*) (arg + (9*sizeof(void*))))) },
       (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (10*sizeof(void*))))), (*((size_t*) (arg + (11*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (12*sizeof(void*))))), (*((size_t*) (arg + (13*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (14*sizeof(void*))))), (*((size_t*) (arg + (15*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16*sizeof(void*))))), (*((size_t*) (arg + (17*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (18*sizeof(void*))))), (*((size_t*) (arg + (19*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) },
+        (driver_option_string_t) option,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (13*sizeof(void*))))), (*((size_t*) (arg + (14*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
+        (driver_option_string_t) option0,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       },
     },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (37*sizeof(void*))))), (*((size_t*) (arg + (38*sizeof(void*))))) },
-    (driver_option_string_t) option0,
-    (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (42*sizeof(void*))))), (*((size_t*) (arg + (43*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (44*sizeof(void*))))),
+    (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (40*sizeof(void*))))), (*((size_t*) (arg + (41*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (42*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (8+42*sizeof(void*))))), (*((size_t*) (arg + (8+43*sizeof(void*))))) },
     },
   };
-  exports_purlin_driver_lifecycle_result_state_failure_t ret;
-  exports_purlin_driver_lifecycle_state_t ok;
+  exports_purlin_driver_lifecycle_result_string_failure_t ret;
+  driver_string_t ok;
   exports_purlin_driver_lifecycle_failure_t err;
-  ret.is_err = !exports_purlin_driver_lifecycle_create(&arg1, &ok, &err);
+  ret.is_err = !exports_purlin_driver_lifecycle_name(&arg1, &ok, &err);
   if (ret.is_err) {
     ret.val.err = err;
   }
@@ -1985,7 +3475,7 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
     const exports_purlin_driver_lifecycle_failure_t *payload2 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
     switch ((int32_t) (*payload2).tag) {
       case 0: {
-        const purlin_driver_types_list_invalid_input_t *payload3 = &(*payload2).val.invalid_inputs;
+        const purlin_driver_types_list_finding_t *payload3 = &(*payload2).val.invalid_inputs;
         *((int8_t*)(ptr + 8)) = 0;
         *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload3).len;
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload3).ptr;
@@ -2003,17 +3493,21 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
         break;
       }
       case 2: {
-        const driver_string_t *payload5 = &(*payload2).val.not_found;
+        const purlin_driver_types_problem_t *payload5 = &(*payload2).val.not_found;
         *((int8_t*)(ptr + 8)) = 2;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload5).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload5).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload5).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload5).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload5).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload5).details).ptr;
         break;
       }
       case 3: {
-        const driver_string_t *payload6 = &(*payload2).val.conflict;
+        const purlin_driver_types_problem_t *payload6 = &(*payload2).val.conflict;
         *((int8_t*)(ptr + 8)) = 3;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload6).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload6).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload6).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload6).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload6).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload6).details).ptr;
         break;
       }
       case 4: {
@@ -2025,41 +3519,303 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
         break;
       }
       case 5: {
-        const purlin_driver_types_partial_t *payload8 = &(*payload2).val.partial;
+        const purlin_driver_types_pending_t *payload8 = &(*payload2).val.pending;
         *((int8_t*)(ptr + 8)) = 5;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload8).state).id).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload8).state).id).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload8).state).outputs).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload8).state).outputs).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload8).state).secrets).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload8).state).secrets).ptr;
-        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload8).state).cookie).len;
-        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload8).state).cookie).ptr;
-        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload8).state).manifests).len;
-        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload8).state).manifests).ptr;
-        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload8).message).len;
-        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
+        if (((*payload8).state).is_some) {
+          const purlin_driver_types_state_t *payload10 = &((*payload8).state).val;
+          *((int8_t*)(ptr + 16)) = 1;
+          *((size_t*)(ptr + (16+2*sizeof(void*)))) = ((*payload10).id).len;
+          *((uint8_t **)(ptr + (16+1*sizeof(void*)))) = (uint8_t *) ((*payload10).id).ptr;
+          *((size_t*)(ptr + (16+4*sizeof(void*)))) = ((*payload10).outputs).len;
+          *((uint8_t **)(ptr + (16+3*sizeof(void*)))) = (uint8_t *) ((*payload10).outputs).ptr;
+          *((size_t*)(ptr + (16+6*sizeof(void*)))) = ((*payload10).secrets).len;
+          *((uint8_t **)(ptr + (16+5*sizeof(void*)))) = (uint8_t *) ((*payload10).secrets).ptr;
+          *((size_t*)(ptr + (16+8*sizeof(void*)))) = ((*payload10).cookie).len;
+          *((uint8_t **)(ptr + (16+7*sizeof(void*)))) = (uint8_t *) ((*payload10).cookie).ptr;
+          *((size_t*)(ptr + (16+10*sizeof(void*)))) = ((*payload10).manifests).len;
+          *((uint8_t **)(ptr + (16+9*sizeof(void*)))) = (uint8_t *) ((*payload10).manifests).ptr;
+          *((size_t*)(ptr + (16+12*sizeof(void*)))) = ((*payload10).sensitive).len;
+          *((uint8_t **)(ptr + (16+11*sizeof(void*)))) = (uint8_t *) ((*payload10).sensitive).ptr;
+          *((int32_t*)(ptr + (16+13*sizeof(void*)))) = (int32_t) ((*payload10).version);
+          *((size_t*)(ptr + (16+15*sizeof(void*)))) = ((*payload10).notes).len;
+          *((uint8_t **)(ptr + (16+14*sizeof(void*)))) = (uint8_t *) ((*payload10).notes).ptr;
+        } else {
+          *((int8_t*)(ptr + 16)) = 0;
+        }
+        *((int64_t*)(ptr + (16+16*sizeof(void*)))) = (int64_t) ((*payload8).after_ms);
+        *((size_t*)(ptr + (24+17*sizeof(void*)))) = ((*payload8).message).len;
+        *((uint8_t **)(ptr + (24+16*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
         break;
       }
       case 6: {
-        const driver_string_t *payload9 = &(*payload2).val.failed;
+        const purlin_driver_types_partial_t *payload11 = &(*payload2).val.partial;
         *((int8_t*)(ptr + 8)) = 6;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload11).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload11).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload11).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload11).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload11).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload11).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload11).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload11).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload11).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload11).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = (((*payload11).state).sensitive).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) (((*payload11).state).sensitive).ptr;
+        *((int32_t*)(ptr + (16+12*sizeof(void*)))) = (int32_t) (((*payload11).state).version);
+        *((size_t*)(ptr + (16+14*sizeof(void*)))) = (((*payload11).state).notes).len;
+        *((uint8_t **)(ptr + (16+13*sizeof(void*)))) = (uint8_t *) (((*payload11).state).notes).ptr;
+        *((size_t*)(ptr + (16+16*sizeof(void*)))) = (((*payload11).problem).message).len;
+        *((uint8_t **)(ptr + (16+15*sizeof(void*)))) = (uint8_t *) (((*payload11).problem).message).ptr;
+        *((size_t*)(ptr + (16+18*sizeof(void*)))) = (((*payload11).problem).details).len;
+        *((uint8_t **)(ptr + (16+17*sizeof(void*)))) = (uint8_t *) (((*payload11).problem).details).ptr;
         break;
       }
       case 7: {
-        const driver_string_t *payload10 = &(*payload2).val.undecided;
+        const purlin_driver_types_problem_t *payload12 = &(*payload2).val.failed;
         *((int8_t*)(ptr + 8)) = 7;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload12).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload12).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload12).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload12).details).ptr;
         break;
       }
       case 8: {
-        const driver_string_t *payload11 = &(*payload2).val.needs_delete_before;
+        const purlin_driver_types_problem_t *payload13 = &(*payload2).val.undecided;
         *((int8_t*)(ptr + 8)) = 8;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload13).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload13).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload13).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload13).details).ptr;
+        break;
+      }
+      case 9: {
+        const purlin_driver_types_problem_t *payload14 = &(*payload2).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 9;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload14).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload14).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload14).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload14).details).ptr;
+        break;
+      }
+    }
+  } else {
+    const driver_string_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
+    *((size_t*)(ptr + (8+1*sizeof(void*)))) = (*payload).len;
+    *((uint8_t **)(ptr + 8)) = (uint8_t *) (*payload).ptr;
+  }
+  return ptr;
+}
+
+__attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#create")))
+uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
+  driver_option_string_t option;
+  switch ((int32_t) *((uint8_t*) (arg + (10*sizeof(void*))))) {
+    case 0: {
+      option.is_some = false;
+      break;
+    }
+    case 1: {
+      option.is_some = true;
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (11*sizeof(void*))))), (*((size_t*) (arg + (12*sizeof(void*))))) };
+      break;
+    }
+  }
+  driver_option_string_t option0;
+  switch ((int32_t) *((uint8_t*) (arg + (19*sizeof(void*))))) {
+    case 0: {
+      option0.is_some = false;
+      break;
+    }
+    case 1: {
+      option0.is_some = true;
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) };
+      break;
+    }
+  }
+  driver_option_string_t option1;
+  switch ((int32_t) *((uint8_t*) (arg + (42*sizeof(void*))))) {
+    case 0: {
+      option1.is_some = false;
+      break;
+    }
+    case 1: {
+      option1.is_some = true;
+      option1.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) };
+      break;
+    }
+  }
+  exports_purlin_driver_lifecycle_create_request_t arg2 = (purlin_driver_types_create_request_t) {
+    (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (4*sizeof(void*))))), (*((size_t*) (arg + (5*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (6*sizeof(void*))))), (*((size_t*) (arg + (7*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8*sizeof(void*))))), (*((size_t*) (arg + (9*sizeof(void*))))) },
+      (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
+        (driver_option_string_t) option,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (13*sizeof(void*))))), (*((size_t*) (arg + (14*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
+        (driver_option_string_t) option0,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+      },
+    },
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
+    },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (40*sizeof(void*))))), (*((size_t*) (arg + (41*sizeof(void*))))) },
+    (driver_option_string_t) option1,
+    (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+44*sizeof(void*))))), (*((size_t*) (arg + (8+45*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+46*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+46*sizeof(void*))))), (*((size_t*) (arg + (16+47*sizeof(void*))))) },
+    },
+  };
+  exports_purlin_driver_lifecycle_result_state_failure_t ret;
+  exports_purlin_driver_lifecycle_state_t ok;
+  exports_purlin_driver_lifecycle_failure_t err;
+  ret.is_err = !exports_purlin_driver_lifecycle_create(&arg2, &ok, &err);
+  if (ret.is_err) {
+    ret.val.err = err;
+  }
+  if (!ret.is_err) {
+    ret.val.ok = ok;
+  }
+  free(arg);
+  uint8_t *ptr = (uint8_t *) &RET_AREA;
+  if ((ret).is_err) {
+    const exports_purlin_driver_lifecycle_failure_t *payload3 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
+    switch ((int32_t) (*payload3).tag) {
+      case 0: {
+        const purlin_driver_types_list_finding_t *payload4 = &(*payload3).val.invalid_inputs;
+        *((int8_t*)(ptr + 8)) = 0;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload4).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload4).ptr;
+        break;
+      }
+      case 1: {
+        const purlin_driver_types_denial_t *payload5 = &(*payload3).val.denied;
+        *((int8_t*)(ptr + 8)) = 1;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload5).capability).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload5).capability).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload5).target).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload5).target).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload5).message).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload5).message).ptr;
+        break;
+      }
+      case 2: {
+        const purlin_driver_types_problem_t *payload6 = &(*payload3).val.not_found;
+        *((int8_t*)(ptr + 8)) = 2;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload6).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload6).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload6).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload6).details).ptr;
+        break;
+      }
+      case 3: {
+        const purlin_driver_types_problem_t *payload7 = &(*payload3).val.conflict;
+        *((int8_t*)(ptr + 8)) = 3;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload7).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload7).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload7).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload7).details).ptr;
+        break;
+      }
+      case 4: {
+        const purlin_driver_types_retry_t *payload8 = &(*payload3).val.retry_after;
+        *((int8_t*)(ptr + 8)) = 4;
+        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload8).after_ms);
+        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload8).message).len;
+        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload8).message).ptr;
+        break;
+      }
+      case 5: {
+        const purlin_driver_types_pending_t *payload9 = &(*payload3).val.pending;
+        *((int8_t*)(ptr + 8)) = 5;
+        if (((*payload9).state).is_some) {
+          const purlin_driver_types_state_t *payload11 = &((*payload9).state).val;
+          *((int8_t*)(ptr + 16)) = 1;
+          *((size_t*)(ptr + (16+2*sizeof(void*)))) = ((*payload11).id).len;
+          *((uint8_t **)(ptr + (16+1*sizeof(void*)))) = (uint8_t *) ((*payload11).id).ptr;
+          *((size_t*)(ptr + (16+4*sizeof(void*)))) = ((*payload11).outputs).len;
+          *((uint8_t **)(ptr + (16+3*sizeof(void*)))) = (uint8_t *) ((*payload11).outputs).ptr;
+          *((size_t*)(ptr + (16+6*sizeof(void*)))) = ((*payload11).secrets).len;
+          *((uint8_t **)(ptr + (16+5*sizeof(void*)))) = (uint8_t *) ((*payload11).secrets).ptr;
+          *((size_t*)(ptr + (16+8*sizeof(void*)))) = ((*payload11).cookie).len;
+          *((uint8_t **)(ptr + (16+7*sizeof(void*)))) = (uint8_t *) ((*payload11).cookie).ptr;
+          *((size_t*)(ptr + (16+10*sizeof(void*)))) = ((*payload11).manifests).len;
+          *((uint8_t **)(ptr + (16+9*sizeof(void*)))) = (uint8_t *) ((*payload11).manifests).ptr;
+          *((size_t*)(ptr + (16+12*sizeof(void*)))) = ((*payload11).sensitive).len;
+          *((uint8_t **)(ptr + (16+11*sizeof(void*)))) = (uint8_t *) ((*payload11).sensitive).ptr;
+          *((int32_t*)(ptr + (16+13*sizeof(void*)))) = (int32_t) ((*payload11).version);
+          *((size_t*)(ptr + (16+15*sizeof(void*)))) = ((*payload11).notes).len;
+          *((uint8_t **)(ptr + (16+14*sizeof(void*)))) = (uint8_t *) ((*payload11).notes).ptr;
+        } else {
+          *((int8_t*)(ptr + 16)) = 0;
+        }
+        *((int64_t*)(ptr + (16+16*sizeof(void*)))) = (int64_t) ((*payload9).after_ms);
+        *((size_t*)(ptr + (24+17*sizeof(void*)))) = ((*payload9).message).len;
+        *((uint8_t **)(ptr + (24+16*sizeof(void*)))) = (uint8_t *) ((*payload9).message).ptr;
+        break;
+      }
+      case 6: {
+        const purlin_driver_types_partial_t *payload12 = &(*payload3).val.partial;
+        *((int8_t*)(ptr + 8)) = 6;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload12).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload12).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload12).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload12).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload12).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload12).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload12).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload12).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload12).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload12).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = (((*payload12).state).sensitive).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) (((*payload12).state).sensitive).ptr;
+        *((int32_t*)(ptr + (16+12*sizeof(void*)))) = (int32_t) (((*payload12).state).version);
+        *((size_t*)(ptr + (16+14*sizeof(void*)))) = (((*payload12).state).notes).len;
+        *((uint8_t **)(ptr + (16+13*sizeof(void*)))) = (uint8_t *) (((*payload12).state).notes).ptr;
+        *((size_t*)(ptr + (16+16*sizeof(void*)))) = (((*payload12).problem).message).len;
+        *((uint8_t **)(ptr + (16+15*sizeof(void*)))) = (uint8_t *) (((*payload12).problem).message).ptr;
+        *((size_t*)(ptr + (16+18*sizeof(void*)))) = (((*payload12).problem).details).len;
+        *((uint8_t **)(ptr + (16+17*sizeof(void*)))) = (uint8_t *) (((*payload12).problem).details).ptr;
+        break;
+      }
+      case 7: {
+        const purlin_driver_types_problem_t *payload13 = &(*payload3).val.failed;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload13).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload13).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload13).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload13).details).ptr;
+        break;
+      }
+      case 8: {
+        const purlin_driver_types_problem_t *payload14 = &(*payload3).val.undecided;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload14).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload14).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload14).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload14).details).ptr;
+        break;
+      }
+      case 9: {
+        const purlin_driver_types_problem_t *payload15 = &(*payload3).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 9;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload15).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload15).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload15).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload15).details).ptr;
         break;
       }
     }
@@ -2075,92 +3831,114 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
     *((uint8_t **)(ptr + (8+6*sizeof(void*)))) = (uint8_t *) ((*payload).cookie).ptr;
     *((size_t*)(ptr + (8+9*sizeof(void*)))) = ((*payload).manifests).len;
     *((uint8_t **)(ptr + (8+8*sizeof(void*)))) = (uint8_t *) ((*payload).manifests).ptr;
+    *((size_t*)(ptr + (8+11*sizeof(void*)))) = ((*payload).sensitive).len;
+    *((uint8_t **)(ptr + (8+10*sizeof(void*)))) = (uint8_t *) ((*payload).sensitive).ptr;
+    *((int32_t*)(ptr + (8+12*sizeof(void*)))) = (int32_t) ((*payload).version);
+    *((size_t*)(ptr + (8+14*sizeof(void*)))) = ((*payload).notes).len;
+    *((uint8_t **)(ptr + (8+13*sizeof(void*)))) = (uint8_t *) ((*payload).notes).ptr;
   }
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#read")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#read")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (22*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (10*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (23*sizeof(void*))))), (*((size_t*) (arg + (24*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (11*sizeof(void*))))), (*((size_t*) (arg + (12*sizeof(void*))))) };
       break;
     }
   }
   driver_option_string_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (35*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (19*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_option_state_t option1;
-  switch ((int32_t) *((uint8_t*) (arg + (42*sizeof(void*))))) {
+  driver_option_string_t option1;
+  switch ((int32_t) *((uint8_t*) (arg + (26*sizeof(void*))))) {
     case 0: {
       option1.is_some = false;
       break;
     }
     case 1: {
       option1.is_some = true;
-      option1.val = (purlin_driver_types_state_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
-        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
-        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
-        (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
-        (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
+      option1.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (27*sizeof(void*))))), (*((size_t*) (arg + (28*sizeof(void*))))) };
+      break;
+    }
+  }
+  purlin_driver_types_option_state_t option2;
+  switch ((int32_t) *((uint8_t*) (arg + (45*sizeof(void*))))) {
+    case 0: {
+      option2.is_some = false;
+      break;
+    }
+    case 1: {
+      option2.is_some = true;
+      option2.val = (purlin_driver_types_state_t) {
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (46*sizeof(void*))))), (*((size_t*) (arg + (47*sizeof(void*))))) },
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (48*sizeof(void*))))), (*((size_t*) (arg + (49*sizeof(void*))))) },
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (50*sizeof(void*))))), (*((size_t*) (arg + (51*sizeof(void*))))) },
+        (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (52*sizeof(void*))))), (*((size_t*) (arg + (53*sizeof(void*))))) },
+        (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (54*sizeof(void*))))), (*((size_t*) (arg + (55*sizeof(void*))))) },
+        (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) },
+        (uint32_t) (uint32_t) (*((int32_t*) (arg + (58*sizeof(void*))))),
+        (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (59*sizeof(void*))))), (*((size_t*) (arg + (60*sizeof(void*))))) },
       };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_read_request_t arg2 = (exports_purlin_driver_lifecycle_read_request_t) {
-    (exports_purlin_driver_lifecycle_resource_t) (purlin_driver_types_resource_t) {
+  exports_purlin_driver_lifecycle_read_request_t arg3 = (purlin_driver_types_read_request_t) {
+    (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (4*sizeof(void*))))), (*((size_t*) (arg + (5*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (6*sizeof(void*))))), (*((size_t*) (arg + (7*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8*sizeof(void*))))), (*((size_t*) (arg + (9*sizeof(void*))))) },
       (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (10*sizeof(void*))))), (*((size_t*) (arg + (11*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (12*sizeof(void*))))), (*((size_t*) (arg + (13*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (14*sizeof(void*))))), (*((size_t*) (arg + (15*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16*sizeof(void*))))), (*((size_t*) (arg + (17*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (18*sizeof(void*))))), (*((size_t*) (arg + (19*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) },
+        (driver_option_string_t) option,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (13*sizeof(void*))))), (*((size_t*) (arg + (14*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
+        (driver_option_string_t) option0,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       },
     },
-    (driver_option_string_t) option,
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (25*sizeof(void*))))), (*((size_t*) (arg + (26*sizeof(void*))))) },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (27*sizeof(void*))))), (*((size_t*) (arg + (28*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (29*sizeof(void*))))), (*((size_t*) (arg + (30*sizeof(void*))))) },
+    (driver_option_string_t) option1,
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (29*sizeof(void*))))), (*((size_t*) (arg + (30*sizeof(void*))))) },
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
-      (driver_option_string_t) option0,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (40*sizeof(void*))))), (*((size_t*) (arg + (41*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (37*sizeof(void*))))), (*((size_t*) (arg + (38*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
     },
-    (exports_purlin_driver_lifecycle_option_state_t) option1,
-    (driver_list_string_t) (driver_list_string_t) { (driver_string_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
-    (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+54*sizeof(void*))))), (*((size_t*) (arg + (8+55*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+56*sizeof(void*))))),
+    (purlin_driver_types_option_state_t) option2,
+    (driver_list_string_t) (driver_list_string_t) { (driver_string_t*)(*((uint8_t **) (arg + (61*sizeof(void*))))), (*((size_t*) (arg + (62*sizeof(void*))))) },
+    (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+62*sizeof(void*))))), (*((size_t*) (arg + (8+63*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+64*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+64*sizeof(void*))))), (*((size_t*) (arg + (16+65*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_option_observed_failure_t ret;
   exports_purlin_driver_lifecycle_option_observed_t ok;
   exports_purlin_driver_lifecycle_failure_t err;
-  ret.is_err = !exports_purlin_driver_lifecycle_read(&arg2, &ok, &err);
+  ret.is_err = !exports_purlin_driver_lifecycle_read(&arg3, &ok, &err);
   if (ret.is_err) {
     ret.val.err = err;
   }
@@ -2170,109 +3948,160 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
   free(arg);
   uint8_t *ptr = (uint8_t *) &RET_AREA;
   if ((ret).is_err) {
-    const exports_purlin_driver_lifecycle_failure_t *payload7 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
-    switch ((int32_t) (*payload7).tag) {
+    const exports_purlin_driver_lifecycle_failure_t *payload8 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
+    switch ((int32_t) (*payload8).tag) {
       case 0: {
-        const purlin_driver_types_list_invalid_input_t *payload8 = &(*payload7).val.invalid_inputs;
+        const purlin_driver_types_list_finding_t *payload9 = &(*payload8).val.invalid_inputs;
         *((int8_t*)(ptr + 8)) = 0;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload8).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload8).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
         break;
       }
       case 1: {
-        const purlin_driver_types_denial_t *payload9 = &(*payload7).val.denied;
+        const purlin_driver_types_denial_t *payload10 = &(*payload8).val.denied;
         *((int8_t*)(ptr + 8)) = 1;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload9).capability).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload9).capability).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload9).target).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload9).target).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload9).message).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload9).message).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload10).capability).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload10).capability).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload10).target).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload10).target).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload10).message).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload10).message).ptr;
         break;
       }
       case 2: {
-        const driver_string_t *payload10 = &(*payload7).val.not_found;
+        const purlin_driver_types_problem_t *payload11 = &(*payload8).val.not_found;
         *((int8_t*)(ptr + 8)) = 2;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload11).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload11).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload11).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload11).details).ptr;
         break;
       }
       case 3: {
-        const driver_string_t *payload11 = &(*payload7).val.conflict;
+        const purlin_driver_types_problem_t *payload12 = &(*payload8).val.conflict;
         *((int8_t*)(ptr + 8)) = 3;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload12).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload12).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload12).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload12).details).ptr;
         break;
       }
       case 4: {
-        const purlin_driver_types_retry_t *payload12 = &(*payload7).val.retry_after;
+        const purlin_driver_types_retry_t *payload13 = &(*payload8).val.retry_after;
         *((int8_t*)(ptr + 8)) = 4;
-        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload12).after_ms);
-        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload12).message).len;
-        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload12).message).ptr;
+        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload13).after_ms);
+        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload13).message).len;
+        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload13).message).ptr;
         break;
       }
       case 5: {
-        const purlin_driver_types_partial_t *payload13 = &(*payload7).val.partial;
+        const purlin_driver_types_pending_t *payload14 = &(*payload8).val.pending;
         *((int8_t*)(ptr + 8)) = 5;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload13).state).id).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload13).state).id).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload13).state).outputs).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload13).state).outputs).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload13).state).secrets).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload13).state).secrets).ptr;
-        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload13).state).cookie).len;
-        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload13).state).cookie).ptr;
-        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload13).state).manifests).len;
-        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload13).state).manifests).ptr;
-        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload13).message).len;
-        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload13).message).ptr;
+        if (((*payload14).state).is_some) {
+          const purlin_driver_types_state_t *payload16 = &((*payload14).state).val;
+          *((int8_t*)(ptr + 16)) = 1;
+          *((size_t*)(ptr + (16+2*sizeof(void*)))) = ((*payload16).id).len;
+          *((uint8_t **)(ptr + (16+1*sizeof(void*)))) = (uint8_t *) ((*payload16).id).ptr;
+          *((size_t*)(ptr + (16+4*sizeof(void*)))) = ((*payload16).outputs).len;
+          *((uint8_t **)(ptr + (16+3*sizeof(void*)))) = (uint8_t *) ((*payload16).outputs).ptr;
+          *((size_t*)(ptr + (16+6*sizeof(void*)))) = ((*payload16).secrets).len;
+          *((uint8_t **)(ptr + (16+5*sizeof(void*)))) = (uint8_t *) ((*payload16).secrets).ptr;
+          *((size_t*)(ptr + (16+8*sizeof(void*)))) = ((*payload16).cookie).len;
+          *((uint8_t **)(ptr + (16+7*sizeof(void*)))) = (uint8_t *) ((*payload16).cookie).ptr;
+          *((size_t*)(ptr + (16+10*sizeof(void*)))) = ((*payload16).manifests).len;
+          *((uint8_t **)(ptr + (16+9*sizeof(void*)))) = (uint8_t *) ((*payload16).manifests).ptr;
+          *((size_t*)(ptr + (16+12*sizeof(void*)))) = ((*payload16).sensitive).len;
+          *((uint8_t **)(ptr + (16+11*sizeof(void*)))) = (uint8_t *) ((*payload16).sensitive).ptr;
+          *((int32_t*)(ptr + (16+13*sizeof(void*)))) = (int32_t) ((*payload16).version);
+          *((size_t*)(ptr + (16+15*sizeof(void*)))) = ((*payload16).notes).len;
+          *((uint8_t **)(ptr + (16+14*sizeof(void*)))) = (uint8_t *) ((*payload16).notes).ptr;
+        } else {
+          *((int8_t*)(ptr + 16)) = 0;
+        }
+        *((int64_t*)(ptr + (16+16*sizeof(void*)))) = (int64_t) ((*payload14).after_ms);
+        *((size_t*)(ptr + (24+17*sizeof(void*)))) = ((*payload14).message).len;
+        *((uint8_t **)(ptr + (24+16*sizeof(void*)))) = (uint8_t *) ((*payload14).message).ptr;
         break;
       }
       case 6: {
-        const driver_string_t *payload14 = &(*payload7).val.failed;
+        const purlin_driver_types_partial_t *payload17 = &(*payload8).val.partial;
         *((int8_t*)(ptr + 8)) = 6;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload14).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload14).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload17).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload17).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload17).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload17).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload17).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload17).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload17).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload17).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload17).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload17).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = (((*payload17).state).sensitive).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) (((*payload17).state).sensitive).ptr;
+        *((int32_t*)(ptr + (16+12*sizeof(void*)))) = (int32_t) (((*payload17).state).version);
+        *((size_t*)(ptr + (16+14*sizeof(void*)))) = (((*payload17).state).notes).len;
+        *((uint8_t **)(ptr + (16+13*sizeof(void*)))) = (uint8_t *) (((*payload17).state).notes).ptr;
+        *((size_t*)(ptr + (16+16*sizeof(void*)))) = (((*payload17).problem).message).len;
+        *((uint8_t **)(ptr + (16+15*sizeof(void*)))) = (uint8_t *) (((*payload17).problem).message).ptr;
+        *((size_t*)(ptr + (16+18*sizeof(void*)))) = (((*payload17).problem).details).len;
+        *((uint8_t **)(ptr + (16+17*sizeof(void*)))) = (uint8_t *) (((*payload17).problem).details).ptr;
         break;
       }
       case 7: {
-        const driver_string_t *payload15 = &(*payload7).val.undecided;
+        const purlin_driver_types_problem_t *payload18 = &(*payload8).val.failed;
         *((int8_t*)(ptr + 8)) = 7;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload15).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload15).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload18).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload18).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload18).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload18).details).ptr;
         break;
       }
       case 8: {
-        const driver_string_t *payload16 = &(*payload7).val.needs_delete_before;
+        const purlin_driver_types_problem_t *payload19 = &(*payload8).val.undecided;
         *((int8_t*)(ptr + 8)) = 8;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload16).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload16).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload19).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload19).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload19).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload19).details).ptr;
+        break;
+      }
+      case 9: {
+        const purlin_driver_types_problem_t *payload20 = &(*payload8).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 9;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload20).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload20).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload20).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload20).details).ptr;
         break;
       }
     }
   } else {
     const exports_purlin_driver_lifecycle_option_observed_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
     if ((*payload).is_some) {
-      const exports_purlin_driver_lifecycle_observed_t *payload4 = &(*payload).val;
+      const exports_purlin_driver_lifecycle_observed_t *payload5 = &(*payload).val;
       *((int8_t*)(ptr + 8)) = 1;
-      *((size_t*)(ptr + (8+2*sizeof(void*)))) = (((*payload4).state).id).len;
-      *((uint8_t **)(ptr + (8+1*sizeof(void*)))) = (uint8_t *) (((*payload4).state).id).ptr;
-      *((size_t*)(ptr + (8+4*sizeof(void*)))) = (((*payload4).state).outputs).len;
-      *((uint8_t **)(ptr + (8+3*sizeof(void*)))) = (uint8_t *) (((*payload4).state).outputs).ptr;
-      *((size_t*)(ptr + (8+6*sizeof(void*)))) = (((*payload4).state).secrets).len;
-      *((uint8_t **)(ptr + (8+5*sizeof(void*)))) = (uint8_t *) (((*payload4).state).secrets).ptr;
-      *((size_t*)(ptr + (8+8*sizeof(void*)))) = (((*payload4).state).cookie).len;
-      *((uint8_t **)(ptr + (8+7*sizeof(void*)))) = (uint8_t *) (((*payload4).state).cookie).ptr;
-      *((size_t*)(ptr + (8+10*sizeof(void*)))) = (((*payload4).state).manifests).len;
-      *((uint8_t **)(ptr + (8+9*sizeof(void*)))) = (uint8_t *) (((*payload4).state).manifests).ptr;
-      if (((*payload4).values).is_some) {
-        const exports_purlin_driver_lifecycle_json_t *payload6 = &((*payload4).values).val;
-        *((int8_t*)(ptr + (8+11*sizeof(void*)))) = 1;
-        *((size_t*)(ptr + (8+13*sizeof(void*)))) = (*payload6).len;
-        *((uint8_t **)(ptr + (8+12*sizeof(void*)))) = (uint8_t *) (*payload6).ptr;
+      *((size_t*)(ptr + (8+2*sizeof(void*)))) = (((*payload5).state).id).len;
+      *((uint8_t **)(ptr + (8+1*sizeof(void*)))) = (uint8_t *) (((*payload5).state).id).ptr;
+      *((size_t*)(ptr + (8+4*sizeof(void*)))) = (((*payload5).state).outputs).len;
+      *((uint8_t **)(ptr + (8+3*sizeof(void*)))) = (uint8_t *) (((*payload5).state).outputs).ptr;
+      *((size_t*)(ptr + (8+6*sizeof(void*)))) = (((*payload5).state).secrets).len;
+      *((uint8_t **)(ptr + (8+5*sizeof(void*)))) = (uint8_t *) (((*payload5).state).secrets).ptr;
+      *((size_t*)(ptr + (8+8*sizeof(void*)))) = (((*payload5).state).cookie).len;
+      *((uint8_t **)(ptr + (8+7*sizeof(void*)))) = (uint8_t *) (((*payload5).state).cookie).ptr;
+      *((size_t*)(ptr + (8+10*sizeof(void*)))) = (((*payload5).state).manifests).len;
+      *((uint8_t **)(ptr + (8+9*sizeof(void*)))) = (uint8_t *) (((*payload5).state).manifests).ptr;
+      *((size_t*)(ptr + (8+12*sizeof(void*)))) = (((*payload5).state).sensitive).len;
+      *((uint8_t **)(ptr + (8+11*sizeof(void*)))) = (uint8_t *) (((*payload5).state).sensitive).ptr;
+      *((int32_t*)(ptr + (8+13*sizeof(void*)))) = (int32_t) (((*payload5).state).version);
+      *((size_t*)(ptr + (8+15*sizeof(void*)))) = (((*payload5).state).notes).len;
+      *((uint8_t **)(ptr + (8+14*sizeof(void*)))) = (uint8_t *) (((*payload5).state).notes).ptr;
+      if (((*payload5).values).is_some) {
+        const purlin_driver_types_json_t *payload7 = &((*payload5).values).val;
+        *((int8_t*)(ptr + (8+16*sizeof(void*)))) = 1;
+        *((size_t*)(ptr + (8+18*sizeof(void*)))) = (*payload7).len;
+        *((uint8_t **)(ptr + (8+17*sizeof(void*)))) = (uint8_t *) (*payload7).ptr;
       } else {
-        *((int8_t*)(ptr + (8+11*sizeof(void*)))) = 0;
+        *((int8_t*)(ptr + (8+16*sizeof(void*)))) = 0;
       }
     } else {
       *((int8_t*)(ptr + 8)) = 0;
@@ -2281,77 +4110,82 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#update-impact")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#update-impact")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (10*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (11*sizeof(void*))))), (*((size_t*) (arg + (12*sizeof(void*))))) };
       break;
     }
   }
   driver_option_string_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (55*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (19*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_change_t arg1 = (exports_purlin_driver_lifecycle_change_t) {
-    (exports_purlin_driver_lifecycle_resource_t) (purlin_driver_types_resource_t) {
+  exports_purlin_driver_lifecycle_change_t arg1 = (purlin_driver_types_change_t) {
+    (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (4*sizeof(void*))))), (*((size_t*) (arg + (5*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (6*sizeof(void*))))), (*((size_t*) (arg + (7*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8*sizeof(void*))))), (*((size_t*) (arg + (9*sizeof(void*))))) },
       (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (10*sizeof(void*))))), (*((size_t*) (arg + (11*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (12*sizeof(void*))))), (*((size_t*) (arg + (13*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (14*sizeof(void*))))), (*((size_t*) (arg + (15*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16*sizeof(void*))))), (*((size_t*) (arg + (17*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (18*sizeof(void*))))), (*((size_t*) (arg + (19*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) },
+        (driver_option_string_t) option,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (13*sizeof(void*))))), (*((size_t*) (arg + (14*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
+        (driver_option_string_t) option0,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       },
     },
-    (exports_purlin_driver_lifecycle_state_t) (purlin_driver_types_state_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
-      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+    (purlin_driver_types_state_t) (purlin_driver_types_state_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (uint32_t) (uint32_t) (*((int32_t*) (arg + (38*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
     },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
-      (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
-    },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
-      (driver_option_string_t) option0,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (58*sizeof(void*))))), (*((size_t*) (arg + (59*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (60*sizeof(void*))))), (*((size_t*) (arg + (61*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (62*sizeof(void*))))), (*((size_t*) (arg + (63*sizeof(void*))))) },
-    (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (64*sizeof(void*))))), (*((size_t*) (arg + (65*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (66*sizeof(void*))))),
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (55*sizeof(void*))))), (*((size_t*) (arg + (56*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (57*sizeof(void*))))), (*((size_t*) (arg + (58*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (59*sizeof(void*))))), (*((size_t*) (arg + (60*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (61*sizeof(void*))))), (*((size_t*) (arg + (62*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (63*sizeof(void*))))), (*((size_t*) (arg + (64*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (65*sizeof(void*))))), (*((size_t*) (arg + (66*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (67*sizeof(void*))))), (*((size_t*) (arg + (68*sizeof(void*))))) },
+    },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (69*sizeof(void*))))), (*((size_t*) (arg + (70*sizeof(void*))))) },
+    (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+70*sizeof(void*))))), (*((size_t*) (arg + (8+71*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+72*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+72*sizeof(void*))))), (*((size_t*) (arg + (16+73*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_impact_failure_t ret;
@@ -2370,7 +4204,7 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * 
     const exports_purlin_driver_lifecycle_failure_t *payload2 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
     switch ((int32_t) (*payload2).tag) {
       case 0: {
-        const purlin_driver_types_list_invalid_input_t *payload3 = &(*payload2).val.invalid_inputs;
+        const purlin_driver_types_list_finding_t *payload3 = &(*payload2).val.invalid_inputs;
         *((int8_t*)(ptr + 8)) = 0;
         *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload3).len;
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload3).ptr;
@@ -2388,17 +4222,21 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * 
         break;
       }
       case 2: {
-        const driver_string_t *payload5 = &(*payload2).val.not_found;
+        const purlin_driver_types_problem_t *payload5 = &(*payload2).val.not_found;
         *((int8_t*)(ptr + 8)) = 2;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload5).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload5).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload5).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload5).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload5).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload5).details).ptr;
         break;
       }
       case 3: {
-        const driver_string_t *payload6 = &(*payload2).val.conflict;
+        const purlin_driver_types_problem_t *payload6 = &(*payload2).val.conflict;
         *((int8_t*)(ptr + 8)) = 3;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload6).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload6).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload6).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload6).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload6).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload6).details).ptr;
         break;
       }
       case 4: {
@@ -2410,41 +4248,83 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * 
         break;
       }
       case 5: {
-        const purlin_driver_types_partial_t *payload8 = &(*payload2).val.partial;
+        const purlin_driver_types_pending_t *payload8 = &(*payload2).val.pending;
         *((int8_t*)(ptr + 8)) = 5;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload8).state).id).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload8).state).id).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload8).state).outputs).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload8).state).outputs).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload8).state).secrets).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload8).state).secrets).ptr;
-        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload8).state).cookie).len;
-        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload8).state).cookie).ptr;
-        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload8).state).manifests).len;
-        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload8).state).manifests).ptr;
-        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload8).message).len;
-        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
+        if (((*payload8).state).is_some) {
+          const purlin_driver_types_state_t *payload10 = &((*payload8).state).val;
+          *((int8_t*)(ptr + 16)) = 1;
+          *((size_t*)(ptr + (16+2*sizeof(void*)))) = ((*payload10).id).len;
+          *((uint8_t **)(ptr + (16+1*sizeof(void*)))) = (uint8_t *) ((*payload10).id).ptr;
+          *((size_t*)(ptr + (16+4*sizeof(void*)))) = ((*payload10).outputs).len;
+          *((uint8_t **)(ptr + (16+3*sizeof(void*)))) = (uint8_t *) ((*payload10).outputs).ptr;
+          *((size_t*)(ptr + (16+6*sizeof(void*)))) = ((*payload10).secrets).len;
+          *((uint8_t **)(ptr + (16+5*sizeof(void*)))) = (uint8_t *) ((*payload10).secrets).ptr;
+          *((size_t*)(ptr + (16+8*sizeof(void*)))) = ((*payload10).cookie).len;
+          *((uint8_t **)(ptr + (16+7*sizeof(void*)))) = (uint8_t *) ((*payload10).cookie).ptr;
+          *((size_t*)(ptr + (16+10*sizeof(void*)))) = ((*payload10).manifests).len;
+          *((uint8_t **)(ptr + (16+9*sizeof(void*)))) = (uint8_t *) ((*payload10).manifests).ptr;
+          *((size_t*)(ptr + (16+12*sizeof(void*)))) = ((*payload10).sensitive).len;
+          *((uint8_t **)(ptr + (16+11*sizeof(void*)))) = (uint8_t *) ((*payload10).sensitive).ptr;
+          *((int32_t*)(ptr + (16+13*sizeof(void*)))) = (int32_t) ((*payload10).version);
+          *((size_t*)(ptr + (16+15*sizeof(void*)))) = ((*payload10).notes).len;
+          *((uint8_t **)(ptr + (16+14*sizeof(void*)))) = (uint8_t *) ((*payload10).notes).ptr;
+        } else {
+          *((int8_t*)(ptr + 16)) = 0;
+        }
+        *((int64_t*)(ptr + (16+16*sizeof(void*)))) = (int64_t) ((*payload8).after_ms);
+        *((size_t*)(ptr + (24+17*sizeof(void*)))) = ((*payload8).message).len;
+        *((uint8_t **)(ptr + (24+16*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
         break;
       }
       case 6: {
-        const driver_string_t *payload9 = &(*payload2).val.failed;
+        const purlin_driver_types_partial_t *payload11 = &(*payload2).val.partial;
         *((int8_t*)(ptr + 8)) = 6;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload11).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload11).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload11).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload11).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload11).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload11).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload11).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload11).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload11).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload11).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = (((*payload11).state).sensitive).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) (((*payload11).state).sensitive).ptr;
+        *((int32_t*)(ptr + (16+12*sizeof(void*)))) = (int32_t) (((*payload11).state).version);
+        *((size_t*)(ptr + (16+14*sizeof(void*)))) = (((*payload11).state).notes).len;
+        *((uint8_t **)(ptr + (16+13*sizeof(void*)))) = (uint8_t *) (((*payload11).state).notes).ptr;
+        *((size_t*)(ptr + (16+16*sizeof(void*)))) = (((*payload11).problem).message).len;
+        *((uint8_t **)(ptr + (16+15*sizeof(void*)))) = (uint8_t *) (((*payload11).problem).message).ptr;
+        *((size_t*)(ptr + (16+18*sizeof(void*)))) = (((*payload11).problem).details).len;
+        *((uint8_t **)(ptr + (16+17*sizeof(void*)))) = (uint8_t *) (((*payload11).problem).details).ptr;
         break;
       }
       case 7: {
-        const driver_string_t *payload10 = &(*payload2).val.undecided;
+        const purlin_driver_types_problem_t *payload12 = &(*payload2).val.failed;
         *((int8_t*)(ptr + 8)) = 7;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload12).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload12).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload12).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload12).details).ptr;
         break;
       }
       case 8: {
-        const driver_string_t *payload11 = &(*payload2).val.needs_delete_before;
+        const purlin_driver_types_problem_t *payload13 = &(*payload2).val.undecided;
         *((int8_t*)(ptr + 8)) = 8;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload13).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload13).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload13).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload13).details).ptr;
+        break;
+      }
+      case 9: {
+        const purlin_driver_types_problem_t *payload14 = &(*payload2).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 9;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload14).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload14).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload14).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload14).details).ptr;
         break;
       }
     }
@@ -2459,77 +4339,82 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * 
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#update")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#update")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (10*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (11*sizeof(void*))))), (*((size_t*) (arg + (12*sizeof(void*))))) };
       break;
     }
   }
   driver_option_string_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (55*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (19*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_change_t arg1 = (exports_purlin_driver_lifecycle_change_t) {
-    (exports_purlin_driver_lifecycle_resource_t) (purlin_driver_types_resource_t) {
+  exports_purlin_driver_lifecycle_change_t arg1 = (purlin_driver_types_change_t) {
+    (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (4*sizeof(void*))))), (*((size_t*) (arg + (5*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (6*sizeof(void*))))), (*((size_t*) (arg + (7*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8*sizeof(void*))))), (*((size_t*) (arg + (9*sizeof(void*))))) },
       (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (10*sizeof(void*))))), (*((size_t*) (arg + (11*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (12*sizeof(void*))))), (*((size_t*) (arg + (13*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (14*sizeof(void*))))), (*((size_t*) (arg + (15*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16*sizeof(void*))))), (*((size_t*) (arg + (17*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (18*sizeof(void*))))), (*((size_t*) (arg + (19*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) },
+        (driver_option_string_t) option,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (13*sizeof(void*))))), (*((size_t*) (arg + (14*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
+        (driver_option_string_t) option0,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       },
     },
-    (exports_purlin_driver_lifecycle_state_t) (purlin_driver_types_state_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
-      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+    (purlin_driver_types_state_t) (purlin_driver_types_state_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (uint32_t) (uint32_t) (*((int32_t*) (arg + (38*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
     },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
-      (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
-    },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
-      (driver_option_string_t) option0,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (58*sizeof(void*))))), (*((size_t*) (arg + (59*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (60*sizeof(void*))))), (*((size_t*) (arg + (61*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (62*sizeof(void*))))), (*((size_t*) (arg + (63*sizeof(void*))))) },
-    (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (64*sizeof(void*))))), (*((size_t*) (arg + (65*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (66*sizeof(void*))))),
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (55*sizeof(void*))))), (*((size_t*) (arg + (56*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (57*sizeof(void*))))), (*((size_t*) (arg + (58*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (59*sizeof(void*))))), (*((size_t*) (arg + (60*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (61*sizeof(void*))))), (*((size_t*) (arg + (62*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (63*sizeof(void*))))), (*((size_t*) (arg + (64*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (65*sizeof(void*))))), (*((size_t*) (arg + (66*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (67*sizeof(void*))))), (*((size_t*) (arg + (68*sizeof(void*))))) },
+    },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (69*sizeof(void*))))), (*((size_t*) (arg + (70*sizeof(void*))))) },
+    (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+70*sizeof(void*))))), (*((size_t*) (arg + (8+71*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+72*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+72*sizeof(void*))))), (*((size_t*) (arg + (16+73*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_state_failure_t ret;
@@ -2548,7 +4433,7 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
     const exports_purlin_driver_lifecycle_failure_t *payload2 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
     switch ((int32_t) (*payload2).tag) {
       case 0: {
-        const purlin_driver_types_list_invalid_input_t *payload3 = &(*payload2).val.invalid_inputs;
+        const purlin_driver_types_list_finding_t *payload3 = &(*payload2).val.invalid_inputs;
         *((int8_t*)(ptr + 8)) = 0;
         *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload3).len;
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload3).ptr;
@@ -2566,17 +4451,21 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
         break;
       }
       case 2: {
-        const driver_string_t *payload5 = &(*payload2).val.not_found;
+        const purlin_driver_types_problem_t *payload5 = &(*payload2).val.not_found;
         *((int8_t*)(ptr + 8)) = 2;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload5).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload5).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload5).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload5).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload5).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload5).details).ptr;
         break;
       }
       case 3: {
-        const driver_string_t *payload6 = &(*payload2).val.conflict;
+        const purlin_driver_types_problem_t *payload6 = &(*payload2).val.conflict;
         *((int8_t*)(ptr + 8)) = 3;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload6).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload6).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload6).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload6).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload6).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload6).details).ptr;
         break;
       }
       case 4: {
@@ -2588,41 +4477,83 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
         break;
       }
       case 5: {
-        const purlin_driver_types_partial_t *payload8 = &(*payload2).val.partial;
+        const purlin_driver_types_pending_t *payload8 = &(*payload2).val.pending;
         *((int8_t*)(ptr + 8)) = 5;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload8).state).id).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload8).state).id).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload8).state).outputs).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload8).state).outputs).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload8).state).secrets).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload8).state).secrets).ptr;
-        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload8).state).cookie).len;
-        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload8).state).cookie).ptr;
-        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload8).state).manifests).len;
-        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload8).state).manifests).ptr;
-        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload8).message).len;
-        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
+        if (((*payload8).state).is_some) {
+          const purlin_driver_types_state_t *payload10 = &((*payload8).state).val;
+          *((int8_t*)(ptr + 16)) = 1;
+          *((size_t*)(ptr + (16+2*sizeof(void*)))) = ((*payload10).id).len;
+          *((uint8_t **)(ptr + (16+1*sizeof(void*)))) = (uint8_t *) ((*payload10).id).ptr;
+          *((size_t*)(ptr + (16+4*sizeof(void*)))) = ((*payload10).outputs).len;
+          *((uint8_t **)(ptr + (16+3*sizeof(void*)))) = (uint8_t *) ((*payload10).outputs).ptr;
+          *((size_t*)(ptr + (16+6*sizeof(void*)))) = ((*payload10).secrets).len;
+          *((uint8_t **)(ptr + (16+5*sizeof(void*)))) = (uint8_t *) ((*payload10).secrets).ptr;
+          *((size_t*)(ptr + (16+8*sizeof(void*)))) = ((*payload10).cookie).len;
+          *((uint8_t **)(ptr + (16+7*sizeof(void*)))) = (uint8_t *) ((*payload10).cookie).ptr;
+          *((size_t*)(ptr + (16+10*sizeof(void*)))) = ((*payload10).manifests).len;
+          *((uint8_t **)(ptr + (16+9*sizeof(void*)))) = (uint8_t *) ((*payload10).manifests).ptr;
+          *((size_t*)(ptr + (16+12*sizeof(void*)))) = ((*payload10).sensitive).len;
+          *((uint8_t **)(ptr + (16+11*sizeof(void*)))) = (uint8_t *) ((*payload10).sensitive).ptr;
+          *((int32_t*)(ptr + (16+13*sizeof(void*)))) = (int32_t) ((*payload10).version);
+          *((size_t*)(ptr + (16+15*sizeof(void*)))) = ((*payload10).notes).len;
+          *((uint8_t **)(ptr + (16+14*sizeof(void*)))) = (uint8_t *) ((*payload10).notes).ptr;
+        } else {
+          *((int8_t*)(ptr + 16)) = 0;
+        }
+        *((int64_t*)(ptr + (16+16*sizeof(void*)))) = (int64_t) ((*payload8).after_ms);
+        *((size_t*)(ptr + (24+17*sizeof(void*)))) = ((*payload8).message).len;
+        *((uint8_t **)(ptr + (24+16*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
         break;
       }
       case 6: {
-        const driver_string_t *payload9 = &(*payload2).val.failed;
+        const purlin_driver_types_partial_t *payload11 = &(*payload2).val.partial;
         *((int8_t*)(ptr + 8)) = 6;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload11).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload11).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload11).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload11).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload11).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload11).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload11).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload11).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload11).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload11).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = (((*payload11).state).sensitive).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) (((*payload11).state).sensitive).ptr;
+        *((int32_t*)(ptr + (16+12*sizeof(void*)))) = (int32_t) (((*payload11).state).version);
+        *((size_t*)(ptr + (16+14*sizeof(void*)))) = (((*payload11).state).notes).len;
+        *((uint8_t **)(ptr + (16+13*sizeof(void*)))) = (uint8_t *) (((*payload11).state).notes).ptr;
+        *((size_t*)(ptr + (16+16*sizeof(void*)))) = (((*payload11).problem).message).len;
+        *((uint8_t **)(ptr + (16+15*sizeof(void*)))) = (uint8_t *) (((*payload11).problem).message).ptr;
+        *((size_t*)(ptr + (16+18*sizeof(void*)))) = (((*payload11).problem).details).len;
+        *((uint8_t **)(ptr + (16+17*sizeof(void*)))) = (uint8_t *) (((*payload11).problem).details).ptr;
         break;
       }
       case 7: {
-        const driver_string_t *payload10 = &(*payload2).val.undecided;
+        const purlin_driver_types_problem_t *payload12 = &(*payload2).val.failed;
         *((int8_t*)(ptr + 8)) = 7;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload12).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload12).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload12).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload12).details).ptr;
         break;
       }
       case 8: {
-        const driver_string_t *payload11 = &(*payload2).val.needs_delete_before;
+        const purlin_driver_types_problem_t *payload13 = &(*payload2).val.undecided;
         *((int8_t*)(ptr + 8)) = 8;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload13).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload13).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload13).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload13).details).ptr;
+        break;
+      }
+      case 9: {
+        const purlin_driver_types_problem_t *payload14 = &(*payload2).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 9;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload14).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload14).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload14).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload14).details).ptr;
         break;
       }
     }
@@ -2638,148 +4569,217 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
     *((uint8_t **)(ptr + (8+6*sizeof(void*)))) = (uint8_t *) ((*payload).cookie).ptr;
     *((size_t*)(ptr + (8+9*sizeof(void*)))) = ((*payload).manifests).len;
     *((uint8_t **)(ptr + (8+8*sizeof(void*)))) = (uint8_t *) ((*payload).manifests).ptr;
+    *((size_t*)(ptr + (8+11*sizeof(void*)))) = ((*payload).sensitive).len;
+    *((uint8_t **)(ptr + (8+10*sizeof(void*)))) = (uint8_t *) ((*payload).sensitive).ptr;
+    *((int32_t*)(ptr + (8+12*sizeof(void*)))) = (int32_t) ((*payload).version);
+    *((size_t*)(ptr + (8+14*sizeof(void*)))) = ((*payload).notes).len;
+    *((uint8_t **)(ptr + (8+13*sizeof(void*)))) = (uint8_t *) ((*payload).notes).ptr;
   }
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#delete")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#delete")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_delete(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (10*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (11*sizeof(void*))))), (*((size_t*) (arg + (12*sizeof(void*))))) };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_delete_request_t arg0 = (exports_purlin_driver_lifecycle_delete_request_t) {
-    (exports_purlin_driver_lifecycle_resource_t) (purlin_driver_types_resource_t) {
+  driver_option_string_t option0;
+  switch ((int32_t) *((uint8_t*) (arg + (19*sizeof(void*))))) {
+    case 0: {
+      option0.is_some = false;
+      break;
+    }
+    case 1: {
+      option0.is_some = true;
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) };
+      break;
+    }
+  }
+  exports_purlin_driver_lifecycle_delete_request_t arg1 = (purlin_driver_types_delete_request_t) {
+    (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (4*sizeof(void*))))), (*((size_t*) (arg + (5*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (6*sizeof(void*))))), (*((size_t*) (arg + (7*sizeof(void*))))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8*sizeof(void*))))), (*((size_t*) (arg + (9*sizeof(void*))))) },
       (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (10*sizeof(void*))))), (*((size_t*) (arg + (11*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (12*sizeof(void*))))), (*((size_t*) (arg + (13*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (14*sizeof(void*))))), (*((size_t*) (arg + (15*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16*sizeof(void*))))), (*((size_t*) (arg + (17*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (18*sizeof(void*))))), (*((size_t*) (arg + (19*sizeof(void*))))) },
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (20*sizeof(void*))))), (*((size_t*) (arg + (21*sizeof(void*))))) },
+        (driver_option_string_t) option,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (13*sizeof(void*))))), (*((size_t*) (arg + (14*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
+        (driver_option_string_t) option0,
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       },
     },
-    (exports_purlin_driver_lifecycle_state_t) (purlin_driver_types_state_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
-      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+    (purlin_driver_types_state_t) (purlin_driver_types_state_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (uint32_t) (uint32_t) (*((int32_t*) (arg + (38*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
     },
-    (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
-      (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
+    (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
     },
-    (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+46*sizeof(void*))))), (*((size_t*) (arg + (8+47*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+48*sizeof(void*))))),
+    (bool) (int32_t) *((uint8_t*) (arg + (55*sizeof(void*)))),
+    (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (58*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (8+58*sizeof(void*))))), (*((size_t*) (arg + (8+59*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_void_failure_t ret;
   exports_purlin_driver_lifecycle_failure_t err;
-  ret.is_err = !exports_purlin_driver_lifecycle_delete(&arg0, &err);
+  ret.is_err = !exports_purlin_driver_lifecycle_delete(&arg1, &err);
   if (ret.is_err) {
     ret.val.err = err;
   }
   free(arg);
   uint8_t *ptr = (uint8_t *) &RET_AREA;
   if ((ret).is_err) {
-    const exports_purlin_driver_lifecycle_failure_t *payload1 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
-    switch ((int32_t) (*payload1).tag) {
+    const exports_purlin_driver_lifecycle_failure_t *payload2 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
+    switch ((int32_t) (*payload2).tag) {
       case 0: {
-        const purlin_driver_types_list_invalid_input_t *payload2 = &(*payload1).val.invalid_inputs;
+        const purlin_driver_types_list_finding_t *payload3 = &(*payload2).val.invalid_inputs;
         *((int8_t*)(ptr + 8)) = 0;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload2).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload2).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload3).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload3).ptr;
         break;
       }
       case 1: {
-        const purlin_driver_types_denial_t *payload3 = &(*payload1).val.denied;
+        const purlin_driver_types_denial_t *payload4 = &(*payload2).val.denied;
         *((int8_t*)(ptr + 8)) = 1;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload3).capability).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload3).capability).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload3).target).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload3).target).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload3).message).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload3).message).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload4).capability).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload4).capability).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload4).target).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload4).target).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload4).message).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload4).message).ptr;
         break;
       }
       case 2: {
-        const driver_string_t *payload4 = &(*payload1).val.not_found;
+        const purlin_driver_types_problem_t *payload5 = &(*payload2).val.not_found;
         *((int8_t*)(ptr + 8)) = 2;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload4).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload4).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload5).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload5).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload5).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload5).details).ptr;
         break;
       }
       case 3: {
-        const driver_string_t *payload5 = &(*payload1).val.conflict;
+        const purlin_driver_types_problem_t *payload6 = &(*payload2).val.conflict;
         *((int8_t*)(ptr + 8)) = 3;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload5).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload5).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload6).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload6).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload6).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload6).details).ptr;
         break;
       }
       case 4: {
-        const purlin_driver_types_retry_t *payload6 = &(*payload1).val.retry_after;
+        const purlin_driver_types_retry_t *payload7 = &(*payload2).val.retry_after;
         *((int8_t*)(ptr + 8)) = 4;
-        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload6).after_ms);
-        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload6).message).len;
-        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload6).message).ptr;
+        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload7).after_ms);
+        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload7).message).len;
+        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload7).message).ptr;
         break;
       }
       case 5: {
-        const purlin_driver_types_partial_t *payload7 = &(*payload1).val.partial;
+        const purlin_driver_types_pending_t *payload8 = &(*payload2).val.pending;
         *((int8_t*)(ptr + 8)) = 5;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload7).state).id).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload7).state).id).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload7).state).outputs).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload7).state).outputs).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload7).state).secrets).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload7).state).secrets).ptr;
-        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload7).state).cookie).len;
-        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload7).state).cookie).ptr;
-        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload7).state).manifests).len;
-        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload7).state).manifests).ptr;
-        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload7).message).len;
-        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload7).message).ptr;
+        if (((*payload8).state).is_some) {
+          const purlin_driver_types_state_t *payload10 = &((*payload8).state).val;
+          *((int8_t*)(ptr + 16)) = 1;
+          *((size_t*)(ptr + (16+2*sizeof(void*)))) = ((*payload10).id).len;
+          *((uint8_t **)(ptr + (16+1*sizeof(void*)))) = (uint8_t *) ((*payload10).id).ptr;
+          *((size_t*)(ptr + (16+4*sizeof(void*)))) = ((*payload10).outputs).len;
+          *((uint8_t **)(ptr + (16+3*sizeof(void*)))) = (uint8_t *) ((*payload10).outputs).ptr;
+          *((size_t*)(ptr + (16+6*sizeof(void*)))) = ((*payload10).secrets).len;
+          *((uint8_t **)(ptr + (16+5*sizeof(void*)))) = (uint8_t *) ((*payload10).secrets).ptr;
+          *((size_t*)(ptr + (16+8*sizeof(void*)))) = ((*payload10).cookie).len;
+          *((uint8_t **)(ptr + (16+7*sizeof(void*)))) = (uint8_t *) ((*payload10).cookie).ptr;
+          *((size_t*)(ptr + (16+10*sizeof(void*)))) = ((*payload10).manifests).len;
+          *((uint8_t **)(ptr + (16+9*sizeof(void*)))) = (uint8_t *) ((*payload10).manifests).ptr;
+          *((size_t*)(ptr + (16+12*sizeof(void*)))) = ((*payload10).sensitive).len;
+          *((uint8_t **)(ptr + (16+11*sizeof(void*)))) = (uint8_t *) ((*payload10).sensitive).ptr;
+          *((int32_t*)(ptr + (16+13*sizeof(void*)))) = (int32_t) ((*payload10).version);
+          *((size_t*)(ptr + (16+15*sizeof(void*)))) = ((*payload10).notes).len;
+          *((uint8_t **)(ptr + (16+14*sizeof(void*)))) = (uint8_t *) ((*payload10).notes).ptr;
+        } else {
+          *((int8_t*)(ptr + 16)) = 0;
+        }
+        *((int64_t*)(ptr + (16+16*sizeof(void*)))) = (int64_t) ((*payload8).after_ms);
+        *((size_t*)(ptr + (24+17*sizeof(void*)))) = ((*payload8).message).len;
+        *((uint8_t **)(ptr + (24+16*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
         break;
       }
       case 6: {
-        const driver_string_t *payload8 = &(*payload1).val.failed;
+        const purlin_driver_types_partial_t *payload11 = &(*payload2).val.partial;
         *((int8_t*)(ptr + 8)) = 6;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload8).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload8).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload11).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload11).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload11).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload11).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload11).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload11).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload11).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload11).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload11).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload11).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = (((*payload11).state).sensitive).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) (((*payload11).state).sensitive).ptr;
+        *((int32_t*)(ptr + (16+12*sizeof(void*)))) = (int32_t) (((*payload11).state).version);
+        *((size_t*)(ptr + (16+14*sizeof(void*)))) = (((*payload11).state).notes).len;
+        *((uint8_t **)(ptr + (16+13*sizeof(void*)))) = (uint8_t *) (((*payload11).state).notes).ptr;
+        *((size_t*)(ptr + (16+16*sizeof(void*)))) = (((*payload11).problem).message).len;
+        *((uint8_t **)(ptr + (16+15*sizeof(void*)))) = (uint8_t *) (((*payload11).problem).message).ptr;
+        *((size_t*)(ptr + (16+18*sizeof(void*)))) = (((*payload11).problem).details).len;
+        *((uint8_t **)(ptr + (16+17*sizeof(void*)))) = (uint8_t *) (((*payload11).problem).details).ptr;
         break;
       }
       case 7: {
-        const driver_string_t *payload9 = &(*payload1).val.undecided;
+        const purlin_driver_types_problem_t *payload12 = &(*payload2).val.failed;
         *((int8_t*)(ptr + 8)) = 7;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload12).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload12).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload12).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload12).details).ptr;
         break;
       }
       case 8: {
-        const driver_string_t *payload10 = &(*payload1).val.needs_delete_before;
+        const purlin_driver_types_problem_t *payload13 = &(*payload2).val.undecided;
         *((int8_t*)(ptr + 8)) = 8;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload13).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload13).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload13).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload13).details).ptr;
+        break;
+      }
+      case 9: {
+        const purlin_driver_types_problem_t *payload14 = &(*payload2).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 9;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload14).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload14).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload14).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload14).details).ptr;
         break;
       }
     }

@@ -29,6 +29,16 @@ typedef uint8_t purlin_driver_log_level_t;
 #define PURLIN_DRIVER_LOG_LEVEL_ERROR 4
 
 typedef struct {
+  uint8_t *ptr;
+  size_t len;
+} driver_list_u8_t;
+
+typedef struct {
+  bool is_some;
+  driver_list_u8_t val;
+} driver_option_list_u8_t;
+
+typedef struct {
   bool is_some;
   uint8_t val;
 } driver_option_u8_t;
@@ -39,24 +49,43 @@ typedef driver_string_t purlin_driver_types_json_t;
 // A JSON Pointer (RFC 6901) into a document, `""` for the whole of it.
 typedef driver_string_t purlin_driver_types_pointer_t;
 
+typedef struct {
+  bool is_some;
+  driver_string_t val;
+} driver_option_string_t;
+
+typedef struct {
+  driver_string_t f0;
+  driver_string_t f1;
+} driver_tuple2_string_string_t;
+
+typedef struct {
+  driver_tuple2_string_string_t *ptr;
+  size_t len;
+} driver_list_tuple2_string_string_t;
+
 // Where a deployment takes place.
 typedef struct purlin_driver_types_context_t {
-  // Organisation, may be empty.
-  driver_string_t   org;
+  // Organisation.
+  driver_option_string_t   org;
   // Application.
   driver_string_t   app;
   // Environment.
   driver_string_t   env;
   // Type of the environment, such as `development`.
   driver_string_t   env_type;
-  // Namespace; the empty one is global.
-  driver_string_t   namespace_;
-  // Id of this deployment. It differs from run to run: never derive names from it.
+  // Namespace; none is the global one.
+  driver_option_string_t   namespace_;
+  // Id of this deployment. It differs from run to run: never derive names from it, nor an answer
+  // of `check` or `name`.
   driver_string_t   deployment;
+  // Labels that the operator wants on every real object, such as `owner`, by name. A driver whose
+  // system has labels or tags adds them to those of the inputs, which win.
+  driver_list_tuple2_string_string_t   labels;
 } purlin_driver_types_context_t;
 
 // The resource that a call is about.
-typedef struct purlin_driver_types_resource_t {
+typedef struct purlin_driver_types_subject_t {
   // The stable logical name, `urn:purlin:…`.
   driver_string_t   urn;
   // First 40 hex digits of the SHA-256 of the URN: permanent, unique, usable in names.
@@ -65,16 +94,11 @@ typedef struct purlin_driver_types_resource_t {
   driver_string_t   type_name;
   // Resource class, `default` if none is named.
   driver_string_t   class_;
-  // Id within the environment, such as `modules.web.externals.db`.
-  driver_string_t   id;
+  // Name within the environment, such as `modules.web.externals.db`.
+  driver_string_t   local_name;
   // Where it is deployed.
   purlin_driver_types_context_t   context;
-} purlin_driver_types_resource_t;
-
-typedef struct {
-  bool is_some;
-  driver_string_t val;
-} driver_option_string_t;
+} purlin_driver_types_subject_t;
 
 typedef struct {
   purlin_driver_types_pointer_t *ptr;
@@ -83,8 +107,8 @@ typedef struct {
 
 // The inputs of a resource.
 // 
-// `values`, `secrets`, `params` and `connection` are JSON objects. A value that only exists
-// once another resource is provisioned is `null` and listed in `unknown`; that happens in
+// `values`, `secrets`, `params`, `connection` and `account` are JSON objects. A value that only
+// exists once another resource is provisioned is `null` and listed in `unknown`; that happens in
 // `check` and `update-impact` only, never in a call with effects.
 typedef struct purlin_driver_types_inputs_t {
   // The definition's `inputs.values`, resolved.
@@ -98,13 +122,15 @@ typedef struct purlin_driver_types_inputs_t {
   // `delete` it may be newer than the other inputs. A change of it does not change the
   // resource, unless the schema has `x-purlin-replaces` for the changed input.
   purlin_driver_types_json_t   connection;
-  // The definition's `driver_account`, if any.
-  driver_option_string_t   account;
+  // The definition's `driver_account`: `{"name":…}`, or `{}` if it names none. Like `connection`,
+  // it is the current one, and a change of it does not change the resource.
+  purlin_driver_types_json_t   account;
   // Places that are still unknown, as pointers into
-  // `{"values":…,"secrets":…,"params":…,"connection":…}`.
+  // `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`.
   purlin_driver_types_list_pointer_t   unknown;
-  // Places in `values`, `params` and `connection` that hold secrets, as pointers into the
-  // same object. Put everything made from them in `state.secrets`.
+  // Places in `values`, `params`, `connection` and `account` that hold secrets, as pointers into
+  // the same object. Put everything made from them in `state.secrets`, or name it in
+  // `state.sensitive`.
   purlin_driver_types_list_pointer_t   sensitive;
 } purlin_driver_types_inputs_t;
 
@@ -119,14 +145,19 @@ typedef struct purlin_driver_types_manifest_file_t {
 } purlin_driver_types_manifest_file_t;
 
 typedef struct {
-  uint8_t *ptr;
-  size_t len;
-} driver_list_u8_t;
-
-typedef struct {
   purlin_driver_types_manifest_file_t *ptr;
   size_t len;
 } purlin_driver_types_list_manifest_file_t;
+
+typedef struct {
+  driver_string_t f0;
+  purlin_driver_types_json_t f1;
+} purlin_driver_types_tuple2_string_json_t;
+
+typedef struct {
+  purlin_driver_types_tuple2_string_json_t *ptr;
+  size_t len;
+} purlin_driver_types_list_tuple2_string_json_t;
 
 // A live resource.
 typedef struct purlin_driver_types_state_t {
@@ -137,33 +168,56 @@ typedef struct purlin_driver_types_state_t {
   purlin_driver_types_json_t   outputs;
   // Outputs that are secret, a JSON object. A name is in only one of the two.
   purlin_driver_types_json_t   secrets;
-  // Anything that the driver needs in the next call, at most 10 KiB. Stored encrypted.
+  // Anything that the driver needs in the next call, within the operator's limit
+  // (`limits.state`, 10 KiB by default). Stored encrypted.
   driver_list_u8_t   cookie;
   // Manifests to deliver, often none.
   purlin_driver_types_list_manifest_file_t   manifests;
+  // Places in `{"outputs":…,"manifests":{NAME: data}}` that hold secrets besides, such as one
+  // field of a larger output. If there is no such place, all of what is above it counts as secret.
+  purlin_driver_types_list_pointer_t   sensitive;
+  // The driver's own number of the form of its cookie, outputs and inputs, 0 if it never changed
+  // one. The host returns it as it was.
+  uint32_t   version;
+  // Anything else for people, such as `console-url` or `health`, by name. They are shown, and
+  // nothing depends on them.
+  purlin_driver_types_list_tuple2_string_json_t   notes;
 } purlin_driver_types_state_t;
 
 // Facts about one call.
 typedef struct purlin_driver_types_call_t {
   // The same for every attempt at the same effect, and for no other, also across a crash of
   // the host. Pass it on to systems that accept one, so that a repeated attempt creates
-  // nothing twice.
+  // nothing twice. Empty in a function without effects, except in a `read` that recovers a lost
+  // `create`: then it is the key of that `create`.
   driver_string_t   idempotency_key;
-  // Milliseconds since 1970 after which the host ends the call.
+  // Milliseconds since 1970 after which the host ends the call, by the host's clock. See
+  // `operation.time-left` for a time that no clock changes.
   uint64_t   deadline;
+  // Facts that may be ignored without harm, by name. Whatever has to be obeyed is an interface.
+  purlin_driver_types_list_tuple2_string_json_t   hints;
 } purlin_driver_types_call_t;
 
-// One input that cannot be used.
-typedef struct purlin_driver_types_invalid_input_t {
-  // Pointer into `{"values":…,"secrets":…,"params":…,"connection":…}`.
+// Something about one input.
+typedef struct purlin_driver_types_finding_t {
+  // Pointer into `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`.
   purlin_driver_types_pointer_t   pointer;
-  // The fault, and how to correct it.
+  // What is wrong or noteworthy, and what would be right.
   driver_string_t   message;
-} purlin_driver_types_invalid_input_t;
+} purlin_driver_types_finding_t;
+
+// A fault, for people and programs.
+typedef struct purlin_driver_types_problem_t {
+  // What happened.
+  driver_string_t   message;
+  // Facts about it, by name, such as `code`, `status`, `request-id` and `operation` of the
+  // service that answered. People see them; secrets of the call are masked.
+  driver_list_tuple2_string_string_t   details;
+} purlin_driver_types_problem_t;
 
 // A capability the driver lacks.
 typedef struct purlin_driver_types_denial_t {
-  // `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
+  // `http`, `tcp`, `udp`, `dns`, `env`, `dirs`, `secrets` or another one that operators grant.
   driver_string_t   capability;
   // The target, such as `db.internal:5432`.
   driver_string_t   target;
@@ -179,32 +233,49 @@ typedef struct purlin_driver_types_retry_t {
   driver_string_t   message;
 } purlin_driver_types_retry_t;
 
-// Something was created, but not all of it.
+// Something was created or changed, but not all of it.
 typedef struct purlin_driver_types_partial_t {
   // The existing part. The host records it, so that it can be finished or deleted.
   purlin_driver_types_state_t   state;
   // What failed.
-  driver_string_t   message;
+  purlin_driver_types_problem_t   problem;
 } purlin_driver_types_partial_t;
 
 typedef struct {
-  purlin_driver_types_invalid_input_t *ptr;
-  size_t len;
-} purlin_driver_types_list_invalid_input_t;
+  bool is_some;
+  purlin_driver_types_state_t val;
+} purlin_driver_types_option_state_t;
 
-// Why a call failed.
+// Something is on its way, and nothing failed.
+typedef struct purlin_driver_types_pending_t {
+  // What exists so far, with its write-once outputs, as in an answer of `create`; none from
+  // `delete`.
+  purlin_driver_types_option_state_t   state;
+  // The number of milliseconds after which it makes sense to look again.
+  uint64_t   after_ms;
+  // What it waits for.
+  driver_string_t   message;
+} purlin_driver_types_pending_t;
+
+typedef struct {
+  purlin_driver_types_finding_t *ptr;
+  size_t len;
+} purlin_driver_types_list_finding_t;
+
+// Why a call did not answer with a result.
 typedef struct purlin_driver_types_failure_t {
   uint8_t tag;
   union {
-    purlin_driver_types_list_invalid_input_t     invalid_inputs;
+    purlin_driver_types_list_finding_t     invalid_inputs;
     purlin_driver_types_denial_t     denied;
-    driver_string_t     not_found;
-    driver_string_t     conflict;
+    purlin_driver_types_problem_t     not_found;
+    purlin_driver_types_problem_t     conflict;
     purlin_driver_types_retry_t     retry_after;
+    purlin_driver_types_pending_t     pending;
     purlin_driver_types_partial_t     partial;
-    driver_string_t     failed;
-    driver_string_t     undecided;
-    driver_string_t     needs_delete_before;
+    purlin_driver_types_problem_t     failed;
+    purlin_driver_types_problem_t     undecided;
+    purlin_driver_types_problem_t     needs_delete_before;
   } val;
 } purlin_driver_types_failure_t;
 
@@ -212,79 +283,69 @@ typedef struct purlin_driver_types_failure_t {
 #define PURLIN_DRIVER_TYPES_FAILURE_INVALID_INPUTS 0
 // A capability is missing; the operator has to grant it.
 #define PURLIN_DRIVER_TYPES_FAILURE_DENIED 1
-// The resource, or one it needs, does not exist.
+// Something that the resource needs does not exist; nothing was changed. (That the resource
+// itself does not exist is `none` from `read`, and a success of `delete`.)
 #define PURLIN_DRIVER_TYPES_FAILURE_NOT_FOUND 2
-// Somebody else's change blocks it.
+// An object that is not this resource's, or the contents of it, stands in the way; nothing was
+// changed.
 #define PURLIN_DRIVER_TYPES_FAILURE_CONFLICT 3
-// Busy or rate-limited; nothing was changed.
+// Busy or rate-limited; nothing was changed. The host tries again.
 #define PURLIN_DRIVER_TYPES_FAILURE_RETRY_AFTER 4
-// Something exists that must not be forgotten.
-#define PURLIN_DRIVER_TYPES_FAILURE_PARTIAL 5
+// It exists, or is going away, and is not done yet; nothing failed. The host records it, ends the
+// call, and looks again later: by `read` after `create`, `update` and `read`, by `delete` after
+// `delete`. From these four only.
+#define PURLIN_DRIVER_TYPES_FAILURE_PENDING 5
+// Something exists that must not be forgotten, and the rest failed.
+#define PURLIN_DRIVER_TYPES_FAILURE_PARTIAL 6
 // Any other failure; nothing was changed.
-#define PURLIN_DRIVER_TYPES_FAILURE_FAILED 6
+#define PURLIN_DRIVER_TYPES_FAILURE_FAILED 7
 // It is unknown whether anything was changed: a request with effects was sent, and its
 // answer did not arrive or could not be read. The host keeps the attempt open, and finds
 // out by `read` or by calling again with the same idempotency key. From `create`, `update`
 // and `delete` only; a function without effects fails instead.
-#define PURLIN_DRIVER_TYPES_FAILURE_UNDECIDED 7
+#define PURLIN_DRIVER_TYPES_FAILURE_UNDECIDED 8
 // The resource cannot be created while the one that it replaces exists; nothing was
 // created. From a `create` with `replaces` only. The host deletes the old one, if the plan
 // allows it, and calls `create` again.
-#define PURLIN_DRIVER_TYPES_FAILURE_NEEDS_DELETE_BEFORE 8
-
-typedef purlin_driver_types_json_t exports_purlin_driver_lifecycle_json_t;
-
-typedef purlin_driver_types_pointer_t exports_purlin_driver_lifecycle_pointer_t;
-
-typedef purlin_driver_types_resource_t exports_purlin_driver_lifecycle_resource_t;
-
-typedef purlin_driver_types_inputs_t exports_purlin_driver_lifecycle_inputs_t;
-
-typedef purlin_driver_types_state_t exports_purlin_driver_lifecycle_state_t;
-
-typedef purlin_driver_types_call_t exports_purlin_driver_lifecycle_call_t;
-
-typedef purlin_driver_types_failure_t exports_purlin_driver_lifecycle_failure_t;
-
-typedef purlin_driver_types_invalid_input_t exports_purlin_driver_lifecycle_invalid_input_t;
-
-// The functions that a driver really implements. The host calls none of the others and uses
-// the stated default instead, which saves an instance for each resource.
-typedef uint8_t exports_purlin_driver_lifecycle_implements_t;
-
-// Without it inputs are used unchanged.
-#define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_CHECK (1 << 0)
-// Without it the name is the `guresid`.
-#define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_NAME (1 << 1)
-// Without it the host assumes that reality equals the record, and a resource without a
-// record cannot be found: there is no drift, no import, and no recovery by `read`.
-#define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_READ (1 << 2)
-// Without it every change is an update in place.
-#define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_UPDATE_IMPACT (1 << 3)
-// Without it every change is a replacement.
-#define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_UPDATE (1 << 4)
-// Not a function but a promise about `create`: called again with the idempotency key of an
-// earlier attempt, it finds and returns the object of that attempt, or it creates nothing
-// outside itself. After a crash the host then calls `create` again with the same key.
-// Without it the host asks a person if neither a checkpoint nor `read` shows the outcome
-// of the attempt. Set it if the API accepts idempotency keys, if existing objects are
-// recognised by their names, or if nothing is created outside.
-#define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_REPEAT_CREATE (1 << 5)
+#define PURLIN_DRIVER_TYPES_FAILURE_NEEDS_DELETE_BEFORE 9
 
 // A capability that a driver requests. It is only a request: the operator grants.
-typedef struct exports_purlin_driver_lifecycle_requested_capability_t {
-  // `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
+typedef struct purlin_driver_types_requested_capability_t {
+  // `http`, `tcp`, `udp`, `dns`, `env`, `dirs`, `secrets` or another one that operators grant.
   driver_string_t   capability;
-  // A pattern of the target, empty if the inputs decide.
-  driver_string_t   pattern;
+  // A pattern of the target; none if the inputs decide.
+  driver_option_string_t   pattern;
   // The purpose, as a sentence for an operator.
   driver_string_t   reason;
-} exports_purlin_driver_lifecycle_requested_capability_t;
+} purlin_driver_types_requested_capability_t;
+
+typedef struct {
+  driver_string_t *ptr;
+  size_t len;
+} driver_list_string_t;
 
 // A driver's description of one resource type.
-typedef struct exports_purlin_driver_lifecycle_type_schema_t {
-  // Resource type, or `*` for any.
+typedef struct purlin_driver_types_type_schema_t {
+  // Resource type, or `*` for every type that has no description of its own. No type has two.
   driver_string_t   type_name;
+  // What the driver implements for this type, in any order:
+  // 
+  // - `check`: without it inputs are used unchanged.
+  // - `name`: without it the name is the `guresid`.
+  // - `read`: without it the host assumes that reality equals the record, and a resource without
+  //   a record cannot be found: there is no drift, no import, and no recovery by `read`.
+  // - `update-impact`: without it every change is an update in place.
+  // - `update`: without it every change is a replacement.
+  // - `repeat-create` is not a function but a promise about `create`: called again with the
+  //   idempotency key of an earlier attempt, it finds and returns the object of that attempt, or
+  //   it creates nothing outside itself. After a crash the host then calls `create` again with
+  //   the same key. Without it the host asks a person if neither a checkpoint nor `read` shows
+  //   the outcome of the attempt. Promise it if the API accepts idempotency keys, if existing
+  //   objects are recognised by their names, or if nothing is created outside.
+  // 
+  // The host calls none of the others and uses the stated default instead, which saves an
+  // instance for each resource. Other names are ignored.
+  driver_list_string_t   implements;
   // JSON Schema (2020-12) of `{"values":…,"secrets":…,"params":…,"connection":…}`;
   // properties may have a well-known `$id`. The host validates inputs against it, fills in
   // each `default`, and keeps properties with `"writeOnly": true` secret. Keywords of
@@ -297,86 +358,85 @@ typedef struct exports_purlin_driver_lifecycle_type_schema_t {
   //   delete the resource or request a replacement.
   // - `"x-purlin-holds-data": true`, or a text that names the data: deleting a resource whose
   //   inputs have the property, or any resource if it is at the root, loses data.
-  exports_purlin_driver_lifecycle_json_t   inputs;
+  purlin_driver_types_json_t   inputs;
   // JSON Schema of the outputs, secret ones with `"writeOnly": true`. The keyword
   // `"x-purlin-outputs": "inputs"` means that values and secrets are returned unchanged.
   // Keyword of a property: `"x-purlin-write-once": true` marks an output that only `create`
   // can return, such as a token that is shown once. The host keeps it if `read` or `update`
   // omits it.
-  exports_purlin_driver_lifecycle_json_t   outputs;
-} exports_purlin_driver_lifecycle_type_schema_t;
+  purlin_driver_types_json_t   outputs;
+} purlin_driver_types_type_schema_t;
 
 typedef struct {
-  exports_purlin_driver_lifecycle_type_schema_t *ptr;
+  purlin_driver_types_type_schema_t *ptr;
   size_t len;
-} exports_purlin_driver_lifecycle_list_type_schema_t;
+} purlin_driver_types_list_type_schema_t;
 
 typedef struct {
-  exports_purlin_driver_lifecycle_requested_capability_t *ptr;
+  purlin_driver_types_requested_capability_t *ptr;
   size_t len;
-} exports_purlin_driver_lifecycle_list_requested_capability_t;
+} purlin_driver_types_list_requested_capability_t;
 
 // A driver's description of itself.
-typedef struct exports_purlin_driver_lifecycle_manifest_t {
+typedef struct purlin_driver_types_driver_info_t {
   // `ORG/NAME`, such as `purlin/echo`.
   driver_string_t   name;
   // Semantic version.
   driver_string_t   version;
   // What it provisions, in one sentence.
   driver_string_t   description;
-  // Which functions it implements.
-  exports_purlin_driver_lifecycle_implements_t   implements;
   // The types it provisions, at least one.
-  exports_purlin_driver_lifecycle_list_type_schema_t   types;
+  purlin_driver_types_list_type_schema_t   types;
   // The capabilities that it requests.
-  exports_purlin_driver_lifecycle_list_requested_capability_t   requested_capabilities;
-} exports_purlin_driver_lifecycle_manifest_t;
+  purlin_driver_types_list_requested_capability_t   requested_capabilities;
+  // Anything else for people, such as `homepage` or `license`, by name.
+  purlin_driver_types_list_tuple2_string_json_t   notes;
+} purlin_driver_types_driver_info_t;
 
 typedef struct {
   bool is_some;
-  exports_purlin_driver_lifecycle_json_t val;
-} exports_purlin_driver_lifecycle_option_json_t;
+  purlin_driver_types_inputs_t val;
+} purlin_driver_types_option_inputs_t;
 
 // Inputs to check.
-typedef struct exports_purlin_driver_lifecycle_check_request_t {
+typedef struct purlin_driver_types_check_request_t {
   // The resource.
-  exports_purlin_driver_lifecycle_resource_t   resource;
+  purlin_driver_types_subject_t   subject;
   // Its inputs as the graph resolved them, perhaps with unknowns.
-  exports_purlin_driver_lifecycle_inputs_t   inputs;
+  purlin_driver_types_inputs_t   inputs;
   // The inputs that `check` returned when the resource was last provisioned, so that a
-  // default drawn once is kept; as `{"values":…,"secrets":…,"params":…}`.
-  exports_purlin_driver_lifecycle_option_json_t   previous;
-} exports_purlin_driver_lifecycle_check_request_t;
+  // default drawn once is kept. `connection` and `account` are empty there.
+  purlin_driver_types_option_inputs_t   previous;
+  // Facts about this call.
+  purlin_driver_types_call_t   call;
+} purlin_driver_types_check_request_t;
 
-typedef struct {
-  exports_purlin_driver_lifecycle_invalid_input_t *ptr;
-  size_t len;
-} exports_purlin_driver_lifecycle_list_invalid_input_t;
-
-// Inputs as they will be used.
-typedef struct exports_purlin_driver_lifecycle_checked_t {
+// Inputs as they will be used. `params`, `connection` and `account` stay as they are.
+typedef struct purlin_driver_types_checked_t {
   // `values` with defaults filled in and spellings normalised. Unknown places stay `null`.
-  exports_purlin_driver_lifecycle_json_t   values;
+  purlin_driver_types_json_t   values;
   // Likewise for `secrets`.
-  exports_purlin_driver_lifecycle_json_t   secrets;
+  purlin_driver_types_json_t   secrets;
   // Advice that does not block.
-  exports_purlin_driver_lifecycle_list_invalid_input_t   warnings;
-} exports_purlin_driver_lifecycle_checked_t;
+  purlin_driver_types_list_finding_t   warnings;
+} purlin_driver_types_checked_t;
 
 // The resource to name.
-typedef struct exports_purlin_driver_lifecycle_name_request_t {
+typedef struct purlin_driver_types_name_request_t {
   // The resource.
-  exports_purlin_driver_lifecycle_resource_t   resource;
+  purlin_driver_types_subject_t   subject;
   // Its checked inputs.
-  exports_purlin_driver_lifecycle_inputs_t   inputs;
-} exports_purlin_driver_lifecycle_name_request_t;
+  purlin_driver_types_inputs_t   inputs;
+  // Facts about this call.
+  purlin_driver_types_call_t   call;
+} purlin_driver_types_name_request_t;
 
 // The resource to create.
-typedef struct exports_purlin_driver_lifecycle_create_request_t {
+typedef struct purlin_driver_types_create_request_t {
   // The resource.
-  exports_purlin_driver_lifecycle_resource_t   resource;
+  purlin_driver_types_subject_t   subject;
   // Its checked inputs; all are known.
-  exports_purlin_driver_lifecycle_inputs_t   inputs;
+  purlin_driver_types_inputs_t   inputs;
   // The result of `name`.
   driver_string_t   name;
   // The provider id of the resource that this one replaces, if it still exists. It is
@@ -385,97 +445,117 @@ typedef struct exports_purlin_driver_lifecycle_create_request_t {
   // not the object of this attempt.
   driver_option_string_t   replaces;
   // Facts about this call.
-  exports_purlin_driver_lifecycle_call_t   call;
-} exports_purlin_driver_lifecycle_create_request_t;
-
-typedef struct {
-  bool is_some;
-  exports_purlin_driver_lifecycle_state_t val;
-} exports_purlin_driver_lifecycle_option_state_t;
-
-typedef struct {
-  driver_string_t *ptr;
-  size_t len;
-} driver_list_string_t;
+  purlin_driver_types_call_t   call;
+} purlin_driver_types_create_request_t;
 
 // The resource to read.
-typedef struct exports_purlin_driver_lifecycle_read_request_t {
+typedef struct purlin_driver_types_read_request_t {
   // The resource.
-  exports_purlin_driver_lifecycle_resource_t   resource;
+  purlin_driver_types_subject_t   subject;
   // The provider id, or `none` to search by `name`.
   driver_option_string_t   id;
   // The result of `name`.
   driver_string_t   name;
   // The inputs of the last or the next provisioning, for credentials and places.
-  exports_purlin_driver_lifecycle_inputs_t   inputs;
-  // The record; none in an import and after a lost answer.
-  exports_purlin_driver_lifecycle_option_state_t   state;
+  purlin_driver_types_inputs_t   inputs;
+  // The record; none in an import, and after a lost answer unless a cookie was checkpointed: then it
+  // has that id and cookie, and nothing else.
+  purlin_driver_types_option_state_t   state;
   // Recorded provider ids of other resources that may have this name, such as the one that
   // is being replaced. If `id` is `none`, an object with one of these ids is not the
   // requested resource.
   driver_list_string_t   known;
   // Facts about this call.
-  exports_purlin_driver_lifecycle_call_t   call;
-} exports_purlin_driver_lifecycle_read_request_t;
+  purlin_driver_types_call_t   call;
+} purlin_driver_types_read_request_t;
+
+typedef struct {
+  bool is_some;
+  purlin_driver_types_json_t val;
+} purlin_driver_types_option_json_t;
 
 // The existing resource.
-typedef struct exports_purlin_driver_lifecycle_observed_t {
+typedef struct purlin_driver_types_observed_t {
   // The resource. With a recorded `id`, its `id` is the same; in an import it is the
   // driver's own id of the object that the person named, however they wrote it.
-  exports_purlin_driver_lifecycle_state_t   state;
+  purlin_driver_types_state_t   state;
   // `values` as reality has them: a JSON object in the shape that `check` returns, including
   // defaults, so that it equals the result of `check` if nobody touched the resource.
   // Undeterminable values are omitted, key by key; `none` if there are no others. Secrets
   // are not echoed here: inputs under `secrets` never appear. If the driver can detect that
   // a secret was changed, a digest among the outputs shows it.
-  exports_purlin_driver_lifecycle_option_json_t   values;
-} exports_purlin_driver_lifecycle_observed_t;
+  purlin_driver_types_option_json_t   values;
+} purlin_driver_types_observed_t;
 
 // A change of a resource.
-typedef struct exports_purlin_driver_lifecycle_change_t {
+typedef struct purlin_driver_types_change_t {
   // The resource.
-  exports_purlin_driver_lifecycle_resource_t   resource;
+  purlin_driver_types_subject_t   subject;
   // The existing resource.
-  exports_purlin_driver_lifecycle_state_t   state;
-  // The inputs that it was created with.
-  exports_purlin_driver_lifecycle_inputs_t   before;
+  purlin_driver_types_state_t   state;
+  // The inputs of the last provisioning. After a refresh that found differences, its `values`
+  // are those that reality has.
+  purlin_driver_types_inputs_t   before;
   // The new inputs; perhaps with unknowns in `update-impact`.
-  exports_purlin_driver_lifecycle_inputs_t   after;
+  purlin_driver_types_inputs_t   after;
   // The result of `name`.
   driver_string_t   name;
   // Facts about this call.
-  exports_purlin_driver_lifecycle_call_t   call;
-} exports_purlin_driver_lifecycle_change_t;
-
-typedef struct {
-  exports_purlin_driver_lifecycle_pointer_t *ptr;
-  size_t len;
-} exports_purlin_driver_lifecycle_list_pointer_t;
+  purlin_driver_types_call_t   call;
+} purlin_driver_types_change_t;
 
 // The effect of a change.
-typedef struct exports_purlin_driver_lifecycle_impact_t {
+typedef struct purlin_driver_types_impact_t {
   // Places (pointers as in `inputs.unknown`) that force a replacement; none means that
   // `update` can do it in place.
-  exports_purlin_driver_lifecycle_list_pointer_t   replaces;
+  purlin_driver_types_list_pointer_t   replaces;
   // Whether, in a replacement, the old one must be deleted before the new one can be
   // created. It applies even if `replaces` is empty, because people can request a
   // replacement.
   bool   delete_before_replace;
-  // Outputs that certainly keep their value; a plan treats all others as unknown.
-  driver_list_string_t   stable_outputs;
-} exports_purlin_driver_lifecycle_impact_t;
+  // Outputs that certainly keep their value, as pointers into `{"outputs":…,"secrets":…}`, such
+  // as `/outputs/host`, or `/outputs` for all; a plan treats all others as unknown.
+  purlin_driver_types_list_pointer_t   stable_outputs;
+} purlin_driver_types_impact_t;
 
 // The resource to delete.
-typedef struct exports_purlin_driver_lifecycle_delete_request_t {
+typedef struct purlin_driver_types_delete_request_t {
   // The resource.
-  exports_purlin_driver_lifecycle_resource_t   resource;
+  purlin_driver_types_subject_t   subject;
   // The existing resource.
-  exports_purlin_driver_lifecycle_state_t   state;
+  purlin_driver_types_state_t   state;
   // The inputs it was last provisioned with, for credentials and places.
-  exports_purlin_driver_lifecycle_inputs_t   inputs;
+  purlin_driver_types_inputs_t   inputs;
+  // Whether somebody agreed that the data which the object holds is lost. A driver whose system
+  // asks for that, such as by a flag or a last snapshot, answers accordingly.
+  bool   data_loss_allowed;
   // Facts about this call.
-  exports_purlin_driver_lifecycle_call_t   call;
-} exports_purlin_driver_lifecycle_delete_request_t;
+  purlin_driver_types_call_t   call;
+} purlin_driver_types_delete_request_t;
+
+typedef purlin_driver_types_change_t exports_purlin_driver_lifecycle_change_t;
+
+typedef purlin_driver_types_check_request_t exports_purlin_driver_lifecycle_check_request_t;
+
+typedef purlin_driver_types_checked_t exports_purlin_driver_lifecycle_checked_t;
+
+typedef purlin_driver_types_create_request_t exports_purlin_driver_lifecycle_create_request_t;
+
+typedef purlin_driver_types_delete_request_t exports_purlin_driver_lifecycle_delete_request_t;
+
+typedef purlin_driver_types_driver_info_t exports_purlin_driver_lifecycle_driver_info_t;
+
+typedef purlin_driver_types_failure_t exports_purlin_driver_lifecycle_failure_t;
+
+typedef purlin_driver_types_impact_t exports_purlin_driver_lifecycle_impact_t;
+
+typedef purlin_driver_types_name_request_t exports_purlin_driver_lifecycle_name_request_t;
+
+typedef purlin_driver_types_observed_t exports_purlin_driver_lifecycle_observed_t;
+
+typedef purlin_driver_types_read_request_t exports_purlin_driver_lifecycle_read_request_t;
+
+typedef purlin_driver_types_state_t exports_purlin_driver_lifecycle_state_t;
 
 typedef struct {
   bool is_err;
@@ -529,29 +609,35 @@ typedef struct {
   } val;
 } exports_purlin_driver_lifecycle_result_void_failure_t;
 
-// Imported Functions from `purlin:driver/log@0.2.0`
+// Imported Functions from `purlin:driver/log@0.3.0`
 // Writes a line. Effects: none on resources. Lines past the operator's limit are dropped.
 extern void purlin_driver_log_write(purlin_driver_log_level_t level, driver_string_t *message);
 
-// Imported Functions from `purlin:driver/metrics@0.2.0`
-// Adds to a counter. Names are `[a-z][a-z0-9_.]*`; others are ignored.
-extern void purlin_driver_metrics_count(driver_string_t *name, uint64_t by);
-// Records a measurement, in the unit that the name ends with (`_ms`, `_bytes`).
-extern void purlin_driver_metrics_record_value(driver_string_t *name, double value);
-
-// Imported Functions from `purlin:driver/operation@0.2.0`
-// Reports the provider id to the host before the call finishes. After a crash the host reads
-// the resource by this id instead of creating it again. Only in `create`; the last one is
-// valid. Returns once the id is stored; if it cannot be stored, the call ends here. An empty
-// id, or one over 4 KiB, ends the call with an error that the operator sees.
-extern void purlin_driver_operation_checkpoint(driver_string_t *id);
+// Imported Functions from `purlin:driver/operation@0.3.0`
+// Reports to the host what exists before the call finishes. Only in `create` and `update`; the last
+// one is valid. Returns once it is stored; if it cannot be stored, the call ends here.
+// 
+// In `create`, `id` is the provider id: after a crash the host reads the resource by this id instead
+// of creating it again. In `update` it is the id of the resource. `cookie`, if given, takes the place
+// of the recorded one: after a crash, the next `read`, `create`, `update` or `delete` has it in its
+// state. An empty or another id in `update`, an id over 4 KiB, or a cookie over the operator's limit
+// ends the call with an error that the operator sees.
+extern void purlin_driver_operation_checkpoint(driver_string_t *id, driver_list_u8_t *maybe_cookie);
 // Shows people the progress; `percent` if known (0 to 100).
 extern void purlin_driver_operation_progress(driver_string_t *message, uint8_t *maybe_percent);
 // Whether the operator cancelled this call. A driver that polls should check each time.
 extern bool purlin_driver_operation_cancelled(void);
+// Milliseconds until the host ends the call.
+extern uint64_t purlin_driver_operation_time_left(void);
 
-// Exported Functions from `purlin:driver/lifecycle@0.2.0`
-void exports_purlin_driver_lifecycle_describe(exports_purlin_driver_lifecycle_manifest_t *ret);
+// Imported Functions from `purlin:metrics/metrics@0.1.0`
+// Adds to a counter. Names are `[a-z][a-z0-9_.]*`; others are ignored.
+extern void purlin_metrics_metrics_count(driver_string_t *name, uint64_t by);
+// Records a measurement, in the unit that the name ends with (`_ms`, `_bytes`).
+extern void purlin_metrics_metrics_measure(driver_string_t *name, double value);
+
+// Exported Functions from `purlin:driver/lifecycle@0.3.0`
+void exports_purlin_driver_lifecycle_describe(exports_purlin_driver_lifecycle_driver_info_t *ret);
 bool exports_purlin_driver_lifecycle_check(exports_purlin_driver_lifecycle_check_request_t *request, exports_purlin_driver_lifecycle_checked_t *ret, exports_purlin_driver_lifecycle_failure_t *err);
 bool exports_purlin_driver_lifecycle_name(exports_purlin_driver_lifecycle_name_request_t *request, driver_string_t *ret, exports_purlin_driver_lifecycle_failure_t *err);
 bool exports_purlin_driver_lifecycle_create(exports_purlin_driver_lifecycle_create_request_t *request, exports_purlin_driver_lifecycle_state_t *ret, exports_purlin_driver_lifecycle_failure_t *err);
@@ -562,17 +648,25 @@ bool exports_purlin_driver_lifecycle_delete(exports_purlin_driver_lifecycle_dele
 
 // Helper Functions
 
+void driver_list_u8_free(driver_list_u8_t *ptr);
+
+void driver_option_list_u8_free(driver_option_list_u8_t *ptr);
+
 void driver_option_u8_free(driver_option_u8_t *ptr);
 
 void purlin_driver_types_json_free(purlin_driver_types_json_t *ptr);
 
 void purlin_driver_types_pointer_free(purlin_driver_types_pointer_t *ptr);
 
+void driver_option_string_free(driver_option_string_t *ptr);
+
+void driver_tuple2_string_string_free(driver_tuple2_string_string_t *ptr);
+
+void driver_list_tuple2_string_string_free(driver_list_tuple2_string_string_t *ptr);
+
 void purlin_driver_types_context_free(purlin_driver_types_context_t *ptr);
 
-void purlin_driver_types_resource_free(purlin_driver_types_resource_t *ptr);
-
-void driver_option_string_free(driver_option_string_t *ptr);
+void purlin_driver_types_subject_free(purlin_driver_types_subject_t *ptr);
 
 void purlin_driver_types_list_pointer_free(purlin_driver_types_list_pointer_t *ptr);
 
@@ -580,15 +674,19 @@ void purlin_driver_types_inputs_free(purlin_driver_types_inputs_t *ptr);
 
 void purlin_driver_types_manifest_file_free(purlin_driver_types_manifest_file_t *ptr);
 
-void driver_list_u8_free(driver_list_u8_t *ptr);
-
 void purlin_driver_types_list_manifest_file_free(purlin_driver_types_list_manifest_file_t *ptr);
+
+void purlin_driver_types_tuple2_string_json_free(purlin_driver_types_tuple2_string_json_t *ptr);
+
+void purlin_driver_types_list_tuple2_string_json_free(purlin_driver_types_list_tuple2_string_json_t *ptr);
 
 void purlin_driver_types_state_free(purlin_driver_types_state_t *ptr);
 
 void purlin_driver_types_call_free(purlin_driver_types_call_t *ptr);
 
-void purlin_driver_types_invalid_input_free(purlin_driver_types_invalid_input_t *ptr);
+void purlin_driver_types_finding_free(purlin_driver_types_finding_t *ptr);
+
+void purlin_driver_types_problem_free(purlin_driver_types_problem_t *ptr);
 
 void purlin_driver_types_denial_free(purlin_driver_types_denial_t *ptr);
 
@@ -596,63 +694,71 @@ void purlin_driver_types_retry_free(purlin_driver_types_retry_t *ptr);
 
 void purlin_driver_types_partial_free(purlin_driver_types_partial_t *ptr);
 
-void purlin_driver_types_list_invalid_input_free(purlin_driver_types_list_invalid_input_t *ptr);
+void purlin_driver_types_option_state_free(purlin_driver_types_option_state_t *ptr);
+
+void purlin_driver_types_pending_free(purlin_driver_types_pending_t *ptr);
+
+void purlin_driver_types_list_finding_free(purlin_driver_types_list_finding_t *ptr);
 
 void purlin_driver_types_failure_free(purlin_driver_types_failure_t *ptr);
 
-void exports_purlin_driver_lifecycle_json_free(exports_purlin_driver_lifecycle_json_t *ptr);
-
-void exports_purlin_driver_lifecycle_pointer_free(exports_purlin_driver_lifecycle_pointer_t *ptr);
-
-void exports_purlin_driver_lifecycle_resource_free(exports_purlin_driver_lifecycle_resource_t *ptr);
-
-void exports_purlin_driver_lifecycle_inputs_free(exports_purlin_driver_lifecycle_inputs_t *ptr);
-
-void exports_purlin_driver_lifecycle_state_free(exports_purlin_driver_lifecycle_state_t *ptr);
-
-void exports_purlin_driver_lifecycle_call_free(exports_purlin_driver_lifecycle_call_t *ptr);
-
-void exports_purlin_driver_lifecycle_failure_free(exports_purlin_driver_lifecycle_failure_t *ptr);
-
-void exports_purlin_driver_lifecycle_invalid_input_free(exports_purlin_driver_lifecycle_invalid_input_t *ptr);
-
-void exports_purlin_driver_lifecycle_requested_capability_free(exports_purlin_driver_lifecycle_requested_capability_t *ptr);
-
-void exports_purlin_driver_lifecycle_type_schema_free(exports_purlin_driver_lifecycle_type_schema_t *ptr);
-
-void exports_purlin_driver_lifecycle_list_type_schema_free(exports_purlin_driver_lifecycle_list_type_schema_t *ptr);
-
-void exports_purlin_driver_lifecycle_list_requested_capability_free(exports_purlin_driver_lifecycle_list_requested_capability_t *ptr);
-
-void exports_purlin_driver_lifecycle_manifest_free(exports_purlin_driver_lifecycle_manifest_t *ptr);
-
-void exports_purlin_driver_lifecycle_option_json_free(exports_purlin_driver_lifecycle_option_json_t *ptr);
-
-void exports_purlin_driver_lifecycle_check_request_free(exports_purlin_driver_lifecycle_check_request_t *ptr);
-
-void exports_purlin_driver_lifecycle_list_invalid_input_free(exports_purlin_driver_lifecycle_list_invalid_input_t *ptr);
-
-void exports_purlin_driver_lifecycle_checked_free(exports_purlin_driver_lifecycle_checked_t *ptr);
-
-void exports_purlin_driver_lifecycle_name_request_free(exports_purlin_driver_lifecycle_name_request_t *ptr);
-
-void exports_purlin_driver_lifecycle_create_request_free(exports_purlin_driver_lifecycle_create_request_t *ptr);
-
-void exports_purlin_driver_lifecycle_option_state_free(exports_purlin_driver_lifecycle_option_state_t *ptr);
+void purlin_driver_types_requested_capability_free(purlin_driver_types_requested_capability_t *ptr);
 
 void driver_list_string_free(driver_list_string_t *ptr);
 
-void exports_purlin_driver_lifecycle_read_request_free(exports_purlin_driver_lifecycle_read_request_t *ptr);
+void purlin_driver_types_type_schema_free(purlin_driver_types_type_schema_t *ptr);
 
-void exports_purlin_driver_lifecycle_observed_free(exports_purlin_driver_lifecycle_observed_t *ptr);
+void purlin_driver_types_list_type_schema_free(purlin_driver_types_list_type_schema_t *ptr);
+
+void purlin_driver_types_list_requested_capability_free(purlin_driver_types_list_requested_capability_t *ptr);
+
+void purlin_driver_types_driver_info_free(purlin_driver_types_driver_info_t *ptr);
+
+void purlin_driver_types_option_inputs_free(purlin_driver_types_option_inputs_t *ptr);
+
+void purlin_driver_types_check_request_free(purlin_driver_types_check_request_t *ptr);
+
+void purlin_driver_types_checked_free(purlin_driver_types_checked_t *ptr);
+
+void purlin_driver_types_name_request_free(purlin_driver_types_name_request_t *ptr);
+
+void purlin_driver_types_create_request_free(purlin_driver_types_create_request_t *ptr);
+
+void purlin_driver_types_read_request_free(purlin_driver_types_read_request_t *ptr);
+
+void purlin_driver_types_option_json_free(purlin_driver_types_option_json_t *ptr);
+
+void purlin_driver_types_observed_free(purlin_driver_types_observed_t *ptr);
+
+void purlin_driver_types_change_free(purlin_driver_types_change_t *ptr);
+
+void purlin_driver_types_impact_free(purlin_driver_types_impact_t *ptr);
+
+void purlin_driver_types_delete_request_free(purlin_driver_types_delete_request_t *ptr);
 
 void exports_purlin_driver_lifecycle_change_free(exports_purlin_driver_lifecycle_change_t *ptr);
 
-void exports_purlin_driver_lifecycle_list_pointer_free(exports_purlin_driver_lifecycle_list_pointer_t *ptr);
+void exports_purlin_driver_lifecycle_check_request_free(exports_purlin_driver_lifecycle_check_request_t *ptr);
+
+void exports_purlin_driver_lifecycle_checked_free(exports_purlin_driver_lifecycle_checked_t *ptr);
+
+void exports_purlin_driver_lifecycle_create_request_free(exports_purlin_driver_lifecycle_create_request_t *ptr);
+
+void exports_purlin_driver_lifecycle_delete_request_free(exports_purlin_driver_lifecycle_delete_request_t *ptr);
+
+void exports_purlin_driver_lifecycle_driver_info_free(exports_purlin_driver_lifecycle_driver_info_t *ptr);
+
+void exports_purlin_driver_lifecycle_failure_free(exports_purlin_driver_lifecycle_failure_t *ptr);
 
 void exports_purlin_driver_lifecycle_impact_free(exports_purlin_driver_lifecycle_impact_t *ptr);
 
-void exports_purlin_driver_lifecycle_delete_request_free(exports_purlin_driver_lifecycle_delete_request_t *ptr);
+void exports_purlin_driver_lifecycle_name_request_free(exports_purlin_driver_lifecycle_name_request_t *ptr);
+
+void exports_purlin_driver_lifecycle_observed_free(exports_purlin_driver_lifecycle_observed_t *ptr);
+
+void exports_purlin_driver_lifecycle_read_request_free(exports_purlin_driver_lifecycle_read_request_t *ptr);
+
+void exports_purlin_driver_lifecycle_state_free(exports_purlin_driver_lifecycle_state_t *ptr);
 
 void exports_purlin_driver_lifecycle_result_checked_failure_free(exports_purlin_driver_lifecycle_result_checked_failure_t *ptr);
 

@@ -5,6 +5,8 @@
 
 #ifdef __wasm__
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
@@ -46,16 +48,39 @@ static driver_string_t out_object(const json *object) {
   return out(json_is_null(object) ? text_of("{}") : json_write(object));
 }
 
-static purlin_resource in_resource(const purlin_driver_types_resource_t *from) {
+static text in_option(driver_option_string_t string) { return string.is_some ? in(string.val) : text_of(""); }
+
+static json *in_labels(driver_list_tuple2_string_string_t from) {
+  json *labels = json_object();
+  for (size_t i = 0; i < from.len; i++) json_set(labels, in(from.ptr[i].f0).at, json_text(in(from.ptr[i].f1)));
+  return labels;
+}
+
+// Values by name, such as notes.
+static json *in_facts(purlin_driver_types_list_tuple2_string_json_t from) {
+  json *facts = json_object();
+  for (size_t i = 0; i < from.len; i++) json_set(facts, in(from.ptr[i].f0).at, in_json(from.ptr[i].f1));
+  return facts;
+}
+
+static void out_facts(const json *from, purlin_driver_types_list_tuple2_string_json_t *to) {
+  to->len = from != NULL && from->kind == JSON_OBJECT ? from->length : 0;
+  to->ptr = list(to->len, sizeof *to->ptr);
+  for (size_t i = 0; i < to->len; i++) {
+    to->ptr[i] = (purlin_driver_types_tuple2_string_json_t){out(from->names[i]), out(json_write(from->items[i]))};
+  }
+}
+
+static purlin_subject in_subject(const purlin_driver_types_subject_t *from) {
   const purlin_driver_types_context_t *context = &from->context;
-  return (purlin_resource){
+  return (purlin_subject){
       .urn = in(from->urn),
       .guresid = in(from->guresid),
       .type = in(from->type_name),
       .class = in(from->class_),
-      .id = in(from->id),
-      .context = {in(context->org), in(context->app), in(context->env), in(context->env_type),
-                  in(context->namespace_), in(context->deployment)},
+      .local_name = in(from->local_name),
+      .context = {in_option(context->org), in(context->app), in(context->env), in(context->env_type),
+                  in_option(context->namespace_), in(context->deployment), in_labels(context->labels)},
   };
 }
 
@@ -65,7 +90,7 @@ static purlin_inputs in_inputs(const purlin_driver_types_inputs_t *from) {
   json_set(inputs.document, "secrets", in_json(from->secrets));
   json_set(inputs.document, "params", in_json(from->params));
   json_set(inputs.document, "connection", in_json(from->connection));
-  inputs.account = from->account.is_some ? in(from->account.val) : text_of("");
+  json_set(inputs.document, "account", in_json(from->account));
   inputs.unknown = in_texts(from->unknown.ptr, from->unknown.len);
   inputs.sensitive = in_texts(from->sensitive.ptr, from->sensitive.len);
   return inputs;
@@ -83,6 +108,9 @@ static purlin_state *in_state(const purlin_driver_types_state_t *from) {
     const purlin_driver_types_manifest_file_t *file = &from->manifests.ptr[i];
     state->manifests[i] = (purlin_manifest_file){in(file->name), in(file->location), in_json(file->data)};
   }
+  state->sensitive = in_texts(from->sensitive.ptr, from->sensitive.len);
+  state->version = from->version;
+  state->notes = in_facts(from->notes);
   return state;
 }
 
@@ -100,157 +128,189 @@ static void out_state(const purlin_state *state, purlin_driver_types_state_t *to
     to->manifests.ptr[i] = (purlin_driver_types_manifest_file_t){
         out(file->name), out(file->location), out(json_write(file->data))};
   }
+  out_texts(state->sensitive, &to->sensitive.ptr, &to->sensitive.len);
+  to->version = state->version;
+  out_facts(state->notes, &to->notes);
 }
 
-static void out_faults(purlin_faults from, purlin_driver_types_list_invalid_input_t *to) {
+static void out_findings(purlin_findings from, purlin_driver_types_list_finding_t *to) {
   to->len = from.length;
   to->ptr = list(from.length, sizeof *to->ptr);
   for (size_t i = 0; i < from.length; i++) {
-    to->ptr[i] = (purlin_driver_types_invalid_input_t){out(from.items[i].pointer), out(from.items[i].message)};
+    to->ptr[i] = (purlin_driver_types_finding_t){out(from.items[i].pointer), out(from.items[i].message)};
   }
+}
+
+// What happened, and what is known about it.
+static purlin_driver_types_problem_t out_problem(const purlin_failure *from) {
+  const json *details = from->details;
+  purlin_driver_types_problem_t problem = {.message = out(from->message)};
+  problem.details.len = details != NULL ? details->length : 0;
+  problem.details.ptr = list(problem.details.len, sizeof *problem.details.ptr);
+  for (size_t i = 0; i < problem.details.len; i++) {
+    problem.details.ptr[i] =
+        (driver_tuple2_string_string_t){out(details->names[i]), out(json_as_text(details->items[i]))};
+  }
+  return problem;
 }
 
 static bool out_failure(const purlin_failure *from, purlin_driver_types_failure_t *to) {
   *to = (purlin_driver_types_failure_t){.tag = (uint8_t)from->kind};
   switch (from->kind) {
   case PURLIN_INVALID_INPUTS:
-    out_faults(from->faults, &to->val.invalid_inputs);
+    out_findings(from->findings, &to->val.invalid_inputs);
     break;
   case PURLIN_DENIED:
     to->val.denied = (purlin_driver_types_denial_t){out(from->capability), out(from->target), out(from->message)};
     break;
   case PURLIN_NOT_FOUND:
-    to->val.not_found = out(from->message);
+    to->val.not_found = out_problem(from);
     break;
   case PURLIN_CONFLICT:
-    to->val.conflict = out(from->message);
+    to->val.conflict = out_problem(from);
     break;
   case PURLIN_RETRY_AFTER:
     to->val.retry_after = (purlin_driver_types_retry_t){from->after_ms, out(from->message)};
     break;
+  case PURLIN_PENDING:
+    to->val.pending = (purlin_driver_types_pending_t){.after_ms = from->after_ms, .message = out(from->message)};
+    to->val.pending.state.is_some = from->state.id.length > 0;
+    if (from->state.id.length > 0) out_state(&from->state, &to->val.pending.state.val);
+    break;
   case PURLIN_PARTIAL:
     out_state(&from->state, &to->val.partial.state);
-    to->val.partial.message = out(from->message);
+    to->val.partial.problem = out_problem(from);
     break;
   case PURLIN_UNDECIDED:
-    to->val.undecided = out(from->message);
+    to->val.undecided = out_problem(from);
     break;
   case PURLIN_NEEDS_DELETE_BEFORE:
-    to->val.needs_delete_before = out(from->message);
+    to->val.needs_delete_before = out_problem(from);
     break;
   default:
     to->tag = PURLIN_FAILED;
-    to->val.failed = out(from->message);
+    to->val.failed = out_problem(from);
   }
   return false;
 }
 
-// A function without effects may not return `undecided`; it fails instead.
-static bool out_failure_without_effects(purlin_failure *from, purlin_driver_types_failure_t *to) {
-  if (from->kind == PURLIN_UNDECIDED) from->kind = PURLIN_FAILED;
-  return out_failure(from, to);
+static purlin_request in_request(const purlin_driver_types_subject_t *subject,
+                                 const purlin_driver_types_inputs_t *inputs, const purlin_driver_types_call_t *call) {
+  return (purlin_request){
+      .subject = in_subject(subject),
+      .inputs = in_inputs(inputs),
+      .idempotency_key = in(call->idempotency_key),
+      .deadline = call->deadline,
+      .hints = in_facts(call->hints),
+  };
 }
 
-// A missing function of the driver is not called; without it there is no answer.
-static bool missing(purlin_failure *failure) {
-  return purlin_fail(failure, text_of("this driver does not implement that"));
+// The names of what a type implements.
+static void out_implements(const purlin_type *type, driver_list_string_t *to) {
+  const struct {
+    const char *name;
+    bool is_there;
+  } all[] = {
+      {"check", type->check != NULL},   {"name", type->name_of != NULL},
+      {"read", type->read != NULL},     {"update-impact", type->update_impact != NULL},
+      {"update", type->update != NULL}, {"repeat-create", type->repeat_create},
+  };
+  texts names = {0};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (all[i].is_there) purlin_add_text(&names, text_of(all[i].name));
+  }
+  out_texts(names, &to->ptr, &to->len);
 }
 
-static void add_call(purlin_request *request, const purlin_driver_types_call_t *call) {
-  request->idempotency_key = in(call->idempotency_key);
-  request->deadline = call->deadline;
+static void out_notes(const char *notes, purlin_driver_types_list_tuple2_string_json_t *to) {
+  const json *read = json_read(text_of(notes != NULL ? notes : "{}"), NULL);
+  if (read == NULL || read->kind != JSON_OBJECT) {
+    fputs("the driver's notes are not a JSON object\n", stderr);
+    abort();
+  }
+  out_facts(read, to);
 }
 
-void exports_purlin_driver_lifecycle_describe(exports_purlin_driver_lifecycle_manifest_t *ret) {
+void exports_purlin_driver_lifecycle_describe(purlin_driver_types_driver_info_t *ret) {
   const purlin_driver *d = &the_driver;
   ret->name = out(text_of(d->name));
   ret->version = out(text_of(d->version));
   ret->description = out(text_of(d->description));
-  const bool has[] = {d->check != NULL,         d->name_of != NULL, d->read != NULL,
-                      d->update_impact != NULL, d->update != NULL,  d->repeat_create};
-  ret->implements = 0;
-  for (size_t i = 0; i < sizeof has; i++) ret->implements |= (uint8_t)(has[i] << i);
   ret->types.len = d->type_count;
   ret->types.ptr = list(d->type_count, sizeof *ret->types.ptr);
   for (size_t i = 0; i < d->type_count; i++) {
     const purlin_type *type = &d->types[i];
-    ret->types.ptr[i] = (exports_purlin_driver_lifecycle_type_schema_t){
-        out(text_of(type->name)), out(text_of(type->inputs)), out(text_of(type->outputs))};
+    purlin_driver_types_type_schema_t *schema = &ret->types.ptr[i];
+    schema->type_name = out(text_of(type->name));
+    out_implements(type, &schema->implements);
+    schema->inputs = out(text_of(type->inputs));
+    schema->outputs = out(text_of(type->outputs));
   }
   ret->requested_capabilities.len = d->requested_capability_count;
   ret->requested_capabilities.ptr =
       list(d->requested_capability_count, sizeof *ret->requested_capabilities.ptr);
   for (size_t i = 0; i < d->requested_capability_count; i++) {
     const purlin_requested_capability *requested = &d->requested_capabilities[i];
-    ret->requested_capabilities.ptr[i] = (exports_purlin_driver_lifecycle_requested_capability_t){
-        out(text_of(requested->capability)), out(text_of(requested->pattern)),
+    const char *pattern = requested->pattern != NULL ? requested->pattern : "";
+    ret->requested_capabilities.ptr[i] = (purlin_driver_types_requested_capability_t){
+        out(text_of(requested->capability)), {*pattern != '\0', out(text_of(pattern))},
         out(text_of(requested->reason))};
   }
+  out_notes(d->notes, &ret->notes);
 }
 
-bool exports_purlin_driver_lifecycle_check(exports_purlin_driver_lifecycle_check_request_t *from,
-                                           exports_purlin_driver_lifecycle_checked_t *ret,
-                                           exports_purlin_driver_lifecycle_failure_t *err) {
-  purlin_request request = {.resource = in_resource(&from->resource), .inputs = in_inputs(&from->inputs)};
+bool exports_purlin_driver_lifecycle_check(purlin_driver_types_check_request_t *from,
+                                           purlin_driver_types_checked_t *ret, purlin_driver_types_failure_t *err) {
+  purlin_request request = in_request(&from->subject, &from->inputs, &from->call);
   purlin_inputs previous = {0};
   if (from->previous.is_some) {
-    previous.document = in_json(from->previous.val);
+    previous = in_inputs(&from->previous.val);
     request.previous = &previous;
   }
-  purlin_checked checked = {.values = purlin_get(&request.inputs, "/values"),
-                            .secrets = purlin_get(&request.inputs, "/secrets")};
-  purlin_failure failure = {.kind = PURLIN_FAILED};
-  if (!(the_driver.check ? the_driver.check(&request, &checked, &failure) : missing(&failure))) {
-    return out_failure_without_effects(&failure, err);
-  }
+  purlin_failure failure;
+  purlin_checked checked;
+  if (!purlin_check(&request, &checked, &failure)) return out_failure(&failure, err);
   ret->values = out_object(checked.values);
   ret->secrets = out_object(checked.secrets);
-  out_faults(checked.warnings, (purlin_driver_types_list_invalid_input_t *)&ret->warnings);
+  out_findings(checked.warnings, &ret->warnings);
   return true;
 }
 
-bool exports_purlin_driver_lifecycle_name(exports_purlin_driver_lifecycle_name_request_t *from, driver_string_t *ret,
-                                          exports_purlin_driver_lifecycle_failure_t *err) {
-  purlin_request request = {.resource = in_resource(&from->resource), .inputs = in_inputs(&from->inputs)};
-  purlin_failure failure = {.kind = PURLIN_FAILED};
-  text name = {0};
-  if (!(the_driver.name_of ? the_driver.name_of(&request, &name, &failure) : missing(&failure))) {
-    return out_failure_without_effects(&failure, err);
-  }
+bool exports_purlin_driver_lifecycle_name(purlin_driver_types_name_request_t *from, driver_string_t *ret,
+                                          purlin_driver_types_failure_t *err) {
+  purlin_request request = in_request(&from->subject, &from->inputs, &from->call);
+  purlin_failure failure;
+  text name;
+  if (!purlin_name(&request, &name, &failure)) return out_failure(&failure, err);
   *ret = out(name);
   return true;
 }
 
-bool exports_purlin_driver_lifecycle_create(exports_purlin_driver_lifecycle_create_request_t *from,
-                                            exports_purlin_driver_lifecycle_state_t *ret,
-                                            exports_purlin_driver_lifecycle_failure_t *err) {
-  purlin_request request = {.resource = in_resource(&from->resource), .inputs = in_inputs(&from->inputs)};
+bool exports_purlin_driver_lifecycle_create(purlin_driver_types_create_request_t *from,
+                                            purlin_driver_types_state_t *ret, purlin_driver_types_failure_t *err) {
+  purlin_request request = in_request(&from->subject, &from->inputs, &from->call);
   request.name = in(from->name);
-  text replaces = from->replaces.is_some ? in(from->replaces.val) : (text){0};
+  text replaces = in_option(from->replaces);
   if (from->replaces.is_some) request.replaces = &replaces;
-  add_call(&request, &from->call);
-  purlin_failure failure = {.kind = PURLIN_FAILED};
-  purlin_state state = {0};
-  if (!the_driver.create(&request, &state, &failure)) return out_failure(&failure, err);
+  purlin_failure failure;
+  purlin_state state;
+  if (!purlin_create(&request, &state, &failure)) return out_failure(&failure, err);
   out_state(&state, ret);
   return true;
 }
 
-bool exports_purlin_driver_lifecycle_read(exports_purlin_driver_lifecycle_read_request_t *from,
+bool exports_purlin_driver_lifecycle_read(purlin_driver_types_read_request_t *from,
                                           exports_purlin_driver_lifecycle_option_observed_t *ret,
-                                          exports_purlin_driver_lifecycle_failure_t *err) {
-  purlin_request request = {.resource = in_resource(&from->resource), .inputs = in_inputs(&from->inputs)};
+                                          purlin_driver_types_failure_t *err) {
+  purlin_request request = in_request(&from->subject, &from->inputs, &from->call);
   request.name = in(from->name);
-  text id = from->id.is_some ? in(from->id.val) : (text){0};
+  text id = in_option(from->id);
   if (from->id.is_some) request.id = &id;
   if (from->state.is_some) request.state = in_state(&from->state.val);
   request.known = in_texts(from->known.ptr, from->known.len);
-  add_call(&request, &from->call);
-  purlin_failure failure = {.kind = PURLIN_FAILED};
-  purlin_observed observed = {0};
-  if (!(the_driver.read ? the_driver.read(&request, &observed, &failure) : missing(&failure))) {
-    return out_failure_without_effects(&failure, err);
-  }
+  purlin_failure failure;
+  purlin_observed observed;
+  if (!purlin_read(&request, &observed, &failure)) return out_failure(&failure, err);
   *ret = (exports_purlin_driver_lifecycle_option_observed_t){.is_some = observed.state.id.length > 0};
   if (ret->is_some) {
     out_state(&observed.state, &ret->val.state);
@@ -260,53 +320,47 @@ bool exports_purlin_driver_lifecycle_read(exports_purlin_driver_lifecycle_read_r
   return true;
 }
 
-static purlin_request in_change(const exports_purlin_driver_lifecycle_change_t *from, purlin_inputs *before) {
-  purlin_request request = {.resource = in_resource(&from->resource), .inputs = in_inputs(&from->after)};
+static purlin_request in_change(const purlin_driver_types_change_t *from, purlin_inputs *before) {
+  purlin_request request = in_request(&from->subject, &from->after, &from->call);
   *before = in_inputs(&from->before);
   request.previous = before;
   request.name = in(from->name);
   request.state = in_state(&from->state);
-  add_call(&request, &from->call);
   return request;
 }
 
-bool exports_purlin_driver_lifecycle_update_impact(exports_purlin_driver_lifecycle_change_t *from,
-                                                   exports_purlin_driver_lifecycle_impact_t *ret,
-                                                   exports_purlin_driver_lifecycle_failure_t *err) {
+bool exports_purlin_driver_lifecycle_update_impact(purlin_driver_types_change_t *from,
+                                                   purlin_driver_types_impact_t *ret,
+                                                   purlin_driver_types_failure_t *err) {
   purlin_inputs before;
   purlin_request request = in_change(from, &before);
-  purlin_failure failure = {.kind = PURLIN_FAILED};
-  purlin_impact impact = {0};
-  if (!(the_driver.update_impact ? the_driver.update_impact(&request, &impact, &failure) : missing(&failure))) {
-    return out_failure_without_effects(&failure, err);
-  }
-  out_texts(impact.replaces, (driver_string_t **)&ret->replaces.ptr, &ret->replaces.len);
+  purlin_failure failure;
+  purlin_impact impact;
+  if (!purlin_update_impact(&request, &impact, &failure)) return out_failure(&failure, err);
+  out_texts(impact.replaces, &ret->replaces.ptr, &ret->replaces.len);
   ret->delete_before_replace = impact.delete_before_replace;
   out_texts(impact.stable_outputs, &ret->stable_outputs.ptr, &ret->stable_outputs.len);
   return true;
 }
 
-bool exports_purlin_driver_lifecycle_update(exports_purlin_driver_lifecycle_change_t *from,
-                                            exports_purlin_driver_lifecycle_state_t *ret,
-                                            exports_purlin_driver_lifecycle_failure_t *err) {
+bool exports_purlin_driver_lifecycle_update(purlin_driver_types_change_t *from, purlin_driver_types_state_t *ret,
+                                            purlin_driver_types_failure_t *err) {
   purlin_inputs before;
   purlin_request request = in_change(from, &before);
-  purlin_failure failure = {.kind = PURLIN_FAILED};
-  purlin_state state = {0};
-  if (!(the_driver.update ? the_driver.update(&request, &state, &failure) : missing(&failure))) {
-    return out_failure(&failure, err);
-  }
+  purlin_failure failure;
+  purlin_state state;
+  if (!purlin_update(&request, &state, &failure)) return out_failure(&failure, err);
   out_state(&state, ret);
   return true;
 }
 
-bool exports_purlin_driver_lifecycle_delete(exports_purlin_driver_lifecycle_delete_request_t *from,
-                                            exports_purlin_driver_lifecycle_failure_t *err) {
-  purlin_request request = {.resource = in_resource(&from->resource), .inputs = in_inputs(&from->inputs)};
+bool exports_purlin_driver_lifecycle_delete(purlin_driver_types_delete_request_t *from,
+                                            purlin_driver_types_failure_t *err) {
+  purlin_request request = in_request(&from->subject, &from->inputs, &from->call);
   request.state = in_state(&from->state);
-  add_call(&request, &from->call);
-  purlin_failure failure = {.kind = PURLIN_FAILED};
-  return the_driver.delete(&request, &failure) || out_failure(&failure, err);
+  request.data_loss_allowed = from->data_loss_allowed;
+  purlin_failure failure;
+  return purlin_delete(&request, &failure) || out_failure(&failure, err);
 }
 
 // The host's own functions. They only read their arguments.
@@ -323,17 +377,18 @@ void purlin_log(purlin_level level, text message) {
 
 void purlin_count(const char *name, uint64_t by) {
   driver_string_t named = lent(text_of(name));
-  purlin_driver_metrics_count(&named, by);
+  purlin_metrics_metrics_count(&named, by);
 }
 
-void purlin_record(const char *name, double value) {
+void purlin_measure(const char *name, double value) {
   driver_string_t named = lent(text_of(name));
-  purlin_driver_metrics_record_value(&named, value);
+  purlin_metrics_metrics_measure(&named, value);
 }
 
-void purlin_checkpoint(text id) {
+void purlin_checkpoint_with_cookie(text id, text cookie) {
   driver_string_t safe = lent(id);
-  purlin_driver_operation_checkpoint(&safe);
+  driver_list_u8_t bytes = {(uint8_t *)cookie.at, cookie.length};
+  purlin_driver_operation_checkpoint(&safe, cookie.at == NULL ? NULL : &bytes);
 }
 
 void purlin_progress(text message, int percent) {
@@ -343,5 +398,7 @@ void purlin_progress(text message, int percent) {
 }
 
 bool purlin_cancelled(void) { return purlin_driver_operation_cancelled(); }
+
+uint64_t purlin_time_left(void) { return purlin_driver_operation_time_left(); }
 
 #endif

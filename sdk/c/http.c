@@ -14,6 +14,20 @@ text http_field_of(const http_response *response, const char *name) {
   return text_of("");
 }
 
+text http_request_id(const http_response *response) {
+  static const char *const names[] = {"x-request-id", "x-amzn-requestid", "x-amz-request-id"};
+  text id = text_of("");
+  for (size_t i = 0; id.length == 0 && i < sizeof names / sizeof *names; i++) id = http_field_of(response, names[i]);
+  return id;
+}
+
+bool http_with_details(const http_response *response, purlin_failure *failure) {
+  text id = http_request_id(response);
+  purlin_with_detail(failure, "status", text_format("%d", response->status));
+  if (id.length > 0) purlin_with_detail(failure, "request-id", id);
+  return false;
+}
+
 bool http_parse_url(text url, http_url *parts) {
   *parts = (http_url){.is_https = text_starts(url, "https://")};
   if (!parts->is_https && !text_starts(url, "http://")) return false;

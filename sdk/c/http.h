@@ -54,6 +54,13 @@ http_error http_error_of(unsigned number);
 // An answer's first field with that name, in any case; the empty text if there is none.
 text http_field_of(const http_response *response, const char *name);
 
+// The id that the server gave the request, from one of the usual header fields; empty if there is none.
+text http_request_id(const http_response *response);
+
+// Adds what an answer says about itself to a failure: its `status`, and the `request-id` if there is one.
+// Returns false, as purlin_with_detail does.
+bool http_with_details(const http_response *response, purlin_failure *failure);
+
 // The parts of a URL.
 typedef struct http_url {
   bool is_https;

@@ -280,6 +280,12 @@ json *json_int(int64_t number) {
   return value;
 }
 
+json *json_uint(uint64_t number) {
+  json *value = make(JSON_NUMBER);
+  value->text = text_format("%" PRIu64, number);
+  return value;
+}
+
 json *json_text(text string) {
   json *value = make(JSON_TEXT);
   value->text = string;
@@ -351,6 +357,16 @@ bool json_as_int(const json *value, int64_t *number) {
   char *end;
   errno = 0;
   long long read = strtoll(value->text.at, &end, 10);
+  *number = read;
+  return errno == 0 && *end == '\0';
+}
+
+bool json_as_uint(const json *value, uint64_t *number) {
+  // A negative number would be read as a large one.
+  if (value == NULL || value->kind != JSON_NUMBER || text_starts(value->text, "-")) return false;
+  char *end;
+  errno = 0;
+  unsigned long long read = strtoull(value->text.at, &end, 10);
   *number = read;
   return errno == 0 && *end == '\0';
 }

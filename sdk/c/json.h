@@ -28,6 +28,7 @@ text json_write(const json *value);
 json *json_null(void);
 json *json_bool(bool truth);
 json *json_int(int64_t number);
+json *json_uint(uint64_t number);
 json *json_text(text text);
 json *json_list(void);
 json *json_object(void);
@@ -50,8 +51,9 @@ bool json_is_null(const json *value);
 // The text; empty if the value is not a text.
 text json_as_text(const json *value);
 
-// The integer; false if the value is not an integer, or is too large.
+// The integer; false if the value is not an integer, or does not fit. Documents have integers up to 2^64-1.
 bool json_as_int(const json *value, int64_t *number);
+bool json_as_uint(const json *value, uint64_t *number);
 
 // Whether both are equal, in any order of their items.
 bool json_same(const json *a, const json *b);

@@ -20,15 +20,21 @@ void purlin_log(purlin_level level, text message) {
 
 void purlin_count(const char *name, uint64_t by) { say(text_format("count %s %" PRIu64, name, by)); }
 
-void purlin_record(const char *name, double value) { say(text_format("record %s %g", name, value)); }
+void purlin_measure(const char *name, double value) { say(text_format("measure %s %g", name, value)); }
 
-void purlin_checkpoint(text id) { say(text_format("checkpoint %s", id.at)); }
+void purlin_checkpoint_with_cookie(text id, text cookie) {
+  say(cookie.at == NULL ? text_format("checkpoint %s", id.at)
+                        : text_format("checkpoint %s with the cookie `%s`", id.at, cookie.at));
+}
 
 void purlin_progress(text message, int percent) {
   say(percent < 0 ? text_format("progress %s", message.at) : text_format("progress %s %d%%", message.at, percent));
 }
 
-bool purlin_cancelled(void) { return false; }
+__attribute__((weak)) bool purlin_cancelled(void) { return false; }
+
+// An hour.
+__attribute__((weak)) uint64_t purlin_time_left(void) { return 3600000; }
 
 text purlin_messages(void) { return grown(&messages); }
 

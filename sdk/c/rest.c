@@ -7,13 +7,14 @@
 
 // Milliseconds of the longest wait between two attempts.
 enum { LONGEST_WAIT = 10000 };
+// Milliseconds to wait if the server does not say how long.
+enum { AGAIN = 1000 };
 
 rest_client rest_client_of(const purlin_request *request) {
   return (rest_client){
       .server = json_as_text(purlin_get(&request->inputs, "/connection/server")),
       .bearer = json_as_text(purlin_get(&request->inputs, "/connection/token")),
       .idempotency_key = request->idempotency_key,
-      .deadline = request->deadline,
   };
 }
 
@@ -35,13 +36,9 @@ static bool has_effects(const rest_request *request) {
 }
 
 // Waits, if the call has the time for it and the operator has not cancelled it.
-static bool pause_for(const rest_client *client, int64_t milliseconds) {
-  struct timespec now, wait = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-  if (milliseconds > LONGEST_WAIT || purlin_cancelled()) return false;
-  if (client->deadline != 0 && clock_gettime(CLOCK_REALTIME, &now) == 0) {
-    uint64_t then = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 + (uint64_t)milliseconds;
-    if (then >= client->deadline) return false;
-  }
+static bool pause_for(int64_t milliseconds) {
+  struct timespec wait = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+  if (milliseconds > LONGEST_WAIT || (uint64_t)milliseconds >= purlin_time_left() || purlin_cancelled()) return false;
   return milliseconds == 0 || nanosleep(&wait, NULL) == 0;
 }
 
@@ -93,7 +90,7 @@ bool rest_send(const rest_client *client, rest_request request, rest_answer *ans
     http_response response;
     if (!http_fetch(&sent, &response, failure)) {
       bool repeated = response.error == HTTP_UNREACHABLE || (response.error == HTTP_LOST && may_repeat(&request));
-      if (again && repeated && pause_for(client, wait)) continue;
+      if (again && repeated && pause_for(wait)) continue;
       return false;
     }
     text place = text_part(url, 0, strcspn(url.at, "?#"));
@@ -101,16 +98,25 @@ bool rest_send(const rest_client *client, rest_request request, rest_answer *ans
         .status = response.status,
         .body = json_read(response.body, NULL),
         .after_ms = after_of(&response),
+        .request_id = http_request_id(&response),
         .target = text_format("%s %s", request.method, place.at),
         .has_effects = has_effects(&request),
         .may_repeat = may_repeat(&request),
     };
     if (answer->after_ms >= 0) wait = answer->after_ms;
-    if (!again || !asks_again(answer) || !pause_for(client, wait)) return true;
+    if (!again || !asks_again(answer) || !pause_for(wait)) return true;
   }
 }
 
 bool rest_is_success(const rest_answer *answer) { return answer->status >= 200 && answer->status < 300; }
+
+uint64_t rest_after_ms(const rest_answer *answer) { return answer->after_ms < 0 ? AGAIN : (uint64_t)answer->after_ms; }
+
+bool rest_with_details(const rest_answer *answer, purlin_failure *failure) {
+  purlin_with_detail(failure, "status", text_format("%d", answer->status));
+  if (answer->request_id.length > 0) purlin_with_detail(failure, "request-id", answer->request_id);
+  return false;
+}
 
 // The server's message.
 static text server_message(const rest_answer *answer) {
@@ -130,18 +136,28 @@ bool rest_fail(const rest_answer *answer, purlin_failure *failure) {
   // A 501 or 505 was understood and rejected.
   bool certain = status == 501 || status == 505 || (status == 503 && answer->after_ms >= 0);
   bool gave_up = status == 408 || status == 499 || (status >= 500 && !certain);
-  if (answer->has_effects && gave_up) return purlin_undecided(failure, message);
-  if (asks_again(answer)) {
-    return purlin_retry_after(failure, answer->after_ms < 0 ? 1000 : (uint64_t)answer->after_ms, message);
+  if (answer->has_effects && gave_up) {
+    purlin_undecided(failure, message);
+  } else if (asks_again(answer)) {
+    return purlin_retry_after(failure, rest_after_ms(answer), message);
+  } else if (status == 404 || status == 410) {
+    purlin_not_found(failure, message);
+  } else if (status == 409 || status == 412) {
+    purlin_conflict(failure, message);
+  } else {
+    purlin_fail(failure, message);
   }
-  if (status == 404 || status == 410) return purlin_not_found(failure, message);
-  if (status == 409 || status == 412) return purlin_conflict(failure, message);
-  return purlin_fail(failure, message);
+  return rest_with_details(answer, failure);
 }
 
 bool rest_unreadable(const rest_answer *answer, const char *message, purlin_failure *failure) {
   text why = text_format("%s: %s", answer->target.at, message);
-  return answer->has_effects ? purlin_undecided(failure, why) : purlin_fail(failure, why);
+  if (answer->has_effects) {
+    purlin_undecided(failure, why);
+  } else {
+    purlin_fail(failure, why);
+  }
+  return rest_with_details(answer, failure);
 }
 
 text rest_segment(text segment) {

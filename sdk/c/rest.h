@@ -10,8 +10,7 @@ typedef struct rest_client {
   text server; // the base URL of paths
   text bearer; // the token for each request; empty if there is none
   text idempotency_key;
-  uint64_t deadline; // milliseconds since 1970; 0 is none
-  int attempts;      // attempts at a request that may be repeated; 0 is 4
+  int attempts; // attempts at a request that may be repeated; 0 is 4
 } rest_client;
 
 typedef struct rest_request {
@@ -26,6 +25,7 @@ typedef struct rest_answer {
   int status;
   json *body;        // NULL if it is not JSON
   int64_t after_ms;  // when the server wants the next attempt; -1 if it does not say so
+  text request_id;   // the server's own; empty if it does not say so
   text target;       // method and URL, without a query
   bool has_effects;  // whether the request may have changed something
   bool may_repeat;   // whether sending it again is harmless
@@ -40,13 +40,19 @@ bool rest_send(const rest_client *client, rest_request request, rest_answer *ans
 // Whether the status is one of 200 to 299.
 bool rest_is_success(const rest_answer *answer);
 
-// Fills in the failure of an answer, and returns false: 404 and 410 are not found, 409 and 412 a
-// conflict. If the server gave up in the middle of a request with effects, it is undecided.
+// Milliseconds after which to ask again: as the server says, or a second.
+uint64_t rest_after_ms(const rest_answer *answer);
+
+// Fills in the failure of an answer, with its details, and returns false: 404 and 410 are not found, 409
+// and 412 a conflict. If the server gave up in the middle of a request with effects, it is undecided.
 bool rest_fail(const rest_answer *answer, purlin_failure *failure);
 
 // Fills in the failure of an answer that lacks data for the driver, and returns false. A request with
 // effects was carried out, so that it is undecided.
 bool rest_unreadable(const rest_answer *answer, const char *message, purlin_failure *failure);
+
+// Adds the answer's status and the server's id of the request to a failure of your own. Returns false.
+bool rest_with_details(const rest_answer *answer, purlin_failure *failure);
 
 // A text as one segment of a path, or as a value in a query: a slash in it is encoded too.
 text rest_segment(text segment);

@@ -6,6 +6,7 @@
 
 #include "http.h"
 #include "purlin.h"
+#include "rest.h"
 #include "sha256.h"
 
 static int faults;
@@ -91,6 +92,11 @@ static void pointers_lead_to_places(void) {
   EXPECT(json_as_int(json_item(value, "n"), &number) && number == -7);
   EXPECT(json_as_int(json_item(value, "x"), &number) && number == 2);
   EXPECT(!json_as_int(read_json("1.5"), &number) && !json_as_int(read_json("99999999999999999999"), &number));
+  uint64_t large;
+  EXPECT(json_as_uint(read_json("18446744073709551615"), &large) && large == UINT64_MAX);
+  EXPECT(text_is(json_write(json_uint(large)), "18446744073709551615") && !json_as_int(json_uint(large), &number));
+  EXPECT(json_as_int(read_json("-9223372036854775808"), &number) && number == INT64_MIN);
+  EXPECT(!json_as_uint(read_json("-1"), &large) && !json_as_uint(read_json("18446744073709551616"), &large));
   EXPECT(text_is(purlin_pointer("/values", text_of("a/b~c")), "/values/a~1b~0c"));
 }
 
@@ -232,6 +238,176 @@ static void failures_say_what_they_are(void) {
   EXPECT(!purlin_undecided(&failure, text_of("a")) && failure.kind == PURLIN_UNDECIDED && text_is(failure.message, "a"));
   EXPECT(!purlin_needs_delete_before(&failure, text_of("b")) && failure.kind == PURLIN_NEEDS_DELETE_BEFORE &&
          text_is(failure.message, "b"));
+  purlin_state state = {.id = text_of("id")};
+  EXPECT(!purlin_pending(&failure, state, 250, text_of("c")) && failure.kind == PURLIN_PENDING &&
+         text_is(failure.state.id, "id") && failure.after_ms == 250 && text_is(failure.message, "c"));
+  EXPECT(!purlin_pending(&failure, (purlin_state){0}, 1, text_of("d")) && failure.state.id.length == 0);
+}
+
+static void failures_have_details(void) {
+  purlin_failure failure;
+  purlin_conflict(&failure, text_of("it exists"));
+  EXPECT(failure.details == NULL && !purlin_with_detail(&failure, "code", text_of("Exists")));
+  EXPECT(!purlin_with_detail(&failure, "operation", text_of("CreateBucket")) && failure.kind == PURLIN_CONFLICT);
+  EXPECT(text_is(json_write(failure.details), "{\"code\":\"Exists\",\"operation\":\"CreateBucket\"}"));
+  EXPECT(!purlin_fail(&failure, text_of("another")) && failure.details == NULL);
+
+  const char *ids[] = {"X-Request-Id", "x-amzn-requestid", "x-amz-request-id"};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    http_field fields[] = {{text_of("Date"), text_of("today")}, {text_of(ids[i]), text_of("r-1")}};
+    http_response response = {.status = 418, .fields = fields, .field_count = 2};
+    purlin_fail(&failure, text_of("no coffee"));
+    EXPECT(!http_with_details(&response, &failure) && text_is(failure.message, "no coffee"));
+    EXPECT(text_is(json_write(failure.details), "{\"status\":\"418\",\"request-id\":\"r-1\"}"));
+  }
+}
+
+static void each_answer_of_an_api_is_a_failure(void) {
+  const struct {
+    int status;
+    bool has_effects;
+    int kind;
+  } answers[] = {
+      {404, true, PURLIN_NOT_FOUND}, {410, false, PURLIN_NOT_FOUND}, {409, true, PURLIN_CONFLICT},
+      {412, true, PURLIN_CONFLICT},  {400, true, PURLIN_FAILED},     {500, true, PURLIN_UNDECIDED},
+      {500, false, PURLIN_FAILED},   {501, true, PURLIN_FAILED},     {408, true, PURLIN_UNDECIDED},
+  };
+  purlin_failure failure;
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    rest_answer answer = {.status = answers[i].status, .has_effects = answers[i].has_effects, .after_ms = -1};
+    answer.target = text_of("POST http://a");
+    answer.request_id = text_of("r-1");
+    EXPECT(!rest_fail(&answer, &failure) && (int)failure.kind == answers[i].kind);
+    EXPECT(text_is(json_write(failure.details),
+                   text_format("{\"status\":\"%d\",\"request-id\":\"r-1\"}", answer.status).at));
+    EXPECT(!rest_unreadable(&answer, "what?", &failure) && text_is(failure.message, "POST http://a: what?"));
+    EXPECT((failure.kind == PURLIN_UNDECIDED) == answer.has_effects && failure.details != NULL);
+  }
+  rest_answer busy = {.status = 429, .after_ms = 7000};
+  EXPECT(!rest_fail(&busy, &failure) && failure.kind == PURLIN_RETRY_AFTER && failure.after_ms == 7000);
+  busy.after_ms = -1;
+  EXPECT(rest_after_ms(&busy) == 1000);
+}
+
+// A driver of two types. Each of these functions marks what it did.
+
+static bool check_one(const purlin_request *request, purlin_checked *checked, purlin_failure *failure) {
+  (void)request, (void)failure;
+  json_set(checked->values, "checked", json_bool(true));
+  return true;
+}
+
+static bool name_one(const purlin_request *request, text *name, purlin_failure *failure) {
+  (void)request, (void)name;
+  return purlin_undecided(failure, text_of("it has no effects"));
+}
+
+static bool create_one(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+  (void)request, (void)failure;
+  *state = (purlin_state){.id = text_of("one")};
+  return true;
+}
+
+static bool create_other(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+  (void)failure;
+  *state = (purlin_state){.id = text_format("another %s", request->subject.type.at)};
+  return true;
+}
+
+static bool read_other(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
+  (void)request, (void)observed;
+  return purlin_pending(failure, (purlin_state){0}, 1, text_of("not yet"));
+}
+
+static bool impact_one(const purlin_request *change, purlin_impact *impact, purlin_failure *failure) {
+  (void)change, (void)failure;
+  purlin_add_text(&impact->stable_outputs, text_of("/outputs"));
+  return true;
+}
+
+// The result may take the place of a part of the request.
+static bool update_one(const purlin_request *change, purlin_state *state, purlin_failure *failure) {
+  (void)failure;
+  *state = (purlin_state){.id = text_format("%s and more", change->state->id.at)};
+  return true;
+}
+
+static bool delete_any(const purlin_request *request, purlin_failure *failure) {
+  return text_is(request->state->id, "one") || purlin_undecided(failure, text_of("who knows"));
+}
+
+static const purlin_type types[] = {
+    {.name = "one",
+     .check = check_one,
+     .name_of = name_one,
+     .create = create_one,
+     .update_impact = impact_one,
+     .update = update_one,
+     .delete = delete_any},
+    {.name = "other", .create = create_other, .read = read_other, .delete = delete_any},
+};
+
+const purlin_driver the_driver = {.name = "acme/some", .types = types, .type_count = 2};
+
+static purlin_request of_type(const char *type) {
+  purlin_request request = {.inputs = {.document = read_json("{\"values\":{},\"secrets\":{}}")}};
+  request.subject.type = text_of(type);
+  return request;
+}
+
+static void each_type_has_its_own_functions(void) {
+  purlin_request one = of_type("one"), other = of_type("other");
+  purlin_failure failure;
+  purlin_state state = {0};
+  EXPECT(purlin_create(&other, &state, &failure) && text_is(state.id, "another other"));
+  EXPECT(purlin_create(&one, &state, &failure) && text_is(state.id, "one"));
+
+  purlin_checked checked;
+  EXPECT(purlin_check(&one, &checked, &failure) && text_is(json_write(checked.values), "{\"checked\":true}"));
+  EXPECT(text_is(json_write(checked.secrets), "{}") && checked.warnings.length == 0);
+  EXPECT(!purlin_check(&other, &checked, &failure) && failure.kind == PURLIN_FAILED &&
+         text_is(failure.message, "the type `other` does not implement `check`"));
+
+  purlin_observed observed;
+  EXPECT(!purlin_read(&one, &observed, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(!purlin_read(&other, &observed, &failure) && failure.kind == PURLIN_PENDING);
+
+  one.state = &state;
+  purlin_impact impact;
+  EXPECT(purlin_update_impact(&one, &impact, &failure) && text_is(impact.stable_outputs.items[0], "/outputs"));
+  EXPECT(purlin_delete(&one, &failure));
+  EXPECT(purlin_update(&one, &state, &failure) && text_is(state.id, "one and more"));
+  EXPECT(!purlin_update(&other, &state, &failure) && failure.kind == PURLIN_FAILED);
+
+  // Only what has effects is undecided.
+  text name;
+  EXPECT(!purlin_name(&one, &name, &failure) && failure.kind == PURLIN_FAILED &&
+         text_is(failure.message, "it has no effects"));
+  EXPECT(!purlin_delete(&one, &failure) && failure.kind == PURLIN_UNDECIDED);
+}
+
+static void an_unknown_type_is_a_failure(void) {
+  purlin_request request = of_type("none");
+  purlin_failure failure;
+  purlin_state state;
+  purlin_observed observed;
+  EXPECT(!purlin_create(&request, &state, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(text_is(failure.message, "the driver `acme/some` does not provision the type `none`"));
+  EXPECT(!purlin_read(&request, &observed, &failure) && !purlin_delete(&request, &failure));
+  EXPECT(failure.kind == PURLIN_FAILED);
+
+  // A type for all others comes last, wherever it stands.
+  const purlin_type all[] = {{.name = "*"}, {.name = "one"}};
+  const purlin_driver driver = {.types = all, .type_count = 2};
+  EXPECT(purlin_type_of(&driver, text_of("one")) == &all[1] && purlin_type_of(&driver, text_of("on")) == &all[0]);
+  EXPECT(purlin_type_of(&driver, text_of("*")) == &all[0] && purlin_type_of(&the_driver, text_of("*")) == NULL);
+}
+
+static void checkpoints_may_have_a_cookie(void) {
+  purlin_checkpoint(text_of("id"));
+  purlin_checkpoint_with_cookie(text_of("id"), text_of("job 7"));
+  EXPECT(text_is(purlin_messages(), "checkpoint id\ncheckpoint id with the cookie `job 7`\n"));
+  EXPECT(purlin_time_left() > 0 && !purlin_cancelled());
 }
 
 int main(void) {
@@ -239,7 +415,9 @@ int main(void) {
       json_comes_back,     what_is_no_json_is_refused,     broken_json_breaks_nothing,        pointers_lead_to_places,
       bytes_become_utf_8,  what_is_unknown_is_known_to_be, objects_are_the_same_in_any_order, digests_are_the_standards,
       urls_are_taken_apart, a_connection_is_one_of_the_inputs, each_error_of_http_is_a_failure,
-      what_wasi_says_has_a_meaning, failures_say_what_they_are,
+      what_wasi_says_has_a_meaning, failures_say_what_they_are, failures_have_details,
+      each_answer_of_an_api_is_a_failure, each_type_has_its_own_functions, an_unknown_type_is_a_failure,
+      checkpoints_may_have_a_cookie,
   };
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();

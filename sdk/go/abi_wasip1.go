@@ -8,7 +8,9 @@ package purlin
 
 import (
 	"errors"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -113,12 +115,12 @@ type option[T any] struct {
 	value T
 }
 
-// answer is a result. The longest failure decides its length and its alignment.
+// answer is a result. The longest failure, pending, decides its length and its alignment.
 type answer[T any] struct {
 	failed bool
 	_      [0]uint64
 	value  T
-	_      [64]byte
+	_      [unsafe.Sizeof(failure[pendingRecord]{})]byte
 }
 
 type failure[T any] struct {
@@ -129,41 +131,55 @@ type failure[T any] struct {
 
 // Records of the contract, field by field as the contract has them.
 type (
-	contextRecord struct{ org, app, env, envType, namespace, deployment span }
+	// A name with a text, or with JSON.
+	pairRecord struct{ name, value span }
 
-	resourceRecord struct {
-		urn, guresid, kind, class, id span
-		context                       contextRecord
+	contextRecord struct {
+		org                option[span]
+		app, env, envType  span
+		namespace          option[span]
+		deployment, labels span
+	}
+
+	subjectRecord struct {
+		urn, guresid, kind, class, localName span
+		context                              contextRecord
 	}
 
 	inputsRecord struct {
-		values, secrets, params, connection span
-		account                             option[span]
-		unknown, sensitive                  span
+		values, secrets, params, connection, account span
+		unknown, sensitive                           span
 	}
 
 	manifestFileRecord struct{ name, location, data span }
 
-	stateRecord struct{ id, outputs, secrets, cookie, manifests span }
+	stateRecord struct {
+		id, outputs, secrets, cookie, manifests, sensitive span
+		version                                            uint32
+		notes                                              span
+	}
 
 	callRecord struct {
 		idempotencyKey span
 		deadline       uint64
+		hints          span
 	}
 
 	checkRecord struct {
-		resource resourceRecord
+		subject  subjectRecord
 		inputs   inputsRecord
-		previous option[span]
+		previous option[inputsRecord]
+		call     callRecord
 	}
 
 	nameRecord struct {
-		resource resourceRecord
-		inputs   inputsRecord
+		subject subjectRecord
+		inputs  inputsRecord
+		call    callRecord
 	}
 
 	createRecord struct {
-		resource resourceRecord
+		subject  subjectRecord
 		inputs   inputsRecord
 		name     span
 		replaces option[span]
@@ -171,17 +187,17 @@ type (
 	}
 
 	readRecord struct {
-		resource resourceRecord
-		id       option[span]
-		name     span
-		inputs   inputsRecord
-		state    option[stateRecord]
-		known    span
-		call     callRecord
+		subject subjectRecord
+		id      option[span]
+		name    span
+		inputs  inputsRecord
+		state   option[stateRecord]
+		known   span
+		call    callRecord
 	}
 
 	changeRecord struct {
-		resource      resourceRecord
+		subject       subjectRecord
 		state         stateRecord
 		before, after inputsRecord
 		name          span
@@ -189,23 +205,24 @@ type (
 	}
 
 	deleteRecord struct {
-		resource resourceRecord
-		state    stateRecord
-		inputs   inputsRecord
-		call     callRecord
+		subject         subjectRecord
+		state           stateRecord
+		inputs          inputsRecord
+		dataLossAllowed bool
+		call            callRecord
 	}
 
-	capabilityRecord struct{ capability, pattern, reason span }
-
-	typeRecord struct{ kind, inputs, outputs span }
-
-	manifestRecord struct {
-		name, version, description span
-		implements                 uint8
-		types, capabilities        span
+	capabilityRecord struct {
+		capability span
+		pattern    option[span]
+		reason     span
 	}
 
-	invalidRecord struct{ pointer, message span }
+	typeRecord struct{ kind, implements, inputs, outputs span }
+
+	driverRecord struct{ name, version, description, types, capabilities, notes span }
+
+	findingRecord struct{ pointer, message span }
 
 	checkedRecord struct{ values, secrets, warnings span }
 
@@ -220,6 +237,8 @@ type (
 		stableOutputs       span
 	}
 
+	problemRecord struct{ message, details span }
+
 	deniedRecord struct{ capability, target, message span }
 
 	retryRecord struct {
@@ -227,57 +246,65 @@ type (
 		message span
 	}
 
+	pendingRecord struct {
+		state   option[stateRecord]
+		afterMs uint64
+		message span
+	}
+
 	partialRecord struct {
 		state   stateRecord
-		message span
+		problem problemRecord
 	}
 )
 
-func (r *resourceRecord) lift() Resource {
+func (r *subjectRecord) lift() Subject {
 	c := r.context
-	return Resource{
+	labels := map[string]string{}
+	for _, label := range items[pairRecord](c.labels) {
+		labels[label.name.text()] = label.value.text()
+	}
+	return Subject{
 		URN: r.urn.text(), Guresid: r.guresid.text(), Type: r.kind.text(), Class: r.class.text(),
-		ID: r.id.text(),
+		LocalName: r.localName.text(),
 		Context: Context{
-			Org: c.org.text(), App: c.app.text(), Env: c.env.text(), EnvType: c.envType.text(),
-			Namespace: c.namespace.text(), Deployment: c.deployment.text(),
+			Org: orEmpty(c.org), App: c.app.text(), Env: c.env.text(), EnvType: c.envType.text(),
+			Namespace: orEmpty(c.namespace), Deployment: c.deployment.text(), Labels: labels,
 		},
 	}
 }
 
 func (r *inputsRecord) lift() (inputs Inputs, err error) {
-	var faults [4]error
+	var faults [5]error
 	inputs.Values, faults[0] = parse(r.values.text())
 	inputs.Secrets, faults[1] = parse(r.secrets.text())
 	inputs.Params, faults[2] = parse(r.params.text())
 	inputs.Connection, faults[3] = parse(r.connection.text())
-	if r.account.some {
-		inputs.Account = r.account.value.text()
-	}
+	inputs.Account, faults[4] = parse(r.account.text())
 	inputs.Unknown = liftTexts(r.unknown)
 	inputs.Sensitive = liftTexts(r.sensitive)
 	return inputs, errors.Join(faults[:]...)
 }
 
 func (r *stateRecord) lift() (state State, err error) {
-	var faults []error
-	parsed := func(s span) Object {
-		object, err := parse(s.text())
-		faults = append(faults, err)
-		return object
-	}
-	state = State{ID: r.id.text(), Outputs: parsed(r.outputs), Secrets: parsed(r.secrets)}
+	var faults [3]error
+	state = State{ID: r.id.text(), Sensitive: liftTexts(r.sensitive), Version: r.version}
+	state.Outputs, faults[0] = parse(r.outputs.text())
+	state.Secrets, faults[1] = parse(r.secrets.text())
 	state.Cookie = items[byte](r.cookie)
 	for _, file := range items[manifestFileRecord](r.manifests) {
 		var data any
-		faults = append(faults, parseInto(file.data.text(), &data))
+		err = errors.Join(err, parseInto(file.data.text(), &data))
 		state.Manifests = append(state.Manifests, ManifestFile{file.name.text(), file.location.text(), data})
 	}
-	return state, errors.Join(faults...)
+	state.Notes, faults[2] = liftJSON(r.notes)
+	return state, errors.Join(err, errors.Join(faults[:]...))
 }
 
-func (r *callRecord) lift() Call {
-	return Call{IdempotencyKey: r.idempotencyKey.text(), Deadline: time.UnixMilli(int64(r.deadline))}
+func (r *callRecord) lift() (call Call, err error) {
+	call = Call{IdempotencyKey: r.idempotencyKey.text(), Deadline: time.UnixMilli(int64(r.deadline))}
+	call.Hints, err = liftJSON(r.hints)
+	return call, err
 }
 
 func liftOption(text option[span]) *string {
@@ -288,12 +315,30 @@ func liftOption(text option[span]) *string {
 	return &lifted
 }
 
+func orEmpty(text option[span]) string {
+	if !text.some {
+		return ""
+	}
+	return text.value.text()
+}
+
 func liftTexts(list span) []string {
 	var texts []string
 	for _, one := range items[span](list) {
 		texts = append(texts, one.text())
 	}
 	return texts
+}
+
+// liftJSON reads a list of names with JSON.
+func liftJSON(list span) (all Object, err error) {
+	all = Object{}
+	for _, one := range items[pairRecord](list) {
+		var value any
+		err = errors.Join(err, parseInto(one.value.text(), &value))
+		all[one.name.text()] = value
+	}
+	return all, err
 }
 
 func lowerTexts(texts []string) span {
@@ -304,12 +349,30 @@ func lowerTexts(texts []string) span {
 	return keepItems(spans)
 }
 
-func lowerInvalid(faults []InvalidInput) span {
-	records := make([]invalidRecord, len(faults))
-	for i, fault := range faults {
-		records[i] = invalidRecord{keepText(fault.Pointer), keepText(fault.Message)}
+// lowerPairs has the names in order, so that equal maps are equal lists.
+func lowerPairs(texts map[string]string) span {
+	records := make([]pairRecord, 0, len(texts))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		records = append(records, pairRecord{keepText(name), keepText(texts[name])})
 	}
 	return keepItems(records)
+}
+
+func lowerJSON(all Object) (span, error) {
+	texts, err := written(all)
+	return lowerPairs(texts), err
+}
+
+func lowerFindings(findings []Finding) span {
+	records := make([]findingRecord, len(findings))
+	for i, one := range findings {
+		records[i] = findingRecord{keepText(one.Pointer), keepText(one.Message)}
+	}
+	return keepItems(records)
+}
+
+func lowerProblem(problem Problem) problemRecord {
+	return problemRecord{keepText(problem.Message), lowerPairs(problem.Details)}
 }
 
 func lowerObject(object Object) (span, error) {
@@ -318,7 +381,7 @@ func lowerObject(object Object) (span, error) {
 }
 
 func lowerState(state State) (record stateRecord, err error) {
-	var faults [2]error
+	var faults [3]error
 	record.id = keepText(state.ID)
 	record.outputs, faults[0] = lowerObject(state.Outputs)
 	record.secrets, faults[1] = lowerObject(state.Secrets)
@@ -330,5 +393,8 @@ func lowerState(state State) (record stateRecord, err error) {
 		files[i] = manifestFileRecord{keepText(file.Name), keepText(file.Location), keepText(data)}
 	}
 	record.manifests = keepItems(files)
-	return record, errors.Join(err, faults[0], faults[1])
+	record.sensitive = lowerTexts(state.Sensitive)
+	record.version = state.Version
+	record.notes, faults[2] = lowerJSON(state.Notes)
+	return record, errors.Join(err, errors.Join(faults[:]...))
 }

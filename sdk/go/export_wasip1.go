@@ -2,48 +2,51 @@ package purlin
 
 import (
 	"errors"
-	"fmt"
+	"time"
 )
 
 // The functions that the host calls. It calls only those that `describe` names.
 
-//go:wasmexport purlin:driver/lifecycle@0.2.0#describe
+//go:wasmexport purlin:driver/lifecycle@0.3.0#describe
 func describe() uint32 {
 	begin()
 	defer crash()
-	if exported == nil {
+	if len(exported.types) == 0 {
 		panic("no driver: call purlin.Export in a function init of package main")
 	}
-	m := exported.Manifest()
-	record := &manifestRecord{
-		name: keepText(m.Name), version: keepText(m.Version), description: keepText(m.Description),
-		implements: implements(exported, m.RepeatCreate),
+	info := exported.info
+	record := &driverRecord{
+		name: keepText(info.Name), version: keepText(info.Version), description: keepText(info.Description),
 	}
-	types := make([]typeRecord, len(m.Types))
-	for i, one := range m.Types {
-		types[i] = typeRecord{keepText(one.Type), keepText(one.Inputs), keepText(one.Outputs)}
+	types := make([]typeRecord, len(exported.types))
+	for i, one := range exported.types {
+		schema := one.Schema()
+		types[i] = typeRecord{
+			keepText(schema.Type), lowerTexts(implements(one)), keepText(schema.Inputs), keepText(schema.Outputs),
+		}
 	}
-	capabilities := make([]capabilityRecord, len(m.RequestedCapabilities))
-	for i, one := range m.RequestedCapabilities {
-		capabilities[i] = capabilityRecord{keepText(one.Capability), keepText(one.Pattern), keepText(one.Reason)}
+	capabilities := make([]capabilityRecord, len(info.RequestedCapabilities))
+	for i, one := range info.RequestedCapabilities {
+		capabilities[i] = capabilityRecord{capability: keepText(one.Capability), reason: keepText(one.Reason)}
+		if one.Pattern != "" {
+			capabilities[i].pattern = option[span]{true, keepText(one.Pattern)}
+		}
 	}
-	record.types, record.capabilities = keepItems(types), keepItems(capabilities)
+	notes, err := lowerJSON(info.Notes)
+	if err != nil {
+		panic("the notes of the driver are not JSON: " + err.Error())
+	}
+	record.types, record.capabilities, record.notes = keepItems(types), keepItems(capabilities), notes
 	return keep(record)
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.2.0#check
+//go:wasmexport purlin:driver/lifecycle@0.3.0#check
 func check(place uint32) uint32 {
 	begin()
 	defer crash()
-	r := at[checkRecord](place)
-	inputs, err := r.inputs.lift()
-	request := CheckRequest{Resource: r.resource.lift(), Inputs: inputs}
-	if r.previous.some {
-		previous, wrong := parseInputs(r.previous.value.text())
-		request.Previous, err = &previous, errors.Join(err, wrong)
-	}
-	checker, ok := exported.(Checker)
-	if err = orMissing(err, ok); err != nil {
+	request, err := at[checkRecord](place).lift()
+	checker, unknown := serving[Checker](request.Subject)
+	if err = errors.Join(err, unknown); err != nil {
 		return lowerFailure(err)
 	}
 	checked, err := checker.Check(request)
@@ -51,57 +54,51 @@ func check(place uint32) uint32 {
 		return lowerFailure(withoutEffects(err))
 	}
 	if checked.Secrets == nil {
-		checked.Secrets = inputs.Secrets
+		checked.Secrets = request.Inputs.Secrets
 	}
 	values, wrong := lowerObject(checked.Values)
 	secrets, err := lowerObject(checked.Secrets)
-	return lower(checkedRecord{values, secrets, lowerInvalid(checked.Warnings)}, errors.Join(wrong, err))
+	return lower(checkedRecord{values, secrets, lowerFindings(checked.Warnings)}, errors.Join(wrong, err))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.2.0#name
+//go:wasmexport purlin:driver/lifecycle@0.3.0#name
 func name(place uint32) uint32 {
 	begin()
 	defer crash()
 	r := at[nameRecord](place)
 	inputs, err := r.inputs.lift()
-	namer, ok := exported.(Namer)
-	if err = orMissing(err, ok); err != nil {
+	call, wrong := r.call.lift()
+	request := NameRequest{r.subject.lift(), inputs, call}
+	namer, unknown := serving[Namer](request.Subject)
+	if err = errors.Join(err, wrong, unknown); err != nil {
 		return lowerFailure(err)
 	}
-	name, err := namer.Name(NameRequest{r.resource.lift(), inputs})
+	name, err := namer.Name(request)
 	return lower(keepText(name), withoutEffects(err))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.2.0#create
+//go:wasmexport purlin:driver/lifecycle@0.3.0#create
 func create(place uint32) uint32 {
 	begin()
 	defer crash()
 	r := at[createRecord](place)
 	inputs, err := r.inputs.lift()
-	if err = orMissing(err, exported != nil); err != nil {
+	call, wrong := r.call.lift()
+	request := CreateRequest{r.subject.lift(), inputs, r.name.text(), liftOption(r.replaces), call}
+	creator, unknown := serving[Type](request.Subject)
+	if err = errors.Join(err, wrong, unknown); err != nil {
 		return lowerFailure(err)
 	}
-	return lowerLive(exported.Create(CreateRequest{
-		r.resource.lift(), inputs, r.name.text(), liftOption(r.replaces), r.call.lift(),
-	}))
+	return lowerLive(creator.Create(request))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.2.0#read
+//go:wasmexport purlin:driver/lifecycle@0.3.0#read
 func read(place uint32) uint32 {
 	begin()
 	defer crash()
-	r := at[readRecord](place)
-	inputs, err := r.inputs.lift()
-	request := ReadRequest{
-		Resource: r.resource.lift(), ID: liftOption(r.id), Name: r.name.text(), Inputs: inputs,
-		Known: liftTexts(r.known), Call: r.call.lift(),
-	}
-	if r.state.some {
-		state, wrong := r.state.value.lift()
-		request.State, err = &state, errors.Join(err, wrong)
-	}
-	reader, ok := exported.(Reader)
-	if err = orMissing(err, ok); err != nil {
+	request, err := at[readRecord](place).lift()
+	reader, unknown := serving[Reader](request.Subject)
+	if err = errors.Join(err, unknown); err != nil {
 		return lowerFailure(err)
 	}
 	observed, err := reader.Read(request)
@@ -117,13 +114,13 @@ func read(place uint32) uint32 {
 	return lower(option[observedRecord]{true, record}, err)
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.2.0#update-impact
+//go:wasmexport purlin:driver/lifecycle@0.3.0#update-impact
 func updateImpact(place uint32) uint32 {
 	begin()
 	defer crash()
 	change, err := at[changeRecord](place).lift()
-	teller, ok := exported.(ImpactTeller)
-	if err = orMissing(err, ok); err != nil {
+	teller, unknown := serving[ImpactTeller](change.Subject)
+	if err = errors.Join(err, unknown); err != nil {
 		return lowerFailure(err)
 	}
 	impact, err := teller.UpdateImpact(change)
@@ -132,30 +129,28 @@ func updateImpact(place uint32) uint32 {
 	}, withoutEffects(err))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.2.0#update
+//go:wasmexport purlin:driver/lifecycle@0.3.0#update
 func update(place uint32) uint32 {
 	begin()
 	defer crash()
 	change, err := at[changeRecord](place).lift()
-	updater, ok := exported.(Updater)
-	if err = orMissing(err, ok); err != nil {
+	updater, unknown := serving[Updater](change.Subject)
+	if err = errors.Join(err, unknown); err != nil {
 		return lowerFailure(err)
 	}
 	return lowerLive(updater.Update(change))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.2.0#delete
+//go:wasmexport purlin:driver/lifecycle@0.3.0#delete
 func remove(place uint32) uint32 {
 	begin()
 	defer crash()
-	r := at[deleteRecord](place)
-	state, err := r.state.lift()
-	inputs, wrong := r.inputs.lift()
-	if err = orMissing(errors.Join(err, wrong), exported != nil); err != nil {
+	request, err := at[deleteRecord](place).lift()
+	deleter, unknown := serving[Type](request.Subject)
+	if err = errors.Join(err, unknown); err != nil {
 		return lowerFailure(err)
 	}
-	err = exported.Delete(DeleteRequest{r.resource.lift(), state, inputs, r.call.lift()})
-	return lower(struct{}{}, err)
+	return lower(struct{}{}, deleter.Delete(request))
 }
 
 // crash logs why a driver panics, before the runtime prints the details.
@@ -166,38 +161,51 @@ func crash() {
 	}
 }
 
-func (r *changeRecord) lift() (Change, error) {
-	state, err := r.state.lift()
-	before, wrongBefore := r.before.lift()
-	after, wrongAfter := r.after.lift()
-	change := Change{r.resource.lift(), state, before, after, r.name.text(), r.call.lift()}
-	return change, errors.Join(err, wrongBefore, wrongAfter)
-}
-
-// implements tells the host which functions the driver has.
-func implements(driver Driver, repeatCreate bool) uint8 {
-	var flags uint8
-	for bit, has := range [...]bool{
-		is[Checker](driver), is[Namer](driver), is[Reader](driver), is[ImpactTeller](driver),
-		is[Updater](driver), repeatCreate,
-	} {
-		if has {
-			flags |= 1 << bit
-		}
+func (r *checkRecord) lift() (request CheckRequest, err error) {
+	var faults [3]error
+	request.Subject = r.subject.lift()
+	request.Inputs, faults[0] = r.inputs.lift()
+	if r.previous.some {
+		var previous Inputs
+		previous, faults[1] = r.previous.value.lift()
+		request.Previous = &previous
 	}
-	return flags
+	request.Call, faults[2] = r.call.lift()
+	return request, errors.Join(faults[:]...)
 }
 
-func is[T any](driver Driver) bool {
-	_, ok := driver.(T)
-	return ok
-}
-
-func orMissing(err error, there bool) error {
-	if err == nil && !there {
-		return errors.New("this driver does not implement that")
+func (r *readRecord) lift() (request ReadRequest, err error) {
+	var faults [3]error
+	request = ReadRequest{
+		Subject: r.subject.lift(), ID: liftOption(r.id), Name: r.name.text(), Known: liftTexts(r.known),
 	}
-	return err
+	request.Inputs, faults[0] = r.inputs.lift()
+	if r.state.some {
+		var state State
+		state, faults[1] = r.state.value.lift()
+		request.State = &state
+	}
+	request.Call, faults[2] = r.call.lift()
+	return request, errors.Join(faults[:]...)
+}
+
+func (r *changeRecord) lift() (change Change, err error) {
+	var faults [4]error
+	change = Change{Subject: r.subject.lift(), Name: r.name.text()}
+	change.State, faults[0] = r.state.lift()
+	change.Before, faults[1] = r.before.lift()
+	change.After, faults[2] = r.after.lift()
+	change.Call, faults[3] = r.call.lift()
+	return change, errors.Join(faults[:]...)
+}
+
+func (r *deleteRecord) lift() (request DeleteRequest, err error) {
+	var faults [3]error
+	request = DeleteRequest{Subject: r.subject.lift(), DataLossAllowed: r.dataLossAllowed}
+	request.State, faults[0] = r.state.lift()
+	request.Inputs, faults[1] = r.inputs.lift()
+	request.Call, faults[2] = r.call.lift()
+	return request, errors.Join(faults[:]...)
 }
 
 // lower returns a record, or a failure.
@@ -215,40 +223,52 @@ func lowerLive(state State, err error) uint32 {
 	}
 	record, err := lowerState(state)
 	if err != nil {
-		return lowerFailure(Partial{State{ID: state.ID}, fmt.Sprintf("its outputs are not JSON: %s", err)})
+		return lowerFailure(unwritable(state, err))
 	}
 	return lower(record, nil)
 }
 
+// lowerFailure numbers failures as the contract does.
 func lowerFailure(err error) uint32 {
 	switch failure := failureOf(err).(type) {
 	case InvalidInputs:
-		return fail(0, lowerInvalid(failure))
+		return fail(0, lowerFindings(failure))
 	case Denied:
 		return fail(1, deniedRecord{
 			keepText(failure.Capability), keepText(failure.Target), keepText(failure.Message),
 		})
 	case NotFound:
-		return fail(2, keepText(string(failure)))
+		return fail(2, lowerProblem(Problem(failure)))
 	case Conflict:
-		return fail(3, keepText(string(failure)))
+		return fail(3, lowerProblem(Problem(failure)))
 	case RetryAfter:
-		after := max(failure.After.Milliseconds(), 0)
-		return fail(4, retryRecord{uint64(after), keepText(failure.Message)})
+		return fail(4, retryRecord{milliseconds(failure.After), keepText(failure.Message)})
+	case Pending:
+		record := pendingRecord{afterMs: milliseconds(failure.After), message: keepText(failure.Message)}
+		if failure.State != nil {
+			state, wrong := lowerState(*failure.State)
+			if wrong != nil {
+				return lowerFailure(unwritable(*failure.State, wrong))
+			}
+			record.state = option[stateRecord]{true, state}
+		}
+		return fail(5, record)
 	case Partial:
 		state, wrong := lowerState(failure.State)
 		if wrong != nil {
-			state, _ = lowerState(State{ID: failure.State.ID})
+			state, _ = lowerState(failure.State.bare())
 		}
-		return fail(5, partialRecord{state, keepText(failure.Message)})
+		return fail(6, partialRecord{state, lowerProblem(Problem{failure.Message, failure.Details})})
 	case Undecided:
-		return fail(7, keepText(string(failure)))
+		return fail(8, lowerProblem(Problem(failure)))
 	case NeedsDeleteBefore:
-		return fail(8, keepText(string(failure)))
+		return fail(9, lowerProblem(Problem(failure)))
 	default:
-		return fail(6, keepText(failure.Error()))
+		return fail(7, lowerProblem(ProblemOf(failure)))
 	}
 }
+
+func milliseconds(time time.Duration) uint64 { return uint64(max(time.Milliseconds(), 0)) }
 
 func fail[T any](kind uint8, detail T) uint32 {
 	return keep(&answer[failure[T]]{failed: true, value: failure[T]{kind: kind, detail: detail}})

@@ -8,18 +8,18 @@ import (
 )
 
 // Any error of a driver ends a call. Those below tell the host more; errors.As finds them if they are
-// wrapped. All but Partial and Undecided promise that nothing was created or changed.
+// wrapped. All but Pending, Partial and Undecided promise that nothing was created or changed.
 
-// InvalidInput is one input that cannot be used.
-type InvalidInput struct {
-	// Pointer leads into {"values":…,"secrets":…,"params":…,"connection":…}.
+// Finding is something about one input.
+type Finding struct {
+	// Pointer leads into {"values":…,"secrets":…,"params":…,"connection":…,"account":…}.
 	Pointer string
-	// Message is the fault, and how to correct it.
+	// Message says what is wrong or noteworthy, and what would be right.
 	Message string
 }
 
 // InvalidInputs are wrong inputs; another attempt does not help.
-type InvalidInputs []InvalidInput
+type InvalidInputs []Finding
 
 func (faults InvalidInputs) Error() string {
 	texts := make([]string, len(faults))
@@ -31,7 +31,7 @@ func (faults InvalidInputs) Error() string {
 
 // Add collects one more fault, so that all are reported at once.
 func (faults *InvalidInputs) Add(pointer, message string) {
-	*faults = append(*faults, InvalidInput{pointer, message})
+	*faults = append(*faults, Finding{pointer, message})
 }
 
 // Err is nil if there is no fault.
@@ -49,7 +49,7 @@ func Invalid(pointer, message string) error {
 
 // Denied is a capability that the operator has not granted.
 type Denied struct {
-	// Capability is http, tcp, udp, dns, env, dirs or secrets.
+	// Capability is http, tcp, udp, dns, env, dirs, secrets or another one that operators grant.
 	Capability string
 	// Target is the denied target, such as db.internal:5432.
 	Target string
@@ -61,15 +61,26 @@ func (denied Denied) Error() string {
 	return fmt.Sprintf("denied: %s %s: %s", denied.Capability, denied.Target, denied.Message)
 }
 
-// NotFound says that the resource, or one it needs, does not exist.
-type NotFound string
+// Problem is a fault, for people and programs. Failures that consist of one are made from a message, such
+// as Conflict{Message: "there is one already"}, or from a whole problem, such as Conflict(problem).
+type Problem struct {
+	// Message says what happened.
+	Message string
+	// Details are facts about it, by name, such as code, status, request-id and operation of the service
+	// that answered. People see them; secrets of the call are masked.
+	Details map[string]string
+}
 
-func (message NotFound) Error() string { return "not found: " + string(message) }
+// NotFound says that something that the resource needs does not exist. A resource that does not exist
+// itself is nil from Read, and a success of Delete.
+type NotFound Problem
 
-// Conflict says that somebody else's change blocks it.
-type Conflict string
+func (failure NotFound) Error() string { return "not found: " + failure.Message }
 
-func (message Conflict) Error() string { return "conflict: " + string(message) }
+// Conflict says that an object that is not this resource's, or the contents of it, stands in the way.
+type Conflict Problem
+
+func (failure Conflict) Error() string { return "conflict: " + failure.Message }
 
 // RetryAfter says that the other side is busy or limits the rate.
 type RetryAfter struct {
@@ -83,48 +94,85 @@ func (retry RetryAfter) Error() string {
 	return fmt.Sprintf("busy for %s: %s", retry.After, retry.Message)
 }
 
-// Partial says that something exists that must not be forgotten.
+// Pending says that the resource exists, or is going away, and is not done yet; nothing failed. The host
+// records it, and looks again later: with Read, or with Delete after Delete. Only for Create, Update,
+// Read and Delete.
+type Pending struct {
+	// State is what exists so far, as Create returns it. It is needed in Create and Update, and nil in
+	// Delete.
+	State *State
+	// After is the time after which it makes sense to look again.
+	After time.Duration
+	// Message says what it waits for.
+	Message string
+}
+
+func (pending Pending) Error() string {
+	return fmt.Sprintf("pending for %s: %s", pending.After, pending.Message)
+}
+
+// Partial says that something exists that must not be forgotten, and the rest failed.
 type Partial struct {
 	// State is the existing part.
 	State State
 	// Message says what failed.
 	Message string
+	// Details are facts about that, as in a Problem.
+	Details map[string]string
 }
 
 func (partial Partial) Error() string {
 	return fmt.Sprintf("partly done, %s exists: %s", partial.State.ID, partial.Message)
 }
 
+// Failed is an ordinary error with details: nothing was created or changed.
+type Failed Problem
+
+func (failure Failed) Error() string { return failure.Message }
+
 // Undecided says that it is unknown whether anything was created or changed. The host finds out with
 // Read, or calls again with the same idempotency key. Fetch returns it for a request with effects
 // whose answer was lost (FetchError).
-type Undecided string
+type Undecided Problem
 
-func (message Undecided) Error() string { return "undecided: " + string(message) }
+func (failure Undecided) Error() string { return "undecided: " + failure.Message }
 
 // NeedsDeleteBefore says that the resource cannot be created while the one that it replaces exists. Only
 // for a Create with Replaces: the host deletes the old one, if the plan allows it, and calls again.
-type NeedsDeleteBefore string
+type NeedsDeleteBefore Problem
 
-func (message NeedsDeleteBefore) Error() string { return "needs delete before: " + string(message) }
+func (failure NeedsDeleteBefore) Error() string { return "needs delete before: " + failure.Message }
 
-// failed is any other failure: nothing was created or changed.
-type failed string
+func (failure NotFound) details() map[string]string          { return failure.Details }
+func (failure Conflict) details() map[string]string          { return failure.Details }
+func (failure Partial) details() map[string]string           { return failure.Details }
+func (failure Failed) details() map[string]string            { return failure.Details }
+func (failure Undecided) details() map[string]string         { return failure.Details }
+func (failure NeedsDeleteBefore) details() map[string]string { return failure.Details }
 
-func (message failed) Error() string { return string(message) }
+// ProblemOf is any error as a problem: its text, with the details of the failure in it, if any. It is of
+// use where one failure becomes another, such as a Partial.
+func ProblemOf(err error) Problem {
+	problem := Problem{Message: err.Error()}
+	var detailed interface{ details() map[string]string }
+	if errors.As(err, &detailed) {
+		problem.Details = detailed.details()
+	}
+	return problem
+}
 
-// failureOf returns the failure of an error. Partial and Undecided come first: a resource that exists,
-// or may exist, must not be forgotten.
+// failureOf returns the failure of an error. Those of a resource that exists, or may exist, come first:
+// it must not be forgotten.
 func failureOf(err error) error {
 	for _, find := range [...]func(error) error{
-		as[Partial], as[Undecided], as[InvalidInputs], as[Denied], as[NotFound], as[Conflict], as[RetryAfter],
-		as[NeedsDeleteBefore],
+		as[Partial], as[Pending], as[Undecided], as[InvalidInputs], as[Denied], as[NotFound], as[Conflict],
+		as[RetryAfter], as[NeedsDeleteBefore],
 	} {
 		if found := find(err); found != nil {
 			return found
 		}
 	}
-	return failed(err.Error())
+	return Failed(ProblemOf(err))
 }
 
 // as returns the error of this type, wrapped or not; nil if there is none.
@@ -136,11 +184,27 @@ func as[T error](err error) error {
 	return nil
 }
 
-// withoutEffects replaces Undecided, which a function without effects may not return, with an ordinary
-// error.
+// withoutEffects replaces what a function without effects may not return, with an ordinary error:
+// Undecided, and the Partial that a Pending would become whose state cannot be written.
 func withoutEffects(err error) error {
-	if as[Undecided](err) != nil {
-		return failed(err.Error())
+	if err == nil {
+		return nil
+	}
+	switch failure := failureOf(err).(type) {
+	case Undecided:
+		return Failed(ProblemOf(err))
+	case Pending:
+		if failure.State == nil {
+			break
+		}
+		if fault := failure.State.fault(); fault != nil {
+			return Failed(ProblemOf(unwritable(*failure.State, fault)))
+		}
 	}
 	return err
+}
+
+// unwritable is the failure of a resource that exists, and whose state cannot be returned.
+func unwritable(state State, fault error) Partial {
+	return Partial{State: state.bare(), Message: fmt.Sprintf("its state is not JSON: %s", fault)}
 }

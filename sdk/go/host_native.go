@@ -2,17 +2,28 @@
 
 package purlin
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
-func say(format string, arguments ...any) { Messages = append(Messages, fmt.Sprintf(format, arguments...)) }
+func say(format string, arguments ...any) {
+	Messages = append(Messages, fmt.Sprintf(format, arguments...))
+}
 
 func hostLog(level uint32, message string) {
 	say("%s %s", [...]string{"trace", "debug", "info", "warn", "error"}[level], message)
 }
 
-func hostCount(name string, by uint64)      { say("count %s %d", name, by) }
-func hostRecord(name string, value float64) { say("record %s %g", name, value) }
-func hostCheckpoint(id string)              { say("checkpoint %s", id) }
+func hostCount(name string, by uint64)       { say("count %s %d", name, by) }
+func hostMeasure(name string, value float64) { say("measure %s %g", name, value) }
+
+func hostCheckpoint(id string, some bool, cookie string) {
+	if some {
+		id = fmt.Sprintf("%s %q", id, cookie)
+	}
+	say("checkpoint %s", id)
+}
 
 func hostProgress(message string, known bool, percent uint32) {
 	if known {
@@ -22,3 +33,8 @@ func hostProgress(message string, known bool, percent uint32) {
 }
 
 func hostCancelled() bool { return false }
+
+// timeLeft is another time in tests of this package; a driver's native tests have all the time.
+var timeLeft uint64 = math.MaxUint64
+
+func hostTimeLeft() uint64 { return timeLeft }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 )
 
 // FetchError says why Fetch has no complete answer. A driver that returns it, wrapped or not, ends the
@@ -42,9 +41,6 @@ const (
 	FetchTooLarge FetchErrorKind = "too-large"
 )
 
-// unreachableDelay is the wait before the next attempt at a server.
-const unreachableDelay = time.Second
-
 func (err FetchError) Error() string {
 	text := err.Method + " " + err.URL
 	switch {
@@ -64,9 +60,9 @@ func (err FetchError) Unwrap() error {
 	case err.Kind == FetchDenied:
 		return Denied{"http", origin(err.URL), err.Message}
 	case err.Kind == FetchLost && mayHaveChanged, err.Kind == FetchTooLarge && mayHaveChanged:
-		return Undecided(err.Error())
+		return Undecided{Message: err.Error()}
 	case err.Kind == FetchLost, err.Kind == FetchUnreachable:
-		return RetryAfter{unreachableDelay, err.Error()}
+		return RetryAfter{shortWait, err.Error()}
 	}
 	return nil
 }

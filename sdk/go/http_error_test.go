@@ -18,7 +18,7 @@ func failureFor(kind FetchErrorKind, method string) error {
 func TestEachKindOfFetchErrorIsAFailure(t *testing.T) {
 	const place = " https://api.example/v1/a: why"
 	const lost = "; it is unknown whether it was carried out"
-	failed := func(method string) error { return failed("while making it: " + method + place) }
+	failed := func(method string) error { return Failed{Message: "while making it: " + method + place} }
 	later := func(method string) error { return RetryAfter{time.Second, method + place} }
 	for _, one := range []struct {
 		kind FetchErrorKind
@@ -29,16 +29,16 @@ func TestEachKindOfFetchErrorIsAFailure(t *testing.T) {
 		{FetchUnusable, failed, failed},
 		{FetchUnreachable, later, later},
 		{FetchUntrusted, failed, failed},
-		{FetchLost, func(method string) error { return Undecided(method + place + lost) }, later},
-		{FetchTooLarge, func(method string) error { return Undecided(method + place) }, failed},
+		{FetchLost, func(method string) error { return Undecided{Message: method + place + lost} }, later},
+		{FetchTooLarge, func(method string) error { return Undecided{Message: method + place} }, failed},
 	} {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "PURGE"} {
-			if got := failureFor(one.kind, method); got != one.effects(method) {
+			if got := failureFor(one.kind, method); !reflect.DeepEqual(got, one.effects(method)) {
 				t.Errorf("%s of %s: %#v", one.kind, method, got)
 			}
 		}
 		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
-			if got := failureFor(one.kind, method); got != one.others(method) {
+			if got := failureFor(one.kind, method); !reflect.DeepEqual(got, one.others(method)) {
 				t.Errorf("%s of %s: %#v", one.kind, method, got)
 			}
 		}
@@ -51,31 +51,42 @@ func TestADriverThatKnowsBetterReturnsAnotherFailure(t *testing.T) {
 	err := error(FetchError{FetchLost, "POST", "https://api.example/v1/a", "why"})
 	var lost FetchError
 	if errors.As(fmt.Errorf("%w", err), &lost) && lost.Kind == FetchLost {
-		err = Conflict("somebody else made it")
+		err = Conflict{Message: "somebody else made it"}
 	}
-	if failureOf(err) != Conflict("somebody else made it") {
+	if as[Conflict](failureOf(err)) == nil {
 		t.Fatal(err)
 	}
 }
 
 func TestWhatMayExistIsNotForgotten(t *testing.T) {
 	lost := FetchError{FetchLost, "POST", "https://api.example/v1/a", "why"}
-	if got := failureOf(errors.Join(NotFound("nothing there"), lost)); as[Undecided](got) == nil {
+	if got := failureOf(errors.Join(NotFound{Message: "nothing there"}, lost)); as[Undecided](got) == nil {
 		t.Fatal(got)
 	}
-	partial := Partial{State{ID: "a"}, "half of it"}
-	if got := failureOf(errors.Join(lost, partial)); !reflect.DeepEqual(got, partial) {
-		t.Fatal(got)
+	partial := Partial{State: State{ID: "a"}, Message: "half of it"}
+	pending := Pending{State: &State{ID: "a"}, After: time.Second, Message: "it is being made"}
+	for _, exists := range []error{partial, pending} {
+		if got := failureOf(errors.Join(lost, exists)); !reflect.DeepEqual(got, exists) {
+			t.Fatal(got)
+		}
 	}
 }
 
 func TestNothingIsUndecidedWithoutEffects(t *testing.T) {
 	lost := fmt.Errorf("while looking: %w", failureFor(FetchLost, "POST"))
-	if got := failureOf(withoutEffects(lost)); got != failed(lost.Error()) {
+	if got := failureOf(withoutEffects(lost)); !reflect.DeepEqual(got, Failed{Message: lost.Error()}) {
 		t.Fatalf("%#v", got)
 	}
-	for _, err := range []error{nil, Conflict("a")} {
-		if withoutEffects(err) != err {
+	told := Undecided{Message: "a", Details: map[string]string{"status": "502"}}
+	if got := failureOf(withoutEffects(told)); !reflect.DeepEqual(got, Failed{"undecided: a", told.Details}) {
+		t.Fatalf("%#v", got)
+	}
+	pending := func(outputs Object) error { return Pending{State: &State{ID: "a", Outputs: outputs}} }
+	if got := withoutEffects(pending(Object{"no": func() {}})); as[Failed](got) == nil {
+		t.Fatalf("a state that is not JSON was kept: %#v", got)
+	}
+	for _, err := range []error{nil, Conflict{Message: "a"}, Pending{Message: "a"}, pending(nil)} {
+		if !reflect.DeepEqual(withoutEffects(err), err) {
 			t.Fatal(err)
 		}
 	}

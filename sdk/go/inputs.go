@@ -22,13 +22,14 @@ type Inputs struct {
 	// Connection says how to reach the system that the resource is in: its server, credentials, a CA.
 	// It is always the current one. In Read and Delete it may be newer than the rest.
 	Connection Object
-	// Account is the definition's driver_account, empty if there is none.
-	Account string
+	// Account is the definition's driver_account: its name, or empty if there is none. Like Connection,
+	// it is the current one.
+	Account Object
 	// Unknown are the places of unknown values, as pointers into
-	// {"values":…,"secrets":…,"params":…,"connection":…}.
+	// {"values":…,"secrets":…,"params":…,"connection":…,"account":…}.
 	Unknown []string
 	// Sensitive are places outside of Secrets that hold secrets, as pointers into the same object. Put
-	// everything made from them in State.Secrets.
+	// everything made from them in State.Secrets, or name it in State.Sensitive.
 	Sensitive []string
 }
 
@@ -59,6 +60,7 @@ func (in Inputs) Get(pointer string) any {
 func (in Inputs) document() Object {
 	return Object{
 		"values": in.Values, "secrets": in.Secrets, "params": in.Params, "connection": in.Connection,
+		"account": in.Account,
 	}
 }
 
@@ -78,8 +80,9 @@ func (change Change) Changes(pointer string) bool {
 		!reflect.DeepEqual(change.Before.Get(pointer), change.After.Get(pointer))
 }
 
-// Decode reads the inputs into a struct with the wanted fields of `values`, `secrets`, `params` and
-// `connection`. Numbers in fields of type any become json.Number, so that none loses digits. A value that does not fit is InvalidInputs with a pointer to the place.
+// Decode reads the inputs into a struct with the wanted fields of `values`, `secrets`, `params`,
+// `connection` and `account`. Numbers in fields of type any become json.Number, so that none loses
+// digits. A value that does not fit is InvalidInputs with a pointer to the place.
 func (in Inputs) Decode(into any) error {
 	text, err := json.Marshal(in.document())
 	if err != nil {
@@ -121,13 +124,6 @@ func parse(text string) (Object, error) {
 	return object, err
 }
 
-// parseInputs reads {"values":…,"secrets":…,"params":…}.
-func parseInputs(text string) (Inputs, error) {
-	var all struct{ Values, Secrets, Params Object }
-	err := parseInto(text, &all)
-	return Inputs{Values: all.Values, Secrets: all.Secrets, Params: all.Params}, err
-}
-
 // parseInto reads JSON. Numbers whose type is open become json.Number, which keeps every digit.
 func parseInto(text string, into any) error {
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -147,6 +143,16 @@ func write(object Object) (string, error) {
 		return "{}", nil
 	}
 	return text(object)
+}
+
+// written turns each value into JSON.
+func written(all Object) (texts map[string]string, err error) {
+	texts = make(map[string]string, len(all))
+	for name, value := range all {
+		one, fault := text(value)
+		texts[name], err = one, errors.Join(err, fault)
+	}
+	return texts, err
 }
 
 // text turns something into JSON.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -17,7 +18,10 @@ func TestPointersLeadThroughInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := Inputs{Values: values, Connection: Object{"server": "db.internal"}}
+	inputs := Inputs{Values: values, Connection: Object{"server": "db.internal"}, Account: Object{"name": "main"}}
+	if got := inputs.Get("/account/name"); got != "main" {
+		t.Fatal(got)
+	}
 	if got := inputs.Get("/connection/server"); got != "db.internal" {
 		t.Fatal(got)
 	}
@@ -63,14 +67,15 @@ func TestWhatDoesNotFitIsPointedAt(t *testing.T) {
 			Size struct{ Width int }
 		}
 		Connection struct{ Server string }
+		Account    struct{ Name string }
 	}
 	inputs := Inputs{Values: Object{"size": Object{"width": "wide"}}}
 	var faults InvalidInputs
 	if err := inputs.Decode(&wanted); !errors.As(err, &faults) || faults[0].Pointer != "/values/size/width" {
 		t.Fatal(err)
 	}
-	inputs = Inputs{Connection: Object{"server": "db.internal"}}
-	if err := inputs.Decode(&wanted); err != nil || wanted.Connection.Server != "db.internal" {
+	inputs = Inputs{Connection: Object{"server": "db.internal"}, Account: Object{"name": "main"}}
+	if err := inputs.Decode(&wanted); err != nil || wanted.Connection.Server != "db.internal" || wanted.Account.Name != "main" {
 		t.Fatal(wanted, err)
 	}
 	inputs.Connection["server"] = true
@@ -89,21 +94,58 @@ func TestAbsentObjectsAreEmpty(t *testing.T) {
 	if _, err := write(Object{"no": func() {}}); err == nil {
 		t.Fatal("a function is not JSON")
 	}
-	if inputs, err := parseInputs(`{"values":{"a":1}}`); err != nil || fmt.Sprint(inputs.Values["a"]) != "1" {
-		t.Fatal(inputs, err)
+	if texts, err := written(nil); err != nil || len(texts) != 0 {
+		t.Fatal(texts, err)
+	}
+}
+
+func TestEveryDigitOfANumberIsKept(t *testing.T) {
+	const all = `{"least":-9223372036854775808,"most":18446744073709551615,"real":1.5e-7}`
+	values, err := parse(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := write(values); err != nil || back != all {
+		t.Fatal(back, err)
+	}
+	var wanted struct {
+		Values struct {
+			Least int64
+			Most  uint64
+			Real  float64
+		}
+	}
+	inputs := Inputs{Values: values}
+	if err := inputs.Decode(&wanted); err != nil || wanted.Values.Least != math.MinInt64 ||
+		wanted.Values.Most != math.MaxUint64 || wanted.Values.Real != 1.5e-7 {
+		t.Fatal(wanted, err)
+	}
+	var narrow struct{ Values struct{ Most int64 } }
+	if err := inputs.Decode(&narrow); as[InvalidInputs](err) == nil {
+		t.Fatal("a number that does not fit was taken:", narrow)
 	}
 }
 
 func TestWrappedFailuresAreFound(t *testing.T) {
+	problem := Problem{"a", map[string]string{"status": "503"}}
 	for _, failure := range []error{
-		InvalidInputs{{"/values/a", "is wrong"}}, Denied{"tcp", "db:5432", "to look"}, NotFound("a"), Conflict("a"),
-		RetryAfter{time.Second, "a"}, Partial{State{ID: "a"}, "b"}, Undecided("a"), NeedsDeleteBefore("a"),
+		InvalidInputs{{"/values/a", "is wrong"}}, Denied{"tcp", "db:5432", "to look"},
+		NotFound{Message: "a"}, NotFound(problem), Conflict{Message: "a"}, Conflict(problem),
+		RetryAfter{time.Second, "a"}, Partial{State: State{ID: "a"}, Message: "b"},
+		Partial{State{ID: "a"}, "b", problem.Details}, Undecided{Message: "a"}, Undecided(problem),
+		NeedsDeleteBefore{Message: "a"}, NeedsDeleteBefore(problem),
+		Pending{After: time.Second, Message: "a"}, Pending{&State{ID: "a"}, time.Second, "a"},
 	} {
 		if got := failureOf(fmt.Errorf("while looking: %w", failure)); !reflect.DeepEqual(got, failure) {
 			t.Errorf("%#v: %#v", failure, got)
 		}
 	}
-	if got := failureOf(errors.New("no JSON")); got != failed("no JSON") {
+	if got := failureOf(errors.New("no JSON")); !reflect.DeepEqual(got, Failed{Message: "no JSON"}) {
+		t.Errorf("%#v", got)
+	}
+	// The text of an ordinary error is all of it.
+	wrapped := fmt.Errorf("while looking: %w", Failed(problem))
+	if got := failureOf(wrapped); !reflect.DeepEqual(got, Failed{"while looking: a", problem.Details}) {
 		t.Errorf("%#v", got)
 	}
 	var faults InvalidInputs
@@ -113,6 +155,141 @@ func TestWrappedFailuresAreFound(t *testing.T) {
 	faults.Add("/values/a", "is wrong")
 	if !slices.Equal(faults, InvalidInputs{{"/values/a", "is wrong"}}) || faults.Err() == nil {
 		t.Fatal(faults)
+	}
+}
+
+func TestDetailsOfOneFailureAreThoseOfAnother(t *testing.T) {
+	details := map[string]string{"code": "TooMany"}
+	problem := ProblemOf(fmt.Errorf("while tagging: %w", Conflict{"there is one", details}))
+	if !reflect.DeepEqual(problem, Problem{"while tagging: conflict: there is one", details}) {
+		t.Fatal(problem)
+	}
+	if problem := ProblemOf(Denied{"tcp", "db:5432", "to look"}); problem.Details != nil {
+		t.Fatal(problem)
+	}
+}
+
+func TestAStateThatIsNotJSONIsNotForgotten(t *testing.T) {
+	function := func() {}
+	state := State{ID: "a", Cookie: []byte("c"), Version: 2}
+	if err := state.fault(); err != nil {
+		t.Fatal(err)
+	}
+	for _, spoil := range []func(*State){
+		func(state *State) { state.Outputs = Object{"no": function} },
+		func(state *State) { state.Secrets = Object{"no": function} },
+		func(state *State) { state.Notes = Object{"no": function} },
+		func(state *State) { state.Manifests = []ManifestFile{{"a", "cluster", function}} },
+		func(state *State) { state.Outputs = Object{"no": math.NaN()} },
+	} {
+		spoilt := state
+		spoil(&spoilt)
+		fault := spoilt.fault()
+		if fault == nil {
+			t.Fatalf("%#v", spoilt)
+		}
+		if partial := unwritable(spoilt, fault); !reflect.DeepEqual(partial.State, state) {
+			t.Fatalf("%#v", partial)
+		}
+	}
+}
+
+// one has only what each type must have.
+type one struct{ schema TypeSchema }
+
+func (one one) Schema() TypeSchema                          { return one.schema }
+func (one one) Create(request CreateRequest) (State, error) { return State{ID: one.schema.Type}, nil }
+func (one) Delete(DeleteRequest) error                      { return nil }
+
+// reading can be read and changed besides.
+type reading struct{ one }
+
+func (reading) Read(ReadRequest) (*Observed, error) { return nil, nil }
+func (reading) Update(Change) (State, error)        { return State{}, nil }
+
+// complete has all.
+type complete struct{ reading }
+
+func (complete) Check(CheckRequest) (Checked, error) { return Checked{}, nil }
+func (complete) Name(NameRequest) (string, error)    { return "a", nil }
+func (complete) UpdateImpact(Change) (Impact, error) { return Impact{}, nil }
+
+func TestEachTypeIsServedByItsOwn(t *testing.T) {
+	plain, read := one{TypeSchema{Type: "plain"}}, reading{one{TypeSchema{Type: "read"}}}
+	rest := one{TypeSchema{Type: "*"}}
+	served := func(name string) string {
+		found, err := serving[Type](Subject{Type: name})
+		if err != nil {
+			return err.Error()
+		}
+		state, _ := found.Create(CreateRequest{})
+		return state.ID
+	}
+	defer Export(DriverInfo{})
+	Export(DriverInfo{Name: "acme/several"}, rest, plain, read)
+	for name, want := range map[string]string{"plain": "plain", "read": "read", "other": "*", "*": "*"} {
+		if got := served(name); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if _, err := serving[Reader](Subject{Type: "read"}); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"plain", "other"} {
+		_, err := serving[Reader](Subject{Type: name})
+		if err == nil || err.Error() != "this driver does not implement that for the type `"+name+"`" {
+			t.Error(err)
+		}
+	}
+	Export(DriverInfo{Name: "acme/two"}, plain, read)
+	if got := served("other"); got != "this driver has no type `other`; it has `plain`, `read`" {
+		t.Error(got)
+	}
+	if got := served("read"); got != "read" {
+		t.Error(got)
+	}
+	Export(DriverInfo{Name: "acme/one"}, read)
+	if got := served("plain"); got != "this driver has no type `plain`; it has `read`" {
+		t.Error(got)
+	}
+}
+
+func TestEachTypeImplementsItsOwn(t *testing.T) {
+	for _, this := range []struct {
+		one  Type
+		want []string
+	}{
+		{one{}, nil},
+		{one{TypeSchema{RepeatCreate: true}}, []string{"repeat-create"}},
+		{reading{}, []string{"read", "update"}},
+		{complete{reading{one{TypeSchema{RepeatCreate: true}}}}, []string{
+			"check", "name", "read", "update-impact", "update", "repeat-create",
+		}},
+	} {
+		if got := implements(this.one); !slices.Equal(got, this.want) {
+			t.Errorf("%#v: %q", this.one, got)
+		}
+	}
+}
+
+func TestTheHostIsTold(t *testing.T) {
+	Messages = nil
+	Log(Warn, "%d of %d", 1, 2)
+	Count("asked", 3)
+	Measure("asked_ms", 1.5)
+	Checkpoint("a")
+	CheckpointCookie("a", []byte{'c', 0})
+	CheckpointCookie("a", nil)
+	Progress("half")
+	ProgressPercent("half", 50)
+	if want := []string{
+		"warn 1 of 2", "count asked 3", "measure asked_ms 1.5", "checkpoint a", `checkpoint a "c\x00"`, `checkpoint a ""`,
+		"progress half", "progress half 50%",
+	}; !slices.Equal(Messages, want) {
+		t.Fatalf("%q", Messages)
+	}
+	if Cancelled() || TimeLeft() < 24*time.Hour {
+		t.Fatal("a native test has all the time", TimeLeft())
 	}
 }
 

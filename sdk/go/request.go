@@ -1,23 +1,29 @@
 package purlin
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Object is a JSON object. Numbers in it are json.Number, so that none loses digits.
 type Object = map[string]any
 
 // Context is the place of a deployment.
 type Context struct {
-	Org       string // may be empty
+	Org       string // empty for none
 	App       string
 	Env       string
 	EnvType   string
 	Namespace string // empty for the global one
-	// Deployment differs from run to run: never derive names from it.
+	// Deployment differs from run to run: never derive names from it, nor an answer of Check or Name.
 	Deployment string
+	// Labels are those that the operator wants on every real object, by name. A driver whose system has
+	// labels or tags adds them to those of the inputs, which win.
+	Labels map[string]string
 }
 
-// Resource is the resource of a call.
-type Resource struct {
+// Subject is the resource that a call is about.
+type Subject struct {
 	// URN is its stable logical name.
 	URN string
 	// Guresid has 40 hexadecimal digits: permanent, unique, usable in names.
@@ -25,8 +31,9 @@ type Resource struct {
 	Type    string
 	// Class is default if none is named.
 	Class string
-	// ID is its id within the environment.
-	ID      string
+	// LocalName is its name within the environment.
+	LocalName string
+	// Context is where it is deployed.
 	Context Context
 }
 
@@ -38,10 +45,37 @@ type State struct {
 	Outputs Object
 	// Secrets are outputs that are secret. A name is in only one of the two.
 	Secrets Object
-	// Cookie is anything that the driver needs in the next call, at most 10 KiB. Stored encrypted.
+	// Cookie is anything that the driver needs in the next call, at most 10 KiB unless the operator
+	// allows more. Stored encrypted.
 	Cookie []byte
 	// Manifests to deliver with the workloads, often none.
 	Manifests []ManifestFile
+	// Sensitive are places that hold secrets besides, such as one field of a larger output, as pointers
+	// into {"outputs":…,"manifests":{NAME: data}}.
+	Sensitive []string
+	// Version is the driver's own number of the form of its cookie, outputs and inputs, 0 if that never
+	// changed. The host returns it as it was.
+	Version uint32
+	// Notes are anything else for people, such as console-url or health, by name.
+	Notes Object
+}
+
+// bare is what can be returned of any state.
+func (state State) bare() State {
+	return State{ID: state.ID, Cookie: state.Cookie, Version: state.Version}
+}
+
+// fault says why a state cannot be written, if so.
+func (state State) fault() error {
+	_, outputs := write(state.Outputs)
+	_, secrets := write(state.Secrets)
+	_, notes := written(state.Notes)
+	err := errors.Join(outputs, secrets, notes)
+	for _, file := range state.Manifests {
+		_, fault := text(file.Data)
+		err = errors.Join(err, fault)
+	}
+	return err
 }
 
 // ManifestFile is a manifest to deliver.
@@ -57,20 +91,24 @@ type ManifestFile struct {
 // Call has facts about one call.
 type Call struct {
 	// IdempotencyKey is the same for every attempt at the same effect, also across a crash. Pass it
-	// on to systems that accept one.
+	// on to systems that accept one. It is empty in a function without effects, except in a Read that
+	// recovers a lost Create: then it is the key of that Create.
 	IdempotencyKey string
-	// Deadline is when the host ends the call.
+	// Deadline is when the host ends the call, by the host's clock. No clock changes TimeLeft.
 	Deadline time.Time
+	// Hints are facts that may be ignored, by name.
+	Hints Object
 }
 
 // CheckRequest has inputs to check.
 type CheckRequest struct {
-	Resource Resource
+	Subject Subject
 	// Inputs may have unknown places.
 	Inputs Inputs
-	// Previous are the inputs that Check returned when the resource was last provisioned, without
-	// Connection; nil if it never was.
+	// Previous are the inputs that Check returned when the resource was last provisioned; nil if it
+	// never was. Connection and Account are empty there.
 	Previous *Inputs
+	Call     Call
 }
 
 // Checked are inputs as they will be used. Secrets of nil are the original ones.
@@ -80,18 +118,19 @@ type Checked struct {
 	// Secrets likewise.
 	Secrets Object
 	// Warnings are advice that does not block.
-	Warnings []InvalidInput
+	Warnings []Finding
 }
 
 // NameRequest has the resource to name.
 type NameRequest struct {
-	Resource Resource
-	Inputs   Inputs
+	Subject Subject
+	Inputs  Inputs
+	Call    Call
 }
 
 // CreateRequest has the resource to create.
 type CreateRequest struct {
-	Resource Resource
+	Subject Subject
 	// Inputs are checked; all are known.
 	Inputs Inputs
 	// Name is the result of Namer.
@@ -104,14 +143,15 @@ type CreateRequest struct {
 
 // ReadRequest has the resource to read.
 type ReadRequest struct {
-	Resource Resource
+	Subject Subject
 	// ID is the provider's id, or nil to search by Name.
 	ID *string
 	// Name is the result of Namer.
 	Name string
 	// Inputs are those of the last or the next provisioning.
 	Inputs Inputs
-	// State is the record; nil in an import and after a lost answer.
+	// State is the record; nil in an import, and after a lost answer unless a cookie was checkpointed:
+	// then it has that id and cookie, and nothing else.
 	State *State
 	// Known are ids of other resources that may have this name, such as the one that is being
 	// replaced. Without ID, an object with one of these ids is not the requested resource.
@@ -131,10 +171,11 @@ type Observed struct {
 
 // Change is a change of a resource.
 type Change struct {
-	Resource Resource
+	Subject Subject
 	// State is the existing resource.
 	State State
-	// Before are the inputs that it was created with.
+	// Before are the inputs of the last provisioning. After a refresh that found differences, their
+	// Values are those that reality has.
 	Before Inputs
 	// After are the new inputs; only in UpdateImpact with unknown places.
 	After Inputs
@@ -149,16 +190,20 @@ type Impact struct {
 	Replaces []string
 	// DeleteBeforeReplace says that the old one must be deleted before the new one can be created.
 	DeleteBeforeReplace bool
-	// StableOutputs certainly keep their value.
+	// StableOutputs point to outputs that certainly keep their value, such as /outputs/host, or to all of
+	// them: /outputs. They lead into {"outputs":…,"secrets":…}.
 	StableOutputs []string
 }
 
 // DeleteRequest has the resource to delete.
 type DeleteRequest struct {
-	Resource Resource
+	Subject Subject
 	// State is the existing resource.
 	State State
 	// Inputs are those of the last provisioning.
 	Inputs Inputs
-	Call   Call
+	// DataLossAllowed says that somebody agreed to lose the data that the object holds. A driver whose
+	// system asks for that, such as by a flag or a last snapshot, answers accordingly.
+	DataLossAllowed bool
+	Call            Call
 }

@@ -18,7 +18,7 @@ type Client struct {
 	Server string
 	// Header has the fields of each request, such as Authorization.
 	Header Header
-	// Call has the idempotency key and the deadline.
+	// Call has the idempotency key.
 	Call Call
 	// Attempts is the number of attempts at a request that may be repeated, 4 if it is 0.
 	Attempts int
@@ -49,6 +49,9 @@ type Answer struct {
 
 // longestWait is the longest wait between two attempts.
 const longestWait = 10 * time.Second
+
+// shortWait is the time after which it makes sense to ask again, if the server does not say.
+const shortWait = time.Second
 
 // Segment writes a text as one segment of a path: a slash in it is encoded too.
 func Segment(text string) string {
@@ -114,8 +117,7 @@ func (client Client) Send(ask Ask) (Answer, error) {
 
 // pause waits, if the call has the time for it and the operator has not cancelled it.
 func (client Client) pause(wait time.Duration) bool {
-	deadline := client.Call.Deadline
-	if wait > longestWait || (!deadline.IsZero() && time.Now().Add(wait).After(deadline)) || Cancelled() {
+	if wait > longestWait || wait >= TimeLeft() || Cancelled() {
 		return false
 	}
 	time.Sleep(wait)
@@ -141,11 +143,35 @@ func (answer Answer) Decode(into any) error {
 // Unreadable is the error of an answer that lacks data for the driver: Undecided for a request with
 // effects, which was carried out, otherwise an ordinary one.
 func (answer Answer) Unreadable(message string) error {
-	message = answer.Target + ": " + message
+	problem := answer.Problem(answer.Target + ": " + message)
 	if answer.effects {
-		return Undecided(message)
+		return Undecided(problem)
 	}
-	return errors.New(message)
+	return Failed(problem)
+}
+
+// Problem is a problem with the details of this answer: its status, and the server's id of the request,
+// if the answer has one.
+func (answer Answer) Problem(message string) Problem {
+	details := map[string]string{"status": strconv.Itoa(answer.Status)}
+	for _, name := range []string{"X-Request-Id", "X-Amzn-Requestid", "X-Amz-Request-Id"} {
+		if id := answer.Header.Get(name); id != "" {
+			details["request-id"] = id
+			break
+		}
+	}
+	return Problem{message, details}
+}
+
+// Pending is the failure of an answer that was only accepted (202), or that shows an object that is not
+// ready or not gone: the host looks again when the server says, or else after a second. Add the State that
+// exists.
+func (answer Answer) Pending(message string) Pending {
+	after, told := answer.RetryAfter()
+	if !told {
+		after = shortWait
+	}
+	return Pending{After: after, Message: message}
 }
 
 // RetryAfter is the time after which the server wants the next attempt, if it says so.
@@ -177,27 +203,27 @@ func (answer Answer) asksAgain() bool {
 // Failure is the failure of this answer: 404 and 410 are NotFound, 409 and 412 a Conflict. If the
 // server gave up in the middle of a request with effects, it is Undecided.
 func (answer Answer) Failure() error {
-	message := fmt.Sprintf("%s: status %d%s", answer.Target, answer.Status, answer.serverMessage())
+	problem := answer.Problem(fmt.Sprintf("%s: status %d%s", answer.Target, answer.Status, answer.serverMessage()))
 	after, told := answer.RetryAfter()
 	// A 501 or 505 was understood and rejected.
 	certain := slices.Contains([]int{501, 505}, answer.Status) || (answer.Status == 503 && told)
 	gaveUp := slices.Contains([]int{408, 499}, answer.Status) || (answer.Status >= 500 && !certain)
 	if answer.effects && gaveUp {
-		return Undecided(message)
+		return Undecided(problem)
 	}
 	if answer.asksAgain() {
 		if !told {
-			after = time.Second
+			after = shortWait
 		}
-		return RetryAfter{after, message}
+		return RetryAfter{after, problem.Message}
 	}
 	switch answer.Status {
 	case 404, 410:
-		return NotFound(message)
+		return NotFound(problem)
 	case 409, 412:
-		return Conflict(message)
+		return Conflict(problem)
 	}
-	return errors.New(message)
+	return Failed(problem)
 }
 
 // serverMessage is the server's message.

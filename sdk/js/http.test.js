@@ -96,7 +96,7 @@ test("after a request with effects, a fault leaves the call undecided", async ()
   assert.equal(await after("POST", 503, [["retry-after", "3"]]), undefined);
 
   await after("PUT", 200);
-  assert.match(outcome(fault, true).payload.val, /`PUT https:\/\/api.example\/v1\/things` was sent before/);
+  assert.match(outcome(fault, true).payload.val.message, /`PUT https:\/\/api.example\/v1\/things` was sent before/);
   assert.equal(outcome(fault, false), undefined);
   // Then not even "no server was reached" is true for the whole call.
   const unreachable = hostError(request("GET"), { tag: "connection-refused" });

@@ -6,20 +6,22 @@ export type Document = { [name: string]: any };
 type Maybe<T> = T | Promise<T>;
 
 export interface Context {
-  org: string;
+  org?: string;
   app: string;
   env: string;
   envType: string;
-  namespace: string;
+  namespace?: string;
   deployment: string;
+  labels: Record<string, string>;
 }
 
-export interface Resource {
+/** The resource that a call is about. */
+export interface Subject {
   urn: string;
   guresid: string;
   typeName: string;
   class: string;
-  id: string;
+  localName: string;
   context: Context;
 }
 
@@ -28,7 +30,7 @@ export interface Inputs<Values = any, Secrets = any, Params = any, Connection = 
   secrets: Secrets;
   params: Params;
   connection: Connection;
-  account?: string;
+  account: { name?: string };
   unknown: string[];
   sensitive: string[];
 }
@@ -46,27 +48,34 @@ export interface State {
   secrets?: Document;
   cookie?: Uint8Array;
   manifests?: ManifestFile[];
+  /** Pointers into `{"outputs":…,"manifests":{NAME: data}}`. */
+  sensitive?: string[];
+  version?: number;
+  notes?: Record<string, Json>;
 }
 
 export interface Call {
   idempotencyKey: string;
   /** Milliseconds since 1970. */
   deadline: number;
+  hints: Record<string, Json>;
 }
 
 export interface CheckRequest<I = Inputs> {
-  resource: Resource;
+  subject: Subject;
   inputs: I;
-  previous?: Document;
+  previous?: I;
+  call: Call;
 }
 
 export interface NameRequest<I = Inputs> {
-  resource: Resource;
+  subject: Subject;
   inputs: I;
+  call: Call;
 }
 
 export interface CreateRequest<I = Inputs> {
-  resource: Resource;
+  subject: Subject;
   inputs: I;
   name: string;
   replaces?: string;
@@ -74,7 +83,7 @@ export interface CreateRequest<I = Inputs> {
 }
 
 export interface ReadRequest<I = Inputs> {
-  resource: Resource;
+  subject: Subject;
   id?: string;
   name: string;
   inputs: I;
@@ -84,7 +93,7 @@ export interface ReadRequest<I = Inputs> {
 }
 
 export interface Change<I = Inputs> {
-  resource: Resource;
+  subject: Subject;
   state: Required<State>;
   before: I;
   after: I;
@@ -93,13 +102,15 @@ export interface Change<I = Inputs> {
 }
 
 export interface DeleteRequest<I = Inputs> {
-  resource: Resource;
+  subject: Subject;
   state: Required<State>;
   inputs: I;
+  dataLossAllowed: boolean;
   call: Call;
 }
 
-export interface Fault {
+/** Something about one input. */
+export interface Finding {
   pointer: string;
   message: string;
 }
@@ -107,7 +118,7 @@ export interface Fault {
 export interface Checked {
   values: Document;
   secrets: Document;
-  warnings?: Fault[];
+  warnings?: Finding[];
 }
 
 export interface Observed {
@@ -118,39 +129,43 @@ export interface Observed {
 export interface Impact {
   replaces?: string[];
   deleteBeforeReplace?: boolean;
+  /** Pointers into `{"outputs":…,"secrets":…}`. */
   stableOutputs?: string[];
 }
 
 export interface TypeSchema {
+  /** The type, or `*` for every other one. */
   typeName: string;
   /** A JSON Schema. */
   inputs: object;
   /** A JSON Schema. */
   outputs: object;
-}
-
-export type Capability = "http" | "tcp" | "udp" | "dns" | "env" | "dirs" | "secrets";
-
-export interface RequestedCapability {
-  capability: Capability;
-  pattern: string;
-  reason: string;
-}
-
-export interface Manifest {
-  /** `ORG/NAME`. */
-  name: string;
-  version: string;
-  description: string;
-  types: TypeSchema[];
-  requestedCapabilities?: RequestedCapability[];
   /** A promise: `create`, called again with the same idempotency key, creates nothing twice. */
   repeatCreate?: boolean;
 }
 
-/** A driver: the default export of its module. The host works without functions that it lacks. */
-export interface Driver<I = Inputs> {
-  manifest: Manifest;
+export type Capability = "http" | "tcp" | "udp" | "dns" | "env" | "dirs" | "secrets" | (string & {});
+
+export interface RequestedCapability {
+  capability: Capability;
+  /** Without it, the inputs decide. */
+  pattern?: string;
+  reason: string;
+}
+
+export interface DriverInfo {
+  /** `ORG/NAME`. */
+  name: string;
+  version: string;
+  description: string;
+  requestedCapabilities?: RequestedCapability[];
+  /** Anything else for people, such as `homepage` or `license`. */
+  notes?: Record<string, Json>;
+}
+
+/** The life of the resources of one type. The host works without functions that it lacks. */
+export interface ResourceType<I = Inputs> {
+  type: TypeSchema;
   check?(request: CheckRequest<I>): Maybe<Checked>;
   name?(request: NameRequest<I>): Maybe<string>;
   create(request: CreateRequest<I>): Maybe<State>;
@@ -164,38 +179,57 @@ export interface Driver<I = Inputs> {
   delete(request: DeleteRequest<I>): Maybe<void>;
 }
 
+/** A driver of one type: the default export of its module. */
+export interface Driver<I = Inputs> extends ResourceType<I> {
+  info: DriverInfo;
+}
+
+/** A driver of several types: the default export of its module. */
+export interface DriverOfTypes {
+  info: DriverInfo;
+  types: ResourceType<any>[];
+}
+
 export type FailureTag =
   | "invalid-inputs"
   | "denied"
   | "not-found"
   | "conflict"
   | "retry-after"
+  | "pending"
   | "partial"
   | "failed"
   | "undecided"
   | "needs-delete-before";
 
+/** Facts about a failure for people, by name, such as `code`, `status` and `request-id`. */
+export type Details = Record<string, string>;
+
 /**
- * Why a call failed. Throw one only if it is certain that nothing was changed, or `partial` if
- * something was.
+ * Why a call failed. Throw one only if it is certain that nothing was changed, `partial` if something was and
+ * the rest failed, or `pending` if nothing failed but it is not done yet.
  */
 export class Failure extends Error {
   constructor(tag: FailureTag, val: unknown, message: string);
   readonly payload: { tag: FailureTag; val: any };
+  /** To which a driver may add. Not every kind has them. */
+  readonly details?: Details;
 }
 
-export function invalidInputs(...faults: Fault[]): Failure;
+export function invalidInputs(...faults: Finding[]): Failure;
 export function denied(capability: Capability, target: string, message: string): Failure;
-export function notFound(message: string): Failure;
-export function conflict(message: string): Failure;
+export function notFound(message: string, details?: Details): Failure;
+export function conflict(message: string, details?: Details): Failure;
 export function retryAfter(afterMs: number, message: string): Failure;
-export function partial(state: State, message: string): Failure;
-export function failed(message: string): Failure;
-export function undecided(message: string): Failure;
-export function needsDeleteBefore(message: string): Failure;
+/** From `create` and `update` with the state, from `read` with or without it, from `delete` without it. */
+export function pending(afterMs: number, message: string, state?: State): Failure;
+export function partial(state: State, message: string, details?: Details): Failure;
+export function failed(message: string, details?: Details): Failure;
+export function undecided(message: string, details?: Details): Failure;
+export function needsDeleteBefore(message: string, details?: Details): Failure;
 
 /** Collects all faults, so that they are reported at once. */
-export class Faults extends Array<Fault> {
+export class Faults extends Array<Finding> {
   add(pointer: string, message: string): void;
   check(): void;
 }
@@ -217,11 +251,14 @@ export interface Host {
   /** In tests: the driver's messages. */
   messages: unknown[][];
   log(level: "trace" | "debug" | "info" | "warn" | "error", message: string): void;
-  checkpoint(id: string): void;
+  /** Only in `create` and `update`. */
+  checkpoint(id: string, cookie?: Uint8Array): void;
   progress(message: string, percent?: number): void;
   count(name: string, by?: number): void;
   measure(name: string, value: number): void;
   cancelled(): boolean;
+  /** Milliseconds until the host ends the call. */
+  timeLeft(): number;
   /** In tests: provided by the test. */
   files: Files;
 }

@@ -1,6 +1,7 @@
-// Drivers for Purlin in JavaScript: an object with a function for each function of the contract.
+// Drivers for Purlin in JavaScript: an object with a function for each function of the contract, or one for
+// each type.
 //
-// Here JSON is objects and not text, failures are thrown, and a driver implements the functions that
+// Here JSON is objects and not text, failures are thrown, and a type implements the functions that
 // it has. Functions may be async. `component.js` turns it into a component; this module needs no
 // WebAssembly, so that tests run natively.
 
@@ -19,8 +20,11 @@ export const host = {
   messages: [],
   /** A line for the operator: `trace`, `debug`, `info`, `warn` or `error`. */
   log: (level, message) => void host.messages.push(["log", level, message]),
-  /** Stores the id before `create` finishes: after a crash the host reads the resource by it. */
-  checkpoint: (id) => void host.messages.push(["checkpoint", id]),
+  /**
+   * Stores what exists before `create` or `update` finishes: after a crash the host reads the resource by this
+   * id, and the next request has the cookie in its state, if one was given.
+   */
+  checkpoint: (id, cookie) => void host.messages.push(["checkpoint", id, cookie]),
   /** Shows people the progress; `percent` if known. */
   progress: (message, percent) => void host.messages.push(["progress", message, percent]),
   /** Adds to a counter. */
@@ -29,6 +33,8 @@ export const host = {
   measure: (name, value) => void host.messages.push(["measure", name, value]),
   /** Whether the operator cancelled this call; check it while you wait. */
   cancelled: () => false,
+  /** Milliseconds until the host ends the call; in tests, a minute. */
+  timeLeft: () => 60_000,
   /** Files in granted folders: `has`, `read`, `write`, `rename`, `remove`, as in `files.js`. */
   files: null,
 };

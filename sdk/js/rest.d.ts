@@ -1,6 +1,6 @@
 // The types of `@purlin/driver/rest`, a client for REST APIs that use JSON.
 
-import type { Call, Failure, Json } from "./index.js";
+import type { Call, Details, Failure, Json } from "./index.js";
 
 /** A text as one segment of a path: a slash in it is encoded too. */
 export function segment(text: string): string;
@@ -18,6 +18,10 @@ export class Answer {
   readonly repeatable: boolean;
   /** Milliseconds after which the server wants the next attempt, if it says so. */
   readonly retryAfter: number | undefined;
+  /** Milliseconds after which to ask again: as the server says, or a second. */
+  readonly afterMs: number;
+  /** Facts for people about a failure: its status, and the request's id. */
+  readonly details: Details;
   /** Whether another attempt is useful and harmless. */
   readonly asksAgain: boolean;
   /** The answer itself if its status is one of 200 to 299. Throws `failure()` otherwise. */

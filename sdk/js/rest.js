@@ -10,6 +10,12 @@ import { parse, stringify } from "./json.js";
 const REPEATABLE = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"];
 /** Milliseconds of the longest wait between two attempts. */
 const LONGEST_WAIT = 10_000;
+/** Milliseconds until a failed request may be sent again, if the server does not say so. */
+const AGAIN = 1000;
+/** The longest time that it may say. */
+const LATEST = 86_400_000;
+/** Headers with the id that the server gave the request. */
+const REQUEST_IDS = ["x-request-id", "x-amzn-requestid", "x-amz-request-id"];
 /** Places where APIs put error messages. */
 const MESSAGE_FIELDS = ["message", "error_description", "error", "detail", "title", "reason"];
 
@@ -34,7 +40,8 @@ export class Answer {
       return parse(this.body);
     } catch {
       const message = `${this.target}: the answer is not JSON`;
-      throw this.effects && this.status < 300 ? undecided(message) : failed(message);
+      const kind = this.effects && this.status < 300 ? undecided : failed;
+      throw kind(message, this.details);
     }
   }
 
@@ -46,6 +53,17 @@ export class Answer {
     return Number.isNaN(then) ? undefined : Math.max(0, then - Date.now());
   }
 
+  /** Milliseconds after which to ask again: as the server says, or a second. */
+  get afterMs() {
+    return Math.min(this.retryAfter ?? AGAIN, LATEST);
+  }
+
+  /** Facts for people about a failure: its status, and the request's id. */
+  get details() {
+    const id = REQUEST_IDS.map((name) => this.headers.get(name)).find((id) => id);
+    return { status: `${this.status}`, ...(id && { "request-id": id }) };
+  }
+
   /** Whether another attempt is useful and harmless. */
   get asksAgain() {
     if (this.status === 503) return this.repeatable || this.retryAfter !== undefined;
@@ -53,8 +71,8 @@ export class Answer {
   }
 
   /**
-   * The failure of this answer: 404 and 410 are not found, 409 and 412 a conflict. If the server
-   * gave up in the middle of a request with effects, it is undecided.
+   * The failure of this answer, with its details: 404 and 410 are not found, 409 and 412 a conflict. If the
+   * server gave up in the middle of a request with effects, it is undecided.
    */
   failure() {
     const text = `${this.target}: status ${this.status}${this.#serverMessage()}`;
@@ -62,11 +80,10 @@ export class Answer {
       [408, 499].includes(this.status) ||
       // A 501 or 505 was understood and rejected.
       (this.status >= 500 && ![501, 505].includes(this.status) && !(this.status === 503 && this.retryAfter !== undefined));
-    if (this.effects && gaveUp) return undecided(text);
-    if (this.asksAgain) return retryAfter(this.retryAfter ?? 1000, text);
-    if (this.status === 404 || this.status === 410) return notFound(text);
-    if (this.status === 409 || this.status === 412) return conflict(text);
-    return failed(text);
+    if (this.effects && gaveUp) return undecided(text, this.details);
+    if (this.asksAgain) return retryAfter(this.afterMs, text);
+    const kinds = { 404: notFound, 410: notFound, 409: conflict, 412: conflict };
+    return (kinds[this.status] ?? failed)(text, this.details);
   }
 
   /** The server's message. */
@@ -87,7 +104,7 @@ export class Answer {
 
 /** A client for one call of the driver. */
 export class Client {
-  /** @param server the base URL of paths @param call the call, for its key and deadline */
+  /** @param server the base URL of paths @param call the call, for its key */
   constructor(server, call, headers = {}, attempts = 4) {
     Object.assign(this, { server: server.replace(/\/+$/, ""), call, headers, attempts });
   }
@@ -127,8 +144,7 @@ export class Client {
 
   /** Waits, if the call has the time for it and the operator has not cancelled it. */
   async #pause(milliseconds) {
-    const left = this.call.deadline ? this.call.deadline - Date.now() : LONGEST_WAIT;
-    if (milliseconds > LONGEST_WAIT || milliseconds >= left || host.cancelled()) return false;
+    if (milliseconds > LONGEST_WAIT || milliseconds >= host.timeLeft() || host.cancelled()) return false;
     await new Promise((done) => setTimeout(done, milliseconds));
     return true;
   }

@@ -49,7 +49,7 @@ impl Driver for DnsWildcard {
     }
 
     fn create(request: CreateRequest<WildcardInputs>) -> Result<State, Failure> {
-        make(&request.resource.guresid, &request.resource.guresid, &request.inputs.values)
+        make(&request.subject.guresid, &request.subject.guresid, &request.inputs.values)
     }
 
     fn delete(_: DeleteRequest<WildcardInputs>) -> Result<(), Failure> {
@@ -60,7 +60,7 @@ impl Driver for DnsWildcard {
 impl Check for DnsWildcard {
     fn check(request: CheckRequest<WildcardInputs>) -> Result<Checked, Failure> {
         if let Some(inputs) = request.inputs.known()? {
-            host(&request.resource.guresid, &inputs.values)?;
+            host(&request.subject.guresid, &inputs.values)?;
         }
         Ok(Checked::unchanged(request.inputs))
     }
@@ -68,7 +68,7 @@ impl Check for DnsWildcard {
 
 impl Update for DnsWildcard {
     fn update(request: UpdateRequest<WildcardInputs>) -> Result<State, Failure> {
-        make(&request.state.id, &request.resource.guresid, &request.after.values)
+        make(&request.state.id, &request.subject.guresid, &request.after.values)
     }
 }
 
@@ -77,9 +77,9 @@ impl UpdateImpact for DnsWildcard {
         let mut impact = Impact::default();
         if let Some(inputs) = request.after.known()?
             && request.state.outputs.get("host")
-                == Some(&host(&request.resource.guresid, &inputs.values)?.into())
+                == Some(&host(&request.subject.guresid, &inputs.values)?.into())
         {
-            impact.stable_outputs.push("host".to_owned());
+            impact.keep(&request.state, ["host"]);
         }
         Ok(impact)
     }
@@ -182,7 +182,7 @@ mod tests {
         let state = testing::create::<DnsWildcard>(before.clone()).expect("made");
         let same = testing::inputs(&json!({"values": {"domain": "X.io", "template": values["template"]}}));
         let impact = testing::update_impact::<DnsWildcard>(before.clone(), same, &state).expect("an impact");
-        assert_eq!((impact.replaces.len(), &*impact.stable_outputs), (0, &["host".to_owned()][..]));
+        assert_eq!((impact.replaces.len(), &*impact.stable_outputs), (0, &["/outputs/host".to_owned()][..]));
         let unknown =
             testing::unknown(testing::inputs(&json!({"values": {"domain": null}})), &["/values/domain"]);
         let impact = testing::update_impact::<DnsWildcard>(before, unknown, &state).expect("an impact");

@@ -9,7 +9,7 @@ mod zone;
 
 use purlin_sdk::{
     Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
-    Name, NameRequest, Observed, Read, ReadRequest, RequestedCapability, Resource, State, TypeSchema, Update,
+    Name, NameRequest, Observed, Read, ReadRequest, RequestedCapability, State, Subject, TypeSchema, Update,
     UpdateImpact, UpdateRequest,
 };
 use serde_json::json;
@@ -24,13 +24,13 @@ pub struct Dns;
 /// The subject of one call.
 struct DnsOperation<'a> {
     inputs: &'a DnsInputs,
-    resource: &'a Resource,
+    subject: &'a Subject,
     api: Api,
 }
 
 impl<'a> DnsOperation<'a> {
-    fn new(inputs: &'a DnsInputs, resource: &'a Resource, call: &Call) -> Self {
-        Self { inputs, resource, api: Api::new(inputs, resource, call) }
+    fn new(inputs: &'a DnsInputs, subject: &'a Subject, call: &Call) -> Self {
+        Self { inputs, subject, api: Api::new(inputs, subject, call) }
     }
 }
 
@@ -48,14 +48,14 @@ impl Driver for Dns {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "http".to_owned(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the server's API: `GET,POST,PUT,PATCH,DELETE URL/api/v1/servers/*`".to_owned(),
         }]
     }
 
     fn create(request: CreateRequest<DnsInputs>) -> Result<State, Failure> {
         let inputs = &request.inputs.given;
-        let work = DnsOperation::new(inputs, &request.resource, &request.call);
+        let work = DnsOperation::new(inputs, &request.subject, &request.call);
         let target = inputs.target()?;
         let id = inputs.id(&target);
         match &target {
@@ -68,7 +68,7 @@ impl Driver for Dns {
 
     fn delete(request: DeleteRequest<DnsInputs>) -> Result<(), Failure> {
         let inputs = request.inputs.parse()?;
-        let work = DnsOperation::new(&inputs, &request.resource, &request.call);
+        let work = DnsOperation::new(&inputs, &request.subject, &request.call);
         match &inputs.target()? {
             Target::Zone { name, zone } => work.delete_zone(name, zone),
             Target::Records { zone, name, kind, .. } => work.delete_records(&RrsetId { zone, name, kind }),
@@ -97,7 +97,7 @@ impl Name for Dns {
 impl Read for Dns {
     fn read(request: ReadRequest<DnsInputs>) -> Result<Option<Observed>, Failure> {
         let inputs = request.inputs.parse()?;
-        let work = DnsOperation::new(&inputs, &request.resource, &request.call);
+        let work = DnsOperation::new(&inputs, &request.subject, &request.call);
         let target = inputs.target()?;
         let id = inputs.id(&target);
         // An id that is not recorded may come from a person, who need not write it in full.
@@ -130,7 +130,7 @@ impl UpdateImpact for Dns {
         // If the id stays the same, the new object would be the old one.
         let id = request.after.known()?.and_then(|after| after.target().ok().map(|target| after.id(&target)));
         impact.delete_before_replace = id.as_ref() == Some(&request.state.id);
-        impact.stable_outputs = ["name", "fqdn", "zone", "type"].map(str::to_owned).to_vec();
+        impact.keep(&request.state, ["name", "fqdn", "zone", "type"]);
         Ok(impact)
     }
 }
@@ -138,7 +138,7 @@ impl UpdateImpact for Dns {
 impl Update for Dns {
     fn update(request: UpdateRequest<DnsInputs>) -> Result<State, Failure> {
         let inputs = &request.after.given;
-        let work = DnsOperation::new(inputs, &request.resource, &request.call);
+        let work = DnsOperation::new(inputs, &request.subject, &request.call);
         let target = inputs.target()?;
         if inputs.id(&target) != request.state.id {
             return Err(Failure::input("/values", "a zone or a record cannot be moved, only replaced"));

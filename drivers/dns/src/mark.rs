@@ -47,7 +47,7 @@ impl DnsOperation<'_> {
     pub(crate) fn not_anothers(&self, what: &str, whose: Whose) -> Result<(), Failure> {
         match whose {
             Whose::Ours | Whose::Nobodys => Ok(()),
-            Whose::Anothers => Err(Failure::Conflict(format!("`{what}` is marked as another resource's"))),
+            Whose::Anothers => Err(Failure::conflict(format!("`{what}` is marked as another resource's"))),
         }
     }
 }

@@ -21,7 +21,7 @@ impl DnsOperation<'_> {
     fn set(&self, place: &RrsetId<'_>) -> Result<Option<Rrset>, Failure> {
         let url = self.inputs.zone_url(place.zone);
         let zone = self.api.zone_with(&url, place.name, place.kind)?;
-        let zone = zone.ok_or_else(|| Failure::NotFound(format!("there is no zone `{}`", place.zone)))?;
+        let zone = zone.ok_or_else(|| Failure::not_found(format!("there is no zone `{}`", place.zone)))?;
         let is_it = |set: &Rrset| set.name.eq_ignore_ascii_case(place.name) && set.kind == place.kind;
         Ok(zone.rrsets.into_iter().find(is_it).filter(|set| !set.records.is_empty()))
     }
@@ -48,7 +48,7 @@ impl DnsOperation<'_> {
     ) -> Result<State, Failure> {
         let there = self.set(place)?;
         if let Some(there) = &there {
-            self.not_anothers(&shown(place), mark::set(there, &self.resource.guresid))?;
+            self.not_anothers(&shown(place), mark::set(there, &self.subject.guresid))?;
         }
         self.write(place, wanted, there.as_ref(), id)
     }
@@ -64,12 +64,11 @@ impl DnsOperation<'_> {
         let records = contents(place.kind, &wanted.content);
         let records: Vec<Json> =
             records.iter().map(|one| json!({"content": one, "disabled": false})).collect();
-        let guresid = &self.resource.guresid;
+        let guresid = &self.subject.guresid;
         let mut comments: Vec<Json> = there.map(|set| set.comments.clone()).unwrap_or_default();
         comments.retain(|comment| comment.get("account").and_then(Json::as_str) != Some(guresid.as_str()));
-        comments.push(
-            json!({"account": guresid, "content": format!("managed by Purlin: {}", self.resource.urn)}),
-        );
+        comments
+            .push(json!({"account": guresid, "content": format!("managed by Purlin: {}", self.subject.urn)}));
         let set = json!({
             "name": place.name,
             "type": place.kind,
@@ -93,7 +92,7 @@ impl DnsOperation<'_> {
             Ok(None) | Err(Failure::NotFound(_)) => return Ok(()),
             Err(failure) => return Err(failure),
         };
-        self.not_anothers(&shown(place), mark::set(&there, &self.resource.guresid))?;
+        self.not_anothers(&shown(place), mark::set(&there, &self.subject.guresid))?;
         let set = json!({"name": place.name, "type": place.kind, "changetype": "DELETE"});
         match self.patch(place, &set) {
             Err(Failure::NotFound(_)) => Ok(()),
@@ -115,7 +114,7 @@ impl DnsOperation<'_> {
         };
         match by_name {
             true => self.own_set(place, &there)?,
-            false => self.not_anothers(&shown(place), mark::set(&there, &self.resource.guresid))?,
+            false => self.not_anothers(&shown(place), mark::set(&there, &self.subject.guresid))?,
         }
         let content = there.contents();
         let values = json!({
@@ -125,13 +124,13 @@ impl DnsOperation<'_> {
     }
 
     fn own_set(&self, place: &RrsetId<'_>, there: &Rrset) -> Result<(), Failure> {
-        match mark::set(there, &self.resource.guresid) {
+        match mark::set(there, &self.subject.guresid) {
             Whose::Ours => Ok(()),
             Whose::Nobodys | Whose::Anothers => {
                 let whose =
                     there.accounts().next().map(|account| format!(", of `{account}`")).unwrap_or_default();
                 let content = there.contents().join(", ");
-                Err(Failure::Conflict(format!(
+                Err(Failure::conflict(format!(
                     "{} already exists{whose}: {content}; import it",
                     shown(place)
                 )))

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use purlin_sdk::{Call, Failure, Json, Resource};
+use purlin_sdk::{Call, Failure, Json, Subject};
 use purlin_sdk_http::{Client, Request, Response};
 use serde::Deserialize;
 
@@ -72,9 +72,9 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    pub(crate) fn new(inputs: &DnsInputs, resource: &Resource, call: &Call) -> Self {
+    pub(crate) fn new(inputs: &DnsInputs, subject: &Subject, call: &Call) -> Self {
         let client = Client::new(call)
-            .reason(format!("to manage {} on the DNS server", resource.urn))
+            .reason(format!("to manage {} on the DNS server", subject.urn))
             .header("x-api-key", &inputs.connection.api_key)
             .header("accept", "application/json")
             .patience(ATTEMPTS);
@@ -140,8 +140,11 @@ fn is_busy(answer: &Response) -> bool {
 /// The meaning of the server's errors.
 fn passed(answer: Response, place: &str) -> Result<Response, Failure> {
     match answer.status {
-        401 | 403 => Err(Failure::failed(format!("{}; check `connection.api_key`", answer.message()))),
-        500 if is_busy(&answer) => Err(Failure::RetryAfter { after: BUSY, message: answer.message() }),
+        401 | 403 => {
+            let message = format!("{}; check `connection.api_key`", answer.message());
+            Err(Failure::Failed(answer.problem(message)))
+        }
+        500 if is_busy(&answer) => Err(Failure::retry_after(BUSY, answer.message())),
         // The server understands the request, and reports which input is wrong.
         422 => Err(Failure::input(place, answer.message())),
         _ => answer.success(),

@@ -18,7 +18,7 @@ impl DnsOperation<'_> {
             "kind": wanted.kind,
             "masters": wanted.masters,
             "soa_edit_api": wanted.soa_edit_api,
-            "account": self.resource.guresid,
+            "account": self.subject.guresid,
         })
     }
 
@@ -41,7 +41,7 @@ impl DnsOperation<'_> {
             match self.api.zone(&url)? {
                 Some(there) => self.own_zone(name, &there)?,
                 None => {
-                    return Err(Failure::Conflict(format!(
+                    return Err(Failure::conflict(format!(
                         "the server reports that the zone `{name}` exists, but does not return it"
                     )));
                 }
@@ -53,15 +53,15 @@ impl DnsOperation<'_> {
             Ok(None) => Err(Failure::failed(format!(
                 "the zone `{name}` was created, but deleted by others immediately"
             ))),
-            Err(failure) => Err(partial(State::new(url), &failure)),
+            Err(failure) => Err(Failure::partial(State::new(url), failure)),
         }
     }
 
     pub(crate) fn update_zone(&self, name: &str, wanted: &Wanted, before: &State) -> Result<State, Failure> {
         let url = self.inputs.zone_url(name);
         let there = self.api.zone(&url)?;
-        let there = there.ok_or_else(|| Failure::NotFound(format!("there is no zone `{name}`")))?;
-        self.not_anothers(name, mark::zone(&there, &self.resource.guresid))?;
+        let there = there.ok_or_else(|| Failure::not_found(format!("there is no zone `{name}`")))?;
+        self.not_anothers(name, mark::zone(&there, &self.subject.guresid))?;
         self.api.change(Request::put(&url), &self.zone_body(wanted), "/values/zone")?;
         let mut state = before.clone();
         if let Some(wanted) = &wanted.nameservers
@@ -76,22 +76,22 @@ impl DnsOperation<'_> {
                 &json!({"rrsets": [rrset]}),
                 "/values/zone/nameservers",
             );
-            patch.map_err(|failure| partial(before.clone(), &failure))?;
+            patch.map_err(|failure| Failure::partial(before.clone(), failure))?;
         }
         match self.api.zone(&url) {
             Ok(Some(there)) => {
                 state.outputs = zone_state(&url, name, &there)?.outputs;
                 Ok(state)
             }
-            Ok(None) => Err(Failure::NotFound(format!("there is no longer a zone `{name}`"))),
-            Err(failure) => Err(partial(state, &failure)),
+            Ok(None) => Err(Failure::not_found(format!("there is no longer a zone `{name}`"))),
+            Err(failure) => Err(Failure::partial(state, failure)),
         }
     }
 
     pub(crate) fn delete_zone(&self, name: &str, wanted: &Wanted) -> Result<(), Failure> {
         let url = self.inputs.zone_url(name);
         let Some(there) = self.api.zone(&url)? else { return Ok(()) };
-        self.not_anothers(name, mark::zone(&there, &self.resource.guresid))?;
+        self.not_anothers(name, mark::zone(&there, &self.subject.guresid))?;
         let left: Vec<String> = there
             .rrsets
             .iter()
@@ -101,7 +101,7 @@ impl DnsOperation<'_> {
         if !left.is_empty() && !wanted.force_destroy && wanted.kind != crate::inputs::ZoneKind::Slave {
             let shown = left.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
             let more = if left.len() > 5 { format!(" and {} more", left.len() - 5) } else { String::new() };
-            return Err(Failure::Conflict(format!(
+            return Err(Failure::conflict(format!(
                 "the zone `{name}` is not empty, there are records in it: {shown}{more}; delete them, or set \
                  `zone.force_destroy: true` and run `up`, so that they are deleted with it"
             )));
@@ -118,7 +118,7 @@ impl DnsOperation<'_> {
     ) -> Result<Option<(State, Json)>, Failure> {
         let url = self.inputs.zone_url(name);
         let Some(there) = self.api.zone(&url)? else { return Ok(None) };
-        let whose = mark::zone(&there, &self.resource.guresid);
+        let whose = mark::zone(&there, &self.subject.guresid);
         match by_name {
             true => self.own_zone(name, &there)?,
             false => self.not_anothers(name, whose)?,
@@ -142,7 +142,7 @@ impl DnsOperation<'_> {
     }
 
     fn own_zone(&self, name: &str, there: &Zone) -> Result<(), Failure> {
-        match mark::zone(there, &self.resource.guresid) {
+        match mark::zone(there, &self.subject.guresid) {
             Whose::Ours => {
                 log::debug(format!("the zone `{name}` already exists, with this resource's mark"));
                 Ok(())
@@ -152,7 +152,7 @@ impl DnsOperation<'_> {
                     "" => "no account".to_owned(),
                     account => format!("the account `{account}`"),
                 };
-                Err(Failure::Conflict(format!("the zone `{name}` already exists, with {account}; import it")))
+                Err(Failure::conflict(format!("the zone `{name}` already exists, with {account}; import it")))
             }
         }
     }
@@ -182,8 +182,4 @@ fn zone_state(url: &str, name: &str, zone: &Zone) -> Result<State, Failure> {
         nameservers: Some(nameservers(name, zone)),
         ..DnsOutputs::default()
     })
-}
-
-fn partial(state: State, failure: &Failure) -> Failure {
-    Failure::Partial { state: Box::new(state), message: failure.to_string() }
 }

@@ -24,7 +24,7 @@ impl Driver for Echo {
     }
 
     fn create(request: CreateRequest<Anything>) -> Result<State, Failure> {
-        Ok(echo(request.resource.guresid, request.inputs))
+        Ok(echo(request.subject.guresid, request.inputs))
     }
 
     fn delete(_: DeleteRequest<Anything>) -> Result<(), Failure> {
@@ -89,7 +89,7 @@ mod tests {
             "values": {"host": "db", "ports": [1, 2]}, "secrets": {"password": "p"}, "params": {"x": 1},
         }));
         let state = testing::create::<Echo>(inputs).expect("created");
-        assert_eq!(state.id, testing::resource().guresid);
+        assert_eq!(state.id, testing::subject().guresid);
         assert_eq!(Json::Object(state.outputs), json!({"host": "db", "ports": [1, 2]}));
         assert_eq!(Json::Object(state.secrets), json!({"password": "p"}));
     }
@@ -109,11 +109,9 @@ mod tests {
 
     #[test]
     fn it_updates_in_place_and_calls_can_be_repeated() {
-        use purlin_sdk::glue::raw::Implements;
-        assert_eq!(
-            testing::describe::<Echo>().implements.bits(),
-            (Implements::UPDATE | Implements::REPEAT_CREATE).bits()
-        );
+        let types = testing::describe::<Echo>().types;
+        let implements: Vec<_> = types.into_iter().flat_map(|schema| schema.implements).collect();
+        assert_eq!(implements, ["update", "repeat-create"]);
         let before = testing::inputs(&json!({"values": {"a": 1}}));
         let state = testing::create::<Echo>(before.clone()).expect("created");
         let after = testing::inputs(&json!({"values": {"b": 2}}));

@@ -33,7 +33,7 @@ impl Driver for File {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "dirs".to_owned(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the folder that files are written to, with mode `rw`".to_owned(),
         }]
     }
@@ -124,7 +124,7 @@ fn ours(path: &str, there: &ExistingFile, inputs: &FileInputs) -> Result<(), Fai
     if there.holds(inputs.content()) {
         return Ok(());
     }
-    Err(Failure::Conflict(format!("`{path}` already exists, with other content")))
+    Err(Failure::conflict(format!("`{path}` already exists, with other content")))
 }
 
 impl UpdateImpact for File {
@@ -132,7 +132,7 @@ impl UpdateImpact for File {
         let mut impact = Impact::default();
         // Another path replaces the file, as the schema says.
         if !request.changes("/values/path") {
-            impact.stable_outputs.push("path".to_owned());
+            impact.keep(&request.state, ["path"]);
             // The new one would be the old one.
             impact.delete_before_replace = true;
         }

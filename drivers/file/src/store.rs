@@ -33,7 +33,7 @@ impl ExistingFile {
 pub(crate) fn look(path: &str, keep: usize) -> Result<Option<ExistingFile>, Failure> {
     // Opening a pipe or a device could block forever.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(Failure::Conflict(format!("`{path}` already exists, and is not a file")));
+        return Err(Failure::conflict(format!("`{path}` already exists, and is not a file")));
     }
     match fs::File::open(path).and_then(|file| digest_of(file, keep)) {
         Ok(found) => Ok(Some(found)),

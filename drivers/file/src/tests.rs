@@ -21,7 +21,7 @@ fn a_file_is_made_read_changed_and_deleted() {
     assert!(
         testing::messages()
             .iter()
-            .any(|message| matches!(message, HostMessage::Checkpoint(id) if *id == real))
+            .any(|message| matches!(message, HostMessage::Checkpoint(id, None) if *id == real))
     );
     assert_eq!(fs::read_to_string(&real).expect("there"), "hello");
     assert_eq!(state.outputs["sha256"], "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use purlin_sdk::{Call, Failure, Json, Object, Resource};
+use purlin_sdk::{Call, Failure, Json, Object, Subject};
 use purlin_sdk_http::{Client, Parts, Request, Response};
 
 use crate::inputs::{HttpInputs, Operation};
@@ -31,16 +31,16 @@ pub(crate) enum Sent {
 }
 
 impl<'a> Api<'a> {
-    pub(crate) fn new(inputs: &'a HttpInputs, resource: &Resource, name: &str, call: &Call) -> Self {
+    pub(crate) fn new(inputs: &'a HttpInputs, subject: &Subject, name: &str, call: &Call) -> Self {
         let scope = Scope {
             id: None,
             name: name.to_owned(),
-            guresid: resource.guresid.clone(),
+            guresid: subject.guresid.clone(),
             outputs: Object::new(),
             params: inputs.params.clone(),
             vars: inputs.values.vars.clone(),
         };
-        let reason = format!("to manage {}", resource.urn);
+        let reason = format!("to manage {}", subject.urn);
         let client = Client::new(call).reason(reason).patience(ATTEMPTS);
         Self { inputs, client, scope, key: call.idempotency_key.clone() }
     }
@@ -96,7 +96,7 @@ impl<'a> Api<'a> {
         let answer = self.send(request.repeatable())?;
         if self.inputs.values.retry.contains(&answer.status) {
             let after = answer.retry_after().unwrap_or(PATIENCE);
-            return Err(Failure::RetryAfter { after, message: answer.message() });
+            return Err(Failure::retry_after(after, answer.message()));
         }
         Ok(answer)
     }
@@ -128,7 +128,7 @@ impl<'a> Api<'a> {
         };
         if self.inputs.values.retry.contains(&answer.status) {
             let after = answer.retry_after().unwrap_or(PATIENCE);
-            return Err(Failure::RetryAfter { after, message: answer.message() });
+            return Err(Failure::retry_after(after, answer.message()));
         }
         let expected = match operation.expect.as_slice() {
             [] => answer.is_success(),
@@ -139,7 +139,7 @@ impl<'a> Api<'a> {
             // Whoever passes the request on may say so although it arrived.
             408 | 503 if answer.retry_after().is_some() || self.is_repeatable() => {
                 let after = answer.retry_after().unwrap_or(PATIENCE);
-                Err(Failure::RetryAfter { after, message: answer.message() })
+                Err(Failure::retry_after(after, answer.message()))
             }
             _ if answer.is_undecided() => Ok(Sent::Doubt(answer.message())),
             _ => Err(refused(&answer)),
@@ -191,13 +191,13 @@ impl<'a> Api<'a> {
 /// The meaning of an error answer, with a hint about redirects.
 pub(crate) fn refused(answer: &Response) -> Failure {
     match (answer.status, answer.header("location")) {
-        (300..=399, Some(location)) => Failure::failed(format!(
+        (300..=399, Some(location)) => Failure::Failed(answer.problem(format!(
             "{}; it redirects to `{location}`, which is not followed: use that as `base_url` or path",
             answer.message()
-        )),
-        (401 | 403, _) => {
-            Failure::failed(format!("{}; check the credentials in `connection`", answer.message()))
-        }
+        ))),
+        (401 | 403, _) => Failure::Failed(
+            answer.problem(format!("{}; check the credentials in `connection`", answer.message())),
+        ),
         _ => answer.failure(),
     }
 }

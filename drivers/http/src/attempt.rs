@@ -6,17 +6,17 @@
 
 use std::time::Duration;
 
-use purlin_sdk::{Failure, Json, Object, State, operation};
+use purlin_sdk::{Failure, Json, Object, Problem, State, operation};
 use purlin_sdk_http::Response;
-use serde_json::json;
 
+use crate::Kept;
 use crate::api::{Api, Sent, document};
 use crate::inputs::{HttpOutputs, Lacking};
 use crate::look::{ExistingResource, as_text};
-use crate::wait::Unmet;
+use crate::wait::{MOMENT, Unmet, WHOLE_CALL};
 
-/// When to try again.
-pub(crate) const AGAIN: Duration = Duration::from_secs(2);
+/// When to look again for what is not shown yet.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// The content of a checkpoint while no id is known. No URL and no id of an API begins like these.
 pub(crate) enum Attempt {
@@ -55,7 +55,7 @@ impl Attempt {
                     return Err(Failure::failed("the declaration no longer has an `operation`"));
                 };
                 let url = api.linked(&url)?;
-                match api.follow(operation, &url) {
+                match api.follow(operation, &url, MOMENT) {
                     Ok(document) => {
                         let id = operated_id(api, &document)?;
                         Ok(Some(ExistingResource { id, document }))
@@ -68,7 +68,7 @@ impl Attempt {
                         Ok(found)
                     }
                     Err(Unmet::Failed(message)) => Err(Failure::failed(message)),
-                    Err(Unmet::NotYet(message)) => Err(Failure::RetryAfter { after: AGAIN, message }),
+                    Err(Unmet::NotYet { message, after }) => Err(Failure::pending(after, message)),
                 }
             }
         }
@@ -105,7 +105,7 @@ impl Api<'_> {
         let mut state = State::new(&url).described_outputs(&HttpOutputs { id: found.id.clone(), url })?;
         state.outputs.extend(pick(&values.outputs, &before.outputs));
         state.secrets = pick(&values.secret_outputs, &before.secrets);
-        let state = state.cookie(json!({"id": found.id, "name": self.scope.name}))?;
+        let state = state.cookie(Kept::of(&found.id, &self.scope.name))?;
         if missing.is_empty() {
             return Ok((state, None));
         }
@@ -142,20 +142,17 @@ fn made(api: &Api<'_>, answer: &Response) -> Result<String, Failure> {
         Ok(Some((operation, url))) => {
             if let (None, Ok(id)) = (&operation.id, api.made_id(answer)) {
                 operation::checkpoint(&api.resource_url(&id)?);
-                let state = || api.resource_url(&id).map(State::new);
-                return match api.follow(operation, &url) {
-                    Ok(_) => Ok(id),
-                    Err(unmet) => Err(Failure::Partial {
-                        state: Box::new(noted(api, &id, state()?)?),
-                        message: unmet.message(),
-                    }),
-                };
+                let Err(unmet) = api.follow(operation, &url, MOMENT) else { return Ok(id) };
+                let exists = exists(api, &id, document(answer).as_ref(), &State::default())?;
+                let kept = Kept { operation: Some(url), ..Kept::of(&id, &api.scope.name) };
+                return Err(unmet.failure(exists, kept));
             }
             Attempt::Operation(url.clone()).note();
-            match api.follow(operation, &url) {
+            // Without its id it cannot be recorded, so nothing else can wait for it.
+            match api.follow(operation, &url, WHOLE_CALL) {
                 Ok(document) => operated_id(api, &document).or_else(without_id),
                 Err(Unmet::Failed(message)) => found_again(api, &message, true),
-                Err(Unmet::NotYet(message)) => {
+                Err(Unmet::NotYet { message, .. }) => {
                     Err(Failure::undecided(format!("{message}; the next run continues from there")))
                 }
             }
@@ -195,52 +192,68 @@ fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failu
     }
 }
 
-fn noted(api: &Api<'_>, id: &str, state: State) -> Result<State, Failure> {
-    let outputs = HttpOutputs { id: id.to_owned(), url: state.id.clone() };
-    state.described_outputs(&outputs)?.cookie(json!({"id": id, "name": api.scope.name}))
+/// The record of a resource that exists and was not read yet. Values that the API returns only once, such
+/// as a token, are in what it `returned` at the creation.
+fn exists(api: &Api<'_>, id: &str, returned: Option<&Json>, before: &State) -> Result<State, Failure> {
+    let url = api.resource_url(id)?;
+    let outputs = HttpOutputs { id: id.to_owned(), url: url.clone() };
+    let mut exists = State::new(url).described_outputs(&outputs)?.cookie(Kept::of(id, &api.scope.name))?;
+    exists.outputs.extend(before.outputs.clone());
+    exists.secrets = before.secrets.clone();
+    if !before.id.is_empty() {
+        exists.id.clone_from(&before.id);
+    }
+    let Some(returned) = returned else { return Ok(exists) };
+    let values = &api.inputs.values;
+    for (wanted, to) in
+        [(&values.secret_outputs, &mut exists.secrets), (&values.outputs, &mut exists.outputs)]
+    {
+        for (name, place) in wanted {
+            if let Some(value) = returned.pointer(place) {
+                to.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    Ok(exists)
 }
 
-/// Waits until it is ready, and returns its state. From here on it exists, and every failure says
-/// so.
+/// Waits a moment until it is ready, and returns its state. From here on it exists, and every failure
+/// says so.
 pub(crate) fn finish(
     api: &Api<'_>,
     id: &str,
     returned: Option<Json>,
     before: &State,
 ) -> Result<State, Failure> {
-    let mut exists = noted(api, id, State::new(api.resource_url(id)?))?;
-    exists.outputs.extend(before.outputs.clone());
-    exists.secrets = before.secrets.clone();
-    if !before.id.is_empty() {
-        exists.id.clone_from(&before.id);
+    let exists = exists(api, id, returned.as_ref(), before)?;
+    let kept = Kept::of(id, &api.scope.name);
+    if let Some(wait) = &api.inputs.values.wait
+        && let Err(unmet) = api.ready(wait, id)
+    {
+        return Err(unmet.failure(exists, kept));
     }
-    // Values that the API returns only once, such as a token, come with the creation.
-    if let Some(returned) = &returned {
-        for (name, place) in &api.inputs.values.secret_outputs {
-            if let Some(value) = returned.pointer(place) {
-                exists.secrets.insert(name.clone(), value.clone());
-            }
-        }
-        for (name, place) in &api.inputs.values.outputs {
-            if let Some(value) = returned.pointer(place) {
-                exists.outputs.insert(name.clone(), value.clone());
-            }
-        }
-    }
-    let partial = |message: String| Failure::Partial { state: Box::new(exists.clone()), message };
-    if let Some(wait) = &api.inputs.values.wait {
-        api.ready(wait, id).map_err(|unmet| partial(unmet.message()))?;
-    }
+    let later = |message: String, after| Unmet::NotYet { message, after };
     let found = match api.inputs.lacks(Lacking::Read) {
         true => ExistingResource { id: id.to_owned(), document: returned.unwrap_or(Json::Null) },
         false => match api.read(id) {
             Ok(Some(found)) => found,
-            Ok(None) => return Err(partial("it was created, but does not exist when it is read".to_owned())),
-            Err(failure) => return Err(partial(format!("it exists, but cannot be read: {failure}"))),
+            Ok(None) => {
+                let message = "the API accepted it, and does not show it yet".to_owned();
+                return Err(later(message, AGAIN).failure(exists, kept));
+            }
+            Err(Failure::RetryAfter { after, message }) => {
+                let message = format!("it exists, but cannot be read: {message}");
+                return Err(later(message, after).failure(exists, kept));
+            }
+            Err(failure) => {
+                let mut problem = Problem::from(failure);
+                problem.message = format!("it exists, but cannot be read: {}", problem.message);
+                return Err(Failure::partial(exists, problem));
+            }
         },
     };
     match api.state(&found, &exists)? {
         (state, None) => Ok(state),
-        (state, Some(message)) => Err(Failure::Partial { state: Box::new(state), message }),
+        (state, Some(message)) => Err(Failure::partial(state, message)),
     }
 }

@@ -180,9 +180,6 @@ pub(crate) struct Wait {
     /// Milliseconds between two requests.
     #[input(assumed = 1000, min = 20, max = 60_000)]
     pub(crate) every_ms: u64,
-    /// The maximum wait in milliseconds; by default until the end of the call.
-    #[input(min = 20)]
-    pub(crate) at_most_ms: Option<u64>,
 }
 
 /// An operation that continues after the response and has a URL of its own.
@@ -200,9 +197,6 @@ pub(crate) struct LongOperation {
     /// Milliseconds between two requests.
     #[input(assumed = 1000, min = 20, max = 60_000)]
     pub(crate) every_ms: u64,
-    /// The maximum wait in milliseconds; by default until the end of the call.
-    #[input(min = 20)]
-    pub(crate) at_most_ms: Option<u64>,
 }
 
 /// A place in a response, and the expected value.

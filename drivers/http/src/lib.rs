@@ -19,6 +19,8 @@ use api::{Api, Sent};
 use attempt::Attempt;
 use inputs::{HttpInputs, HttpOutputs, Lacking};
 use look::ExistingResource;
+use serde::{Deserialize, Serialize};
+use wait::{MOMENT, Unmet};
 
 /// Any resource of a REST API.
 pub struct Http;
@@ -35,14 +37,14 @@ impl Driver for Http {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "http".to_owned(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the API that the inputs name, with the methods and paths that they have".to_owned(),
         }]
     }
 
     fn create(request: CreateRequest<HttpInputs>) -> Result<State, Failure> {
         let inputs = &request.inputs.given;
-        let api = Api::new(inputs, &request.resource, &request.name, &request.call);
+        let api = Api::new(inputs, &request.subject, &request.name, &request.call);
         attempt::create(&api)
     }
 
@@ -51,8 +53,8 @@ impl Driver for Http {
         if inputs.lacks(Lacking::Delete) {
             return Ok(());
         }
-        let name = name_in(&request.state).unwrap_or_else(|| inputs.name(&request.resource.guresid));
-        let mut api = Api::new(&inputs, &request.resource, &name, &request.call);
+        let name = name_in(&request.state).unwrap_or_else(|| inputs.name(&request.subject.guresid));
+        let mut api = Api::new(&inputs, &request.subject, &name, &request.call);
         api.scope.outputs = recorded(&request.state);
         let id = api.id_of(&request.state.id)?;
         let delete = &inputs.values.delete;
@@ -69,8 +71,11 @@ impl Driver for Http {
                 return if is_gone { Ok(()) } else { Err(Failure::undecided(message)) };
             }
             // The path may be wrong, so the answer alone proves nothing.
-            Err(Failure::NotFound(message)) if !inputs.lacks(Lacking::Read) && api.read(&id)?.is_some() => {
-                return Err(Failure::failed(format!("{message}; but it still exists: is the path right?")));
+            Err(Failure::NotFound(mut problem))
+                if !inputs.lacks(Lacking::Read) && api.read(&id)?.is_some() =>
+            {
+                problem.message.push_str("; but it still exists: is the path right?");
+                return Err(Failure::Failed(problem));
             }
             Err(Failure::NotFound(_)) => return Ok(()),
             Err(failure)
@@ -82,7 +87,10 @@ impl Driver for Http {
             Err(failure) => return Err(failure),
         };
         if let Some((operation, url)) = api.goes_on(&answer)? {
-            api.follow(operation, &url).map_err(|unmet| Failure::failed(unmet.message()))?;
+            api.follow(operation, &url, MOMENT).map_err(|unmet| match unmet {
+                Unmet::Failed(message) => Failure::failed(message),
+                Unmet::NotYet { message, after } => Failure::pending(after, message),
+            })?;
         }
         // No status proves that it is gone: some APIs answer 200, and delete it afterwards.
         match inputs.lacks(Lacking::Read) {
@@ -102,7 +110,7 @@ impl Check for Http {
             && request.inputs.get("/values/id/name") != Some(&Json::Bool(true));
         // The name is recorded, so that writing it in the documents changes nothing.
         let mut request = request;
-        request.choose("/values/name", |resource| resource.guresid.clone().into());
+        request.choose("/values/name", |subject| subject.guresid.clone().into());
         let mut checked = Checked::unchanged(request.inputs);
         if unread {
             let message = "without `find` and with an id that the server chooses, a `create` whose response \
@@ -115,7 +123,7 @@ impl Check for Http {
 
 impl Name for Http {
     fn name(request: NameRequest<HttpInputs>) -> Result<String, Failure> {
-        Ok(request.inputs.name(&request.resource.guresid))
+        Ok(request.inputs.name(&request.subject.guresid))
     }
 }
 
@@ -123,7 +131,7 @@ impl Read for Http {
     fn read(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
         // The declaration decides which answers mean "gone"; a wrong path is no evidence.
         look(request).map_err(|failure| match failure {
-            Failure::NotFound(message) => Failure::Failed(message),
+            Failure::NotFound(problem) => Failure::Failed(problem),
             failure => failure,
         })
     }
@@ -133,10 +141,10 @@ fn look(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
     let inputs = request.inputs.parse()?;
     // An import comes before there is a name.
     let name = match request.name.as_str() {
-        "" => inputs.name(&request.resource.guresid),
+        "" => inputs.name(&request.subject.guresid),
         name => name.to_owned(),
     };
-    let mut api = Api::new(&inputs, &request.resource, &name, &request.call);
+    let mut api = Api::new(&inputs, &request.subject, &name, &request.call);
     let recorded_state = request.state.clone().unwrap_or_default();
     api.scope.outputs = recorded(&recorded_state);
     if let Some(name) = name_in(&recorded_state) {
@@ -158,19 +166,40 @@ fn look(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
     if inputs.lacks(Lacking::Read) {
         return Err(Failure::failed("the API cannot read it, so nothing is known about it"));
     }
+    let kept = kept(&recorded_state);
+    if let Some(unmet) = kept.as_ref().and_then(|kept| api.went_on(kept)).transpose()? {
+        match unmet {
+            Unmet::NotYet { message, after } => return Err(recorded_state.pending(after, message)),
+            // What was being made may not be there.
+            Unmet::Failed(message) => match api.read(&found.id)? {
+                Some(_) => return Err(Failure::failed(message)),
+                None => {
+                    purlin_sdk::log::warn(message);
+                    return Ok(None);
+                }
+            },
+        }
+    }
     let Some(found) = api.read(&found.id)? else { return Ok(None) };
-    if !api.is_ready(&found.id, &found.document)? {
-        return Err(Failure::RetryAfter {
-            after: attempt::AGAIN,
-            message: "it exists, but is not ready yet".to_owned(),
-        });
-    }
+    let ready = api.is_ready(&found.id, &found.document)?;
     let (mut state, missing) = api.state(&found, &recorded_state)?;
-    if let Some(missing) = missing {
-        purlin_sdk::log::warn(missing);
-    }
     if let Some(recorded) = &request.state {
         state.id.clone_from(&recorded.id);
+    }
+    match ready {
+        Err(Unmet::NotYet { message, after }) => {
+            let state = state.cookie(Kept::of(&found.id, &api.scope.name).waiting())?;
+            return Err(state.pending(after, message));
+        }
+        // A run that waits for it must not take it for ready; at another time its outputs show it.
+        Err(Unmet::Failed(message)) if kept.is_some_and(|kept| kept.waiting) => {
+            return Err(Failure::failed(message));
+        }
+        Err(Unmet::Failed(message)) => purlin_sdk::log::warn(message),
+        Ok(()) => {}
+    }
+    if let Some(missing) = missing {
+        purlin_sdk::log::warn(missing);
     }
     Observed::new(state, observed(&inputs, &request.inputs, &found.document)).map(Some)
 }
@@ -200,7 +229,7 @@ impl UpdateImpact for Http {
         let elsewhere = ["/values/name", "/connection/base_url"].iter().any(|place| request.changes(place));
         impact.delete_before_replace = named && !elsewhere;
         if impact.replaces.is_empty() {
-            impact.stable_outputs = vec!["id".to_owned(), "url".to_owned()];
+            impact.keep(&request.state, ["id", "url"]);
         }
         Ok(impact)
     }
@@ -210,23 +239,25 @@ impl Update for Http {
     fn update(request: UpdateRequest<HttpInputs>) -> Result<State, Failure> {
         let inputs = &request.after.given;
         let name = name_in(&request.state).unwrap_or_else(|| request.name.clone());
-        let mut api = Api::new(inputs, &request.resource, &name, &request.call);
+        let mut api = Api::new(inputs, &request.subject, &name, &request.call);
         api.scope.outputs = recorded(&request.state);
         let id = match id_in(&request.state) {
             Some(id) => id,
             None => api.id_of(&request.state.id)?,
         };
-        let partial = |message: String| Failure::Partial { state: Box::new(request.state.clone()), message };
         if let Some(update) = &inputs.values.update {
             let http_request = api.request(update, "PUT", &inputs.read_path(), &api.scope.with_id(&id))?;
             let body = update.body.as_ref().or(inputs.values.create.body.as_ref());
             match api.change(update, http_request, body)? {
                 Sent::Done(answer) => {
-                    if let Some((operation, url)) = api.goes_on(&answer)? {
-                        api.follow(operation, &url).map_err(|unmet| partial(unmet.message()))?;
+                    if let Some((operation, url)) = api.goes_on(&answer)?
+                        && let Err(unmet) = api.follow(operation, &url, MOMENT)
+                    {
+                        let kept = Kept { operation: Some(url), ..Kept::of(&id, &api.scope.name) };
+                        return Err(unmet.failure(request.state.clone(), kept));
                     }
                 }
-                Sent::Doubt(message) => return Err(partial(message)),
+                Sent::Doubt(message) => return Err(Failure::partial(request.state.clone(), message)),
             }
         } else {
             purlin_sdk::log::warn(
@@ -254,19 +285,43 @@ fn recorded(state: &State) -> Object {
     outputs
 }
 
-fn cookie(state: &State, name: &str) -> Option<String> {
-    let cookie = state.read_cookie::<Object>().ok().flatten()?;
-    cookie.get(name).and_then(Json::as_str).map(str::to_owned)
+/// What is kept for a resource beside its outputs.
+#[derive(Clone, Deserialize, Serialize)]
+struct Kept {
+    /// The API's id.
+    id: String,
+    /// The name that it was created with.
+    name: String,
+    /// The URL of an operation that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    operation: Option<String>,
+    /// Whether it was not ready when it was last seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    waiting: bool,
+}
+
+impl Kept {
+    fn of(id: &str, name: &str) -> Self {
+        Self { id: id.to_owned(), name: name.to_owned(), operation: None, waiting: false }
+    }
+
+    fn waiting(self) -> Self {
+        Self { waiting: true, ..self }
+    }
+}
+
+fn kept(state: &State) -> Option<Kept> {
+    state.read_cookie().ok().flatten()
 }
 
 /// The API's id, as recorded.
 fn id_in(state: &State) -> Option<String> {
-    cookie(state, "id")
+    kept(state).map(|kept| kept.id)
 }
 
 /// The name that it was created with, as recorded.
 fn name_in(state: &State) -> Option<String> {
-    cookie(state, "name")
+    kept(state).map(|kept| kept.name)
 }
 
 /// The values that can be observed, with the API's own. A value that `observe` says nothing about is left

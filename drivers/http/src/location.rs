@@ -24,7 +24,7 @@ pub(crate) fn moved_by(request: &ImpactRequest<HttpInputs>) -> Vec<String> {
         return unknown;
     }
     let name = name_in(&request.state).unwrap_or_else(|| request.name.clone());
-    let guresid = &request.resource.guresid;
+    let guresid = &request.subject.guresid;
     let path = |location: &Location, raw| location.path(raw, &id, &name, guresid);
     if path(&before, &request.before) == path(&after, &request.after) {
         return Vec::new();

@@ -131,19 +131,19 @@ impl Api<'_> {
             let was_there = !all.is_empty();
             all.retain(|found| self.is_marked(found) == Some(true));
             if all.is_empty() && was_there && is_only && self.inputs.values.id.name {
-                return Err(Failure::Conflict(format!(
+                return Err(Failure::conflict(format!(
                     "`{name}` exists, and its mark is another resource's"
                 )));
             }
         } else if !all.is_empty() && !attempted && *name != self.scope.guresid {
-            return Err(Failure::Conflict(format!(
+            return Err(Failure::conflict(format!(
                 "`{name}` exists, and its owner is unknown; import it, or declare a `mark`"
             )));
         }
         match (all.pop(), all.len()) {
             (found, 0) => Ok(found),
             (_, others) => {
-                Err(Failure::Conflict(format!("there are {} resources named `{name}`", others + 1)))
+                Err(Failure::conflict(format!("there are {} resources named `{name}`", others + 1)))
             }
         }
     }
@@ -155,7 +155,7 @@ impl Api<'_> {
         let all = self.named()?;
         let ours = all.iter().any(|found| self.is_marked(found) == Some(true));
         if ours {
-            return Err(Failure::Conflict(format!(
+            return Err(Failure::conflict(format!(
                 "`{name}` already exists, with the mark of this resource; import it"
             )));
         }
@@ -163,7 +163,7 @@ impl Api<'_> {
         if all.is_empty() || marked {
             return Ok(());
         }
-        Err(Failure::Conflict(format!("`{name}` already exists; import it, or choose another name")))
+        Err(Failure::conflict(format!("`{name}` already exists; import it, or choose another name")))
     }
 
     /// The id in the answer to a creation.

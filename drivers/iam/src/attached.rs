@@ -55,7 +55,7 @@ pub(crate) fn clear(iam: &Iam, kind: Named, name: &str, managed: bool) -> Result
     let (action, list, people) = more;
     rest.extend(iam.names(action, list, &which)?.iter().map(|it| format!("the {people} `{it}`")));
     if !rest.is_empty() {
-        return Err(Failure::Conflict(format!(
+        return Err(Failure::conflict(format!(
             "the {} `{name}` cannot be deleted because of {}, which others added: remove them first",
             kind.people(),
             rest.join(", ")

@@ -57,7 +57,7 @@ impl<'a> Pair<'a> {
 pub(crate) fn create(iam: &Iam, pair: &Pair<'_>) -> Result<State, Failure> {
     operation::checkpoint(&pair.id());
     match attached::attach(iam, pair.kind, pair.name, pair.policy) {
-        Err(fault) if fault.is(&["NoSuchEntity"]) => Err(Failure::NotFound(format!(
+        Err(fault) if fault.is(&["NoSuchEntity"]) => Err(Failure::not_found(format!(
             "there is no {} `{}`, or no policy `{}`",
             pair.kind.people(),
             pair.name,

@@ -1,6 +1,6 @@
 //! Writes inputs in the only spelling that reality can be compared with, and rejects invalid ones.
 
-use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Raw};
+use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Raw, Subject};
 use purlin_sdk_aws::inputs;
 use purlin_sdk_aws::policy::{self as documents, PolicyKind};
 use purlin_sdk_aws::tags::{self, Tags};
@@ -38,12 +38,12 @@ fn known_parts(inputs: &Raw<IamInputs>, faults: &mut Faults) {
 }
 
 /// Fills in the defaults that a schema cannot express, and removes members without effect.
-fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
+fn normalise(inputs: &mut Raw<IamInputs>, subject: &Subject, faults: &mut Faults) {
     let document = inputs.document_mut();
     let Some(values) = document.get_mut("values").and_then(Json::as_object_mut) else { return };
     for kind in ["policy", "role", "user"] {
         let Some(thing) = values.get_mut(kind).and_then(Json::as_object_mut) else { continue };
-        inputs::own(thing, guresid, &format!("/values/{kind}"), faults);
+        inputs::own(thing, subject, &format!("/values/{kind}"), faults);
         if thing.get("description").and_then(Json::as_str) == Some("") {
             thing.remove("description");
         }

@@ -65,7 +65,7 @@ fn set(iam: &Iam, wanted: &RolePolicy) -> Result<(), Failure> {
     let form = [("RoleName", wanted.role.as_str()), ("PolicyName", &wanted.name), ("PolicyDocument", &text)];
     match iam.aws.until_known(|| iam.change("PutRolePolicy", &form)) {
         Err(fault) if fault.is(&["NoSuchEntity"]) => {
-            Err(Failure::NotFound(format!("there is no role `{}` for the policy", wanted.role)))
+            Err(Failure::not_found(format!("there is no role `{}` for the policy", wanted.role)))
         }
         Err(RequestError::Aws(error)) if error.code.starts_with("MalformedPolicy") => Err(Failure::input(
             "/values/role_policy/document",
@@ -76,7 +76,7 @@ fn set(iam: &Iam, wanted: &RolePolicy) -> Result<(), Failure> {
 }
 
 fn another_s(id: &str) -> Failure {
-    Failure::Conflict(format!(
+    Failure::conflict(format!(
         "there is another policy of this name already; `purlin import` with the id `{id}` adopts it"
     ))
 }

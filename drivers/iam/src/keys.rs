@@ -92,7 +92,7 @@ pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -
     delete(iam, user, &keys.ours(recorded))?;
     let foreign = keys.foreign(recorded);
     if foreign.len() > 1 {
-        return Err(Failure::Conflict(format!(
+        return Err(Failure::conflict(format!(
             "the user `{user}` has the access keys {}, which others created, and AWS allows two: delete one",
             foreign.join(" and ")
         )));

@@ -41,7 +41,7 @@ impl Driver for Driven {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "http".to_owned(),
-            pattern: "https://*.amazonaws.com".to_owned(),
+            pattern: Some("https://*.amazonaws.com".to_owned()),
             reason: "IAM, or the server at `connection.endpoint.url` instead".to_owned(),
         }]
     }
@@ -70,7 +70,7 @@ impl Driver for Driven {
         // After a rename, the recorded mark differs from the one that the resource would have now.
         let place = format!("/values/{}", kind.people());
         let recorded = raw.get(&format!("{place}/tags/{MARK}")).and_then(Json::as_str).unwrap_or_default();
-        let owners = [request.resource.guresid.as_str(), recorded];
+        let owners = [request.subject.guresid.as_str(), recorded];
         not_another_s(&found.tags, &owners, &format!("the {} `{arn}`", kind.people()))?;
         let managed = raw.get(&format!("{place}/attached_policies")).is_some_and(Json::is_array);
         match kind {
@@ -108,7 +108,7 @@ impl Read for Driven {
             (Some(_), None) => Known::Named,
             (None, _) => Known::Not,
         };
-        let (raw, guresid) = (&request.inputs, request.resource.guresid.as_str());
+        let (raw, guresid) = (&request.inputs, request.subject.guresid.as_str());
         let (kind, found) = match (&request.id, named_kind(&request.name)) {
             (None, Some((kind, name))) if Pair::of(&request.name).is_none() => {
                 (kind, named::by_name(&iam, kind, name)?)
@@ -134,8 +134,7 @@ impl UpdateImpact for Driven {
         let places =
             ["/values/policy/name", "/values/role/name", "/values/user/name", "/values/role_policy/name"];
         impact.delete_before_replace = !places.iter().any(|place| request.changes(place));
-        let stable = ["arn", "name", "id", "role", "user", "policy_arn"];
-        impact.stable_outputs = stable.map(str::to_owned).to_vec();
+        impact.keep(&request.state, ["arn", "name", "id", "role", "user", "policy_arn"]);
         Ok(impact)
     }
 }

@@ -170,7 +170,7 @@ pub(crate) fn whose(
     if known == Known::Named || is_marked(&found.tags, guresid) || name.contains(guresid) {
         return Ok(());
     }
-    Err(Failure::Conflict(format!(
+    Err(Failure::conflict(format!(
         "{what} already exists, without a mark of this resource; `purlin import` with the id `{}` \
          adopts it",
         found.arn

@@ -24,7 +24,7 @@ pub(crate) fn create(
     let text = policy.document.to_string();
     let mut form = vec![("PolicyName", policy.name()), ("PolicyDocument", &text), ("Path", &policy.path)];
     form.extend(policy.description.as_deref().map(|text| ("Description", text)));
-    let guresid = &request.resource.guresid;
+    let guresid = &request.subject.guresid;
     let made = named::make(iam, KIND, policy.name(), guresid, &form, &policy.tags);
     let (found, new) = made.map_err(|fault| iam.aws.settle_create(refused(fault), None))?;
     operation::checkpoint(&found.arn);
@@ -70,7 +70,7 @@ pub(crate) fn update(
     policy: &Policy,
 ) -> Result<State, Failure> {
     let Some(found) = named::by_arn(iam, KIND, &request.state.id)? else {
-        return Err(Failure::NotFound(format!("the policy `{}` is gone", policy.name())));
+        return Err(Failure::not_found(format!("the policy `{}` is gone", policy.name())));
     };
     let state = found.state(KIND)?;
     apply(iam, policy, &found).map_err(|failure| iam.aws.settle_update(failure, state.clone()))?;
@@ -102,7 +102,7 @@ pub(crate) fn delete(iam: &Iam, found: &IamObject) -> Result<(), Failure> {
     let which = [("PolicyArn", found.arn.as_str())];
     let users = attached_to(iam, &found.arn)?;
     if !users.is_empty() {
-        return Err(Failure::Conflict(format!(
+        return Err(Failure::conflict(format!(
             "the policy `{name}` is attached to {}: detach it there first",
             users.join(", ")
         )));

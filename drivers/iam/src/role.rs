@@ -20,7 +20,7 @@ pub(crate) fn create(request: &CreateRequest<IamInputs>, iam: &Iam, role: &Role)
         ("MaxSessionDuration", &time),
     ];
     form.extend(role.description.as_deref().map(|text| ("Description", text)));
-    let made = named::make(iam, KIND, role.name(), &request.resource.guresid, &form, &role.tags);
+    let made = named::make(iam, KIND, role.name(), &request.subject.guresid, &form, &role.tags);
     let (found, new) = made.map_err(|fault| iam.aws.settle_create(refused(fault), None))?;
     operation::checkpoint(&found.arn);
     let state = found.state(KIND)?;
@@ -64,7 +64,7 @@ pub(crate) fn read(
 
 pub(crate) fn update(request: &UpdateRequest<IamInputs>, iam: &Iam, role: &Role) -> Result<State, Failure> {
     let Some(found) = named::by_arn(iam, KIND, &request.state.id)? else {
-        return Err(Failure::NotFound(format!("the role `{}` is gone", role.name())));
+        return Err(Failure::not_found(format!("the role `{}` is gone", role.name())));
     };
     let state = found.state(KIND)?;
     let done = apply(iam, role, &found).and_then(|()| given_up(request, iam, role));

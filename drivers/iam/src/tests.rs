@@ -25,7 +25,7 @@ fn trust() -> Json {
 
 #[test]
 fn inputs_get_one_spelling_and_checking_again_changes_nothing() {
-    let guresid = testing::resource().guresid;
+    let guresid = testing::subject().guresid;
     let policy = checked(&json!({"policy": {"document": document().to_string(), "description": ""}}));
     assert_eq!(
         policy["policy"],

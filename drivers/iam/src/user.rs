@@ -16,7 +16,7 @@ const KIND: Named = Named::User;
 
 pub(crate) fn create(request: &CreateRequest<IamInputs>, iam: &Iam, user: &User) -> Result<State, Failure> {
     let form = [("UserName", user.name()), ("Path", &user.path)];
-    let made = named::make(iam, KIND, user.name(), &request.resource.guresid, &form, &user.tags);
+    let made = named::make(iam, KIND, user.name(), &request.subject.guresid, &form, &user.tags);
     let (found, _) = made.map_err(|fault| iam.aws.settle_create(fault.into(), None))?;
     operation::checkpoint(&found.arn);
     let made = state(&found, Object::new())?;
@@ -32,7 +32,7 @@ pub(crate) fn read(
     let Some(found) = found else { return Ok(None) };
     let raw: &Raw<IamInputs> = &request.inputs;
     let name = found.text("UserName").to_owned();
-    named::whose(KIND, &name, &found, &request.resource.guresid, known)?;
+    named::whose(KIND, &name, &found, &request.subject.guresid, known)?;
     let mut user = raw.get("/values/user").and_then(Json::as_object).cloned().unwrap_or_default();
     if user.contains_key("attached_policies") {
         let Some(attached) = if_it_exists(attached::list(iam, KIND, &name))? else { return Ok(None) };
@@ -56,7 +56,7 @@ pub(crate) fn read(
 
 pub(crate) fn update(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Result<State, Failure> {
     let Some(found) = named::by_arn(iam, KIND, &request.state.id)? else {
-        return Err(Failure::NotFound(format!("the user `{}` is gone", user.name())));
+        return Err(Failure::not_found(format!("the user `{}` is gone", user.name())));
     };
     let before = &request.state;
     let done = given_up(request, iam, user).and_then(|()| apply(iam, user, &found, Some(before)));
@@ -100,7 +100,7 @@ pub(crate) fn delete(iam: &Iam, found: &IamObject, managed: bool, before: &State
     let keys = Keys::of(iam, found)?;
     let foreign = keys.foreign(recorded);
     if !foreign.is_empty() {
-        return Err(Failure::Conflict(format!(
+        return Err(Failure::conflict(format!(
             "the user `{name}` has the access keys {}, which others created: delete them first",
             foreign.join(" and ")
         )));

@@ -173,10 +173,13 @@ fn refused(answer: &Response) -> Trouble {
         // This is a proxy, or no API server at all; but an API server without such an API also
         // answers without a Status.
         let failure = match (answer.status, answer.failure()) {
-            (401 | 403, _) => Failure::failed(format!("{}; are the credentials right?", answer.message())),
+            (401 | 403, _) => {
+                Failure::Failed(answer.problem(format!("{}; are the credentials right?", answer.message())))
+            }
             // An answer that is not from an API server says nothing about the object.
-            (_, Failure::NotFound(text)) => {
-                Failure::failed(format!("{text}; is `connection.server` the API server?"))
+            (_, Failure::NotFound(mut problem)) => {
+                problem.message.push_str("; is `connection.server` the API server?");
+                Failure::Failed(problem)
             }
             (_, failure) => failure,
         };
@@ -214,8 +217,8 @@ impl Refusal {
     /// The failure of a call; `pointer` is the place of the object in the inputs.
     pub(crate) fn failure(&self, what: &str, pointer: &str) -> Failure {
         let Self { code, message, .. } = self;
-        match code {
-            _ if self.is_conflict_of_managers() => Failure::Conflict(format!(
+        let failure = match code {
+            _ if self.is_conflict_of_managers() => Failure::conflict(format!(
                 "{what}: other managers own some of its fields: {}. Remove these fields, or take them over with \
                  `force_conflicts: true`",
                 self.owners()
@@ -226,22 +229,24 @@ impl Refusal {
             )),
             // A namespace of this name can be created again once it is gone.
             403 if self.causes.iter().any(|cause| cause.reason == "NamespaceTerminating") => {
-                Failure::RetryAfter { after: Duration::from_secs(2), message: format!("{what}: {message}") }
+                Failure::retry_after(Duration::from_secs(2), format!("{what}: {message}"))
             }
             403 if self.is_denied_right() => {
                 Failure::failed(format!("{what}: {message} (the user of the token lacks this right)"))
             }
             403 => Failure::failed(format!("{what}: {message}")),
-            429 | 503 | 504 => Failure::RetryAfter {
-                after: self.after.unwrap_or(Duration::from_secs(1)),
-                message: format!("{what}: {message}"),
-            },
-            404 => Failure::NotFound(format!("{what}: {message}")),
-            409 => Failure::Conflict(format!("{what}: {message}")),
+            429 | 503 | 504 => {
+                let after = self.after.unwrap_or(Duration::from_secs(1));
+                Failure::retry_after(after, format!("{what}: {message}"))
+            }
+            404 => Failure::not_found(format!("{what}: {message}")),
+            409 => Failure::conflict(format!("{what}: {message}")),
             400 | 422 => self.invalid(what, pointer),
             500 if self.is_type_fault() => self.invalid(what, pointer),
             _ => Failure::failed(format!("{what}: {code} {message}")),
-        }
+        };
+        let failure = failure.with_detail("status", code.to_string());
+        if self.reason.is_empty() { failure } else { failure.with_detail("code", &self.reason) }
     }
 
     fn invalid(&self, what: &str, pointer: &str) -> Failure {
@@ -250,7 +255,7 @@ impl Refusal {
         } else {
             ""
         };
-        let located = |cause: &Blame| purlin_sdk::InvalidInput {
+        let located = |cause: &Blame| purlin_sdk::Finding {
             pointer: format!("{pointer}{}", field_pointer(&cause.field)),
             message: format!("{what}: {}{hint}", cause.message),
         };
@@ -258,7 +263,7 @@ impl Refusal {
             self.causes.iter().filter(|cause| !cause.field.is_empty()).map(located).collect();
         if faults.is_empty() {
             let message = format!("{what}: {}{hint}", self.message);
-            faults.push(purlin_sdk::InvalidInput { pointer: pointer.to_owned(), message });
+            faults.push(purlin_sdk::Finding { pointer: pointer.to_owned(), message });
         }
         Failure::InvalidInputs(faults)
     }
@@ -378,7 +383,10 @@ mod tests {
                 }]},
             }),
         );
-        let text = trouble.failure("Deployment web", "/values/manifest").to_string();
+        let failure = trouble.failure("Deployment web", "/values/manifest");
+        let detail = |name| failure.problem().and_then(|problem| problem.detail(name));
+        assert_eq!((detail("status"), detail("code")), (Some("409"), Some("Conflict")));
+        let text = failure.to_string();
         assert!(text.contains("`.spec.replicas` (\"kubectl-scale\""), "{text}");
         assert!(text.starts_with("conflict: "), "{text}");
     }

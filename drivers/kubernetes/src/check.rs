@@ -1,6 +1,6 @@
 //! Checks of inputs that need no cluster.
 
-use purlin_sdk::{Failure, Faults, Json, Raw};
+use purlin_sdk::{Failure, Faults, Json, Object as JsonObject, Raw};
 
 use crate::inputs::{KubernetesInputs, is_called};
 use crate::object::{Identity, pointer};
@@ -186,4 +186,47 @@ pub(crate) fn normalise(inputs: &mut Raw<KubernetesInputs>) {
     if let Some(values) = inputs.document_mut().pointer_mut("/values").and_then(Json::as_object_mut) {
         values.retain(|name, _| !unused.contains(&name.as_str()));
     }
+}
+
+/// Adds labels to each manifest that does not have them; returns those that Kubernetes does not accept.
+pub(crate) fn label(inputs: &mut Raw<KubernetesInputs>, labels: &[(String, String)]) -> Vec<String> {
+    let (fit, unfit): (Vec<_>, Vec<_>) = labels.iter().partition(|(name, value)| is_label(name, value));
+    let unknown = inputs.unknown.clone();
+    let count = inputs.get("/values/manifests").and_then(Json::as_array).map_or(0, Vec::len);
+    let places = (0..count).map(|index| format!("/values/manifests/{index}"));
+    for place in places.chain(["/values/manifest".to_owned()]) {
+        let metadata = format!("{place}/metadata");
+        let is_known = |inner: &str| !unknown.iter().any(|unknown| *unknown == format!("{metadata}{inner}"));
+        let found = inputs.document_mut().pointer_mut(&metadata).and_then(Json::as_object_mut);
+        let Some(found) = found.filter(|_| !fit.is_empty() && is_known("/labels")) else { continue };
+        let own = found.entry("labels").or_insert(Json::Null);
+        if own.is_null() {
+            *own = Json::Object(JsonObject::new());
+        }
+        let Some(own) = own.as_object_mut() else { continue };
+        for (name, value) in &fit {
+            own.entry(name.as_str()).or_insert_with(|| value.as_str().into());
+        }
+    }
+    unfit.into_iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// Whether Kubernetes accepts a label. The mark is Purlin's own.
+fn is_label(name: &str, value: &str) -> bool {
+    let is_plain = |text: &str| {
+        let (first, last) = (text.bytes().next(), text.bytes().last());
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let ends = [first, last].into_iter().flatten().all(|byte| byte.is_ascii_alphanumeric());
+        text.len() <= 63 && text.bytes().all(plain) && ends
+    };
+    let (prefix, short) = name.split_once('/').unwrap_or(("none", name));
+    let is_domain = |text: &str| {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+        !text.is_empty() && text.len() <= 253 && text.bytes().all(plain)
+    };
+    name != crate::object::MARK
+        && !short.is_empty()
+        && is_plain(short)
+        && is_domain(prefix)
+        && is_plain(value)
 }

@@ -31,7 +31,7 @@ pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
             impact.replaces = moved;
             return impact;
         }
-        impact.stable_outputs = ["kind", "name", "namespace"].map(str::to_owned).to_vec();
+        impact.keep(&request.state, ["kind", "name", "namespace"]);
     }
     let before = manifests(request.before.document());
     for (place, after) in manifests(request.after.document()) {

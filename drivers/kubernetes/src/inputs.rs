@@ -1,20 +1,13 @@
-//! The driver's inputs (how to reach the cluster, the manifests, and how long to wait) and its
+//! The driver's inputs (how to reach the cluster, the manifests, and what to wait for) and its
 //! outputs.
 //!
 //! This module knows the shape of inputs and nothing about any cluster.
-
-use std::time::Duration;
 
 use purlin_sdk::{Failure, Input, Inputs, Json, Object, Outputs, Raw};
 use serde::Serialize;
 use serde_json::{Map, json};
 
 use crate::object::{CONTAINERS, VOLUMES};
-
-/// The default time to wait for readiness, and for deletion.
-const PATIENCE: &str = "25s";
-/// A duration.
-const TIME: &str = "^[0-9]{1,6}(ms|s|m|h)$";
 
 /// The inputs.
 #[derive(Inputs, Serialize)]
@@ -135,28 +128,13 @@ pub(crate) enum WaitFor {
     None,
 }
 
-#[derive(Input, Serialize)]
+#[derive(Default, Input, Serialize)]
 pub(crate) struct Wait {
     /// What to wait for: that each object is ready, that it exists in the API server (`exists`), or
-    /// nothing.
+    /// nothing. A run waits for a resource until `limits.pending` of the driver.
     #[serde(rename = "for")]
     #[input(default)]
     pub(crate) until: WaitFor,
-    /// The maximum wait, which the time limit of the call (`limits.time`) also limits.
-    #[input(default = PATIENCE.to_owned(), pattern = TIME)]
-    timeout: String,
-}
-
-impl Default for Wait {
-    fn default() -> Self {
-        Self { until: WaitFor::default(), timeout: PATIENCE.to_owned() }
-    }
-}
-
-impl Wait {
-    pub(crate) fn timeout(&self) -> Duration {
-        duration(&self.timeout).unwrap_or_default()
-    }
 }
 
 /// Whether dependents are deleted before an object, deleted after it, or kept.
@@ -180,27 +158,12 @@ impl Propagation {
     }
 }
 
-#[derive(Input, Serialize)]
+#[derive(Default, Input, Serialize)]
 pub(crate) struct Deletion {
     /// Whether an object's dependents are deleted before it (`foreground`), deleted after it, or
     /// kept (`orphan`).
     #[input(default)]
     pub(crate) propagation: Propagation,
-    /// How long to wait until an object is deleted.
-    #[input(default = PATIENCE.to_owned(), pattern = TIME)]
-    timeout: String,
-}
-
-impl Default for Deletion {
-    fn default() -> Self {
-        Self { propagation: Propagation::default(), timeout: PATIENCE.to_owned() }
-    }
-}
-
-impl Deletion {
-    pub(crate) fn timeout(&self) -> Duration {
-        duration(&self.timeout).unwrap_or_default()
-    }
 }
 
 #[derive(Input, Serialize)]
@@ -288,32 +251,4 @@ fn manifest_text<'a>(manifest: &'a Object, path: &str) -> Option<&'a str> {
         |(first, rest)| (first, format!("/{rest}")),
     );
     manifest.get(first)?.pointer(&rest)?.as_str()
-}
-
-/// `500ms`, `25s`, `5m` or `1h`.
-fn duration(text: &str) -> Option<Duration> {
-    let end = text.find(|letter: char| !letter.is_ascii_digit())?;
-    let (number, unit) = text.split_at_checked(end)?;
-    let number: u64 = number.parse().ok().filter(|number| *number <= 1_000_000)?;
-    match unit {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "m" => Some(Duration::from_secs(number * 60)),
-        "h" => Some(Duration::from_secs(number * 3600)),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(duration("90s"), Some(Duration::from_secs(90)));
-        assert_eq!(duration("5m"), Some(Duration::from_secs(300)));
-        for wrong in ["", "5", "s", "5 s", "-1s", "99999999999999999999s", "5d", "é"] {
-            assert_eq!(duration(wrong), None, "{wrong}");
-        }
-    }
 }

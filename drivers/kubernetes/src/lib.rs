@@ -46,7 +46,7 @@ impl Driver for Kubernetes {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "http".to_owned(),
-            pattern: String::new(),
+            pattern: None,
             reason:
                 "the API server of the cluster, `connection.server`, with the methods GET, PATCH and DELETE"
                     .to_owned(),
@@ -56,7 +56,7 @@ impl Driver for Kubernetes {
     fn create(request: CreateRequest<KubernetesInputs>) -> Result<State, Failure> {
         Task {
             inputs: &request.inputs.given,
-            guresid: &request.resource.guresid,
+            guresid: &request.subject.guresid,
             recorded: None,
             before: None,
             secrets_seen: Cell::default(),
@@ -73,8 +73,11 @@ impl Driver for Kubernetes {
         let api = Api::new(&inputs, &request.call);
         let namespace = &inputs.values.namespace;
         let cookie = Cookie::of(&request.state);
-        let owner = Owner { guresid: &request.resource.guresid, cookie: &cookie };
-        remove::all(&api, &known, owner, namespace, &inputs.values.delete)
+        let owner = Owner { guresid: &request.subject.guresid, cookie: &cookie };
+        match remove::all(&api, &known, owner, namespace, &inputs.values.delete, wait::MOMENT)? {
+            Some(going) => Err(going.pending()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -83,6 +86,7 @@ impl Check for Kubernetes {
         check::validate(&request.inputs)?;
         let mut inputs = request.inputs;
         check::normalise(&mut inputs);
+        let unfit = check::label(&mut inputs, &request.subject.context.labels);
         let fleeting = check::fleeting(&inputs);
         let warned = |checked: Checked, place: String| {
             checked.warning(
@@ -90,7 +94,11 @@ impl Check for Kubernetes {
                 "the cluster deletes the job by itself; the next run then creates and runs it again",
             )
         };
-        Ok(fleeting.into_iter().fold(Checked::unchanged(inputs), warned))
+        let checked = fleeting.into_iter().fold(Checked::unchanged(inputs), warned);
+        Ok(unfit.into_iter().fold(checked, |checked, label| {
+            let message = format!("the operator's label `{label}` is not valid in Kubernetes, and left out");
+            checked.warning("/values", message)
+        }))
     }
 }
 
@@ -111,7 +119,7 @@ impl Update for Kubernetes {
         let known = Known::recorded(&request.state)?;
         Task {
             inputs: &request.after.given,
-            guresid: &request.resource.guresid,
+            guresid: &request.subject.guresid,
             recorded: Some((&request.state.id, known)),
             before: Some(request.before.document()),
             secrets_seen: Cell::default(),

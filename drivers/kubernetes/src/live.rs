@@ -79,10 +79,13 @@ pub(crate) fn whose(live: &Json, guresid: &str, recorded: &[Known]) -> Whose {
 }
 
 /// The data kept for a resource beside its outputs.
-#[derive(Default, Deserialize, Serialize)]
+#[derive(Clone, Default, Deserialize, Serialize)]
 pub(crate) struct Cookie {
     /// The life of its objects; none if they were adopted.
     pub(crate) life: Option<String>,
+    /// Whether they were not ready when they were last seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) waiting: bool,
 }
 
 impl Cookie {
@@ -93,13 +96,18 @@ impl Cookie {
     /// The life that begins with a `create`; all attempts at one creation share it.
     pub(crate) fn begin(call: &Call) -> Self {
         let digest = HEXLOWER.encode(&Sha256::digest(call.idempotency_key.as_bytes()));
-        Self { life: digest.get(..16).map(str::to_owned) }
+        Self { life: digest.get(..16).map(str::to_owned), waiting: false }
+    }
+
+    /// The same for objects that are not ready, or no longer.
+    pub(crate) fn waiting(&self, waiting: bool) -> Self {
+        Self { life: self.life.clone(), waiting }
     }
 }
 
 /// Why an object of another resource is left alone.
 pub(crate) fn of_another(identity: &Identity, mark: &str) -> Failure {
-    Failure::Conflict(format!(
+    Failure::conflict(format!(
         "{} belongs to another resource of Purlin: its label `{MARK}` is `{mark}`",
         identity.short()
     ))

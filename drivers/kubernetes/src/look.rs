@@ -1,13 +1,14 @@
 //! Reads the objects of a resource.
 
-use purlin_sdk::{Failure, Json, Observed, Raw, ReadRequest};
+use purlin_sdk::{Failure, Json, Observed, Raw, ReadRequest, State};
 
 use crate::api::{Api, Apply};
 use crate::discovery::ObjectLocation;
 use crate::inputs::{KubernetesInputs, SplitManifest, WaitFor};
 use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
-use crate::{observe, provision};
+use crate::ready::Progress;
+use crate::{observe, wait};
 
 /// Why the driver looks for the objects, which decides who may own them.
 enum Reason {
@@ -47,7 +48,7 @@ pub(crate) fn read(request: &ReadRequest<KubernetesInputs>) -> Result<Option<Obs
         (None, None) => Reason::Recovery { by_name: true, life: None },
     };
     let api = Api::new(&inputs, &request.call);
-    let look = Look { api, inputs: &inputs, guresid: &request.resource.guresid, reason };
+    let look = Look { api, inputs: &inputs, guresid: &request.subject.guresid, reason };
     look.observe(request)
 }
 
@@ -70,6 +71,7 @@ impl Look<'_> {
                 known.push(Known { identity: place.identity.clone(), uid: object::uid(live).to_owned() });
             }
         }
+        let mut progress = self.progress(&places, &live);
         // Objects that are recorded and not among the inputs wait to be pruned.
         if let Reason::Record(recorded) = &self.reason {
             let others = recorded
@@ -77,10 +79,11 @@ impl Look<'_> {
                 .filter(|known| !places.iter().flatten().any(|place| place.identity.is(&known.identity)));
             for other in others {
                 let Some(place) = self.known_place(&other.identity)? else { continue };
-                known.extend(
-                    self.find(&place)?
-                        .map(|live| Known { uid: object::uid(&live).to_owned(), ..other.clone() }),
-                );
+                let Some(live) = self.find(&place)? else { continue };
+                known.push(Known { uid: object::uid(&live).to_owned(), ..other.clone() });
+                if progress == Progress::Ready && object::is_terminating(&live) {
+                    progress = Progress::Waiting(wait::not_gone(&other.identity.short(), &live));
+                }
             }
         }
         if known.is_empty() {
@@ -90,25 +93,60 @@ impl Look<'_> {
         let cookie = Self::cookie(request, &live);
         let own = || object::resource_id(identities, self.guresid, cookie.life.as_deref());
         let id = request.id.clone().unwrap_or_else(own);
-        let state = live::state(&id, self.inputs, &known, &live, &cookie)?;
+        let state = |waiting| live::state(&id, self.inputs, &known, &live, &cookie.waiting(waiting));
+        if let Reason::Recovery { .. } = self.reason {
+            match &progress {
+                // Only a part exists, or it will not work: it will be created again, and there is
+                // nothing to compare.
+                _ if live.iter().any(Option::is_none) => return Ok(Some(state(false)?.into())),
+                Progress::Stuck(_) => return Ok(Some(state(false)?.into())),
+                Progress::Waiting(why) => return Err(state(true)?.pending(wait::AGAIN, why)),
+                Progress::Ready => {}
+            }
+        }
         // In an import, they may be as people wrote them.
         let mut inputs = Raw::new(request.inputs.document().clone());
         crate::check::normalise(&mut inputs);
-        if matches!(self.reason, Reason::Recovery { .. }) && !provision::is_ready(&self.api, &live) {
-            // Only a part exists, or it is not ready: it will be created again, and there is
-            // nothing to compare.
-            return Ok(Some(state.into()));
-        }
-        let mut values = inputs.get("/values").cloned().unwrap_or_default();
+        let given_values = inputs.get("/values").cloned().unwrap_or_default();
+        let mut values = given_values.clone();
         self.tell(&mut values, &given, &places, &live);
-        Observed::new(state, values).map(Some)
+        let digest = |state: &State| state.outputs.get("digest").cloned();
+        let seen = state(false)?;
+        let is_same = values == given_values
+            && request.state.as_ref().is_none_or(|recorded| digest(recorded) == digest(&seen));
+        match progress {
+            Progress::Ready => {}
+            // Only an update repairs what is not as it was meant to be, so that is shown first.
+            Progress::Waiting(why) if is_same => return Err(state(true)?.pending(wait::AGAIN, why)),
+            // A run that waits for it must not take it for ready.
+            Progress::Stuck(why) if is_same && cookie.waiting => return Err(Failure::failed(why)),
+            // It exists, but does not work, or no longer.
+            Progress::Waiting(_) | Progress::Stuck(_) => {
+                if let Some(wait) = values.get_mut("wait").and_then(Json::as_object_mut) {
+                    wait.insert("for".to_owned(), "exists".into());
+                }
+            }
+        }
+        Observed::new(seen, values).map(Some)
+    }
+
+    /// The progress of the existing objects, if they are to become ready.
+    fn progress(&self, places: &[Option<ObjectLocation>], live: &[Option<Json>]) -> Progress {
+        if self.inputs.values.wait.until != WaitFor::Ready {
+            return Progress::Ready;
+        }
+        let there = places.iter().zip(live);
+        wait::progress(&self.api, there.filter_map(|(place, live)| place.as_ref().zip(live.as_ref())))
     }
 
     /// The life that is recorded, or that the objects have.
     fn cookie(request: &ReadRequest<KubernetesInputs>, live: &[Option<Json>]) -> Cookie {
         match &request.state {
             Some(state) => Cookie::of(state),
-            None => Cookie { life: live.iter().flatten().find_map(object::life).map(str::to_owned) },
+            None => {
+                let life = live.iter().flatten().find_map(object::life).map(str::to_owned);
+                Cookie { life, waiting: false }
+            }
         }
     }
 
@@ -156,7 +194,7 @@ impl Look<'_> {
                 Ok(named.iter().any(|named| named.may_be(&place.identity)).then_some(live))
             }
             (Whose::Nobodys, Reason::Recovery { by_name: true, .. }) => {
-                Err(Failure::Conflict(format!("{what} exists, but does not belong to this resource")))
+                Err(Failure::conflict(format!("{what} exists, but does not belong to this resource")))
             }
             // Somebody created it after ours was gone, or before ours existed.
             (Whose::Nobodys, Reason::Record(_) | Reason::Recovery { .. }) => Ok(None),
@@ -187,13 +225,6 @@ impl Look<'_> {
             values["manifest"] = seen.pop().unwrap_or_default();
         } else {
             values["manifests"] = seen.into();
-        }
-        // The objects exist, but are not ready yet.
-        if self.inputs.values.wait.until == WaitFor::Ready
-            && !provision::is_ready(&self.api, live)
-            && let Some(wait) = values.get_mut("wait").and_then(Json::as_object_mut)
-        {
-            wait.insert("for".to_owned(), "exists".into());
         }
     }
 }

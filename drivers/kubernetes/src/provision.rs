@@ -1,17 +1,21 @@
 //! Applies the objects of a resource one after the other, and reports any failure in between with
-//! everything that exists by then.
+//! everything that exists by then, or that they are not ready yet.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use purlin_sdk::{Call, Failure, Json, State, log, operation};
+use purlin_sdk::{Call, Failure, Json, Problem, State, log, operation};
 
 use crate::api::{Api, Apply, Trouble};
 use crate::discovery::{ObjectLocation, ResourceKind};
 use crate::inputs::{KubernetesInputs, SplitManifest, WaitFor};
 use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
-use crate::{observe, ready, remove, wait};
+use crate::{observe, remove, wait};
+
+/// The longest wait for what the cluster completes in a moment before an object can be applied: a kind
+/// that was just defined, an object of that name that is being deleted.
+const PATIENCE: Duration = Duration::from_secs(25);
 
 /// The work on a resource.
 pub(crate) struct Task<'a> {
@@ -83,10 +87,13 @@ impl Task<'_> {
                 return Err(self.partly(&id, &items, failure));
             }
         }
-        if let Err(failure) = self.finish(&api, &mut items) {
-            return Err(self.partly(&id, &items, failure));
+        match self.finish(&api, &mut items) {
+            Ok(None) => self.state(&id, &items, false, &[]),
+            Ok(Some(why)) => {
+                Err(self.state(&id, &items, true, &self.unpruned(&items))?.pending(wait::AGAIN, why))
+            }
+            Err(failure) => Err(self.partly(&id, &items, failure)),
         }
-        self.state(&id, &items)
     }
 
     /// Someone who removes an object from a list may not know that its data is deleted with it.
@@ -104,7 +111,7 @@ impl Task<'_> {
         if names.is_empty() {
             return Ok(());
         }
-        Err(Failure::Conflict(format!(
+        Err(Failure::conflict(format!(
             "{} is no longer in `manifests`, and would be deleted with all data: put it back, or set \
              `force_destroy: true` to delete it, or `prune: false` to leave it in the cluster",
             names.join(", ")
@@ -176,7 +183,7 @@ impl Task<'_> {
             if !object::is_terminating(live) {
                 return match whose {
                     Whose::Ours if self.recorded.is_none() && !self.is_of_this_life(live) => {
-                        Err(Failure::Conflict(format!(
+                        Err(Failure::conflict(format!(
                             "{what} already exists, created by this resource earlier: import it to adopt it, with the \
                              id `{}`; or, to replace it, set `delete_before_replace: true` in the lifecycle, because \
                              two objects cannot have the same name",
@@ -185,7 +192,7 @@ impl Task<'_> {
                     }
                     Whose::Ours => Ok(()),
                     Whose::Another(mark) => Err(live::of_another(&item.place.identity, &mark)),
-                    Whose::Nobodys => Err(Failure::Conflict(format!(
+                    Whose::Nobodys => Err(Failure::conflict(format!(
                         "{what} already exists and does not belong to this resource; import it to adopt it, with the id `{}`",
                         item.place.identity
                     ))),
@@ -194,8 +201,8 @@ impl Task<'_> {
             let message = format!("{what} is being deleted{}", wait::finalizers(live));
             operation::progress(&message, None);
             let after = Duration::from_secs(1);
-            if begun.elapsed() > self.inputs.values.wait.timeout() || api.client.pause(after).is_err() {
-                return Err(Failure::RetryAfter { after: Duration::from_secs(2), message });
+            if begun.elapsed() > PATIENCE || api.client.pause(after).is_err() {
+                return Err(Failure::retry_after(Duration::from_secs(2), message));
             }
         }
     }
@@ -242,7 +249,7 @@ impl Task<'_> {
                 Err(trouble) => trouble,
             };
             let passing = trouble.is_passing() || (was_to_come && trouble.is_no_path());
-            let over = begun.elapsed() > self.inputs.values.wait.timeout();
+            let over = begun.elapsed() > PATIENCE;
             if !passing || over || api.client.pause(Duration::from_millis(300)).is_err() {
                 // It may exist; its deletion will find out.
                 item.applied = trouble.is_undecided();
@@ -308,25 +315,32 @@ impl Task<'_> {
                     (item.place, item.kind_to_come) = (place, false);
                     return Ok(());
                 }
-                Ok(None) if begun.elapsed() < self.inputs.values.wait.timeout() => {
+                Ok(None) if begun.elapsed() < PATIENCE => {
                     api.client.pause(Duration::from_millis(200))?;
                 }
                 Ok(None) => {
                     let message = format!("the cluster does not have the kind `{}` yet", identity.kind);
-                    return Err(Failure::RetryAfter { after: Duration::from_secs(2), message });
+                    return Err(Failure::retry_after(Duration::from_secs(2), message));
                 }
                 Err(trouble) => return Err(trouble.failure(&identity.short(), &item.given.pointer)),
             }
         }
     }
 
-    /// Removes objects that left the list and fields under another manager's name, then waits.
-    fn finish(&self, api: &Api, items: &mut [Item<'_>]) -> Result<(), Failure> {
+    /// Removes objects that left the list and fields under another manager's name, then waits for a
+    /// moment. Returns what is not done yet.
+    fn finish(&self, api: &Api, items: &mut [Item<'_>]) -> Result<Option<String>, Failure> {
         self.leave_former_manager(api, items)?;
         let left: Vec<Known> = self.left(items);
+        let mut going = None;
         if self.inputs.values.prune {
             let owner = remove::Owner { guresid: self.guresid, cookie: &self.cookie };
-            remove::all(api, &left, owner, self.namespace(), &self.inputs.values.delete)?;
+            let delete = &self.inputs.values.delete;
+            match remove::all(api, &left, owner, self.namespace(), delete, Duration::MAX)? {
+                // Only another update deletes the others.
+                Some(first) if first.others_wait => return Err(Failure::failed(first.message)),
+                first => going = first.map(|first| first.message),
+            }
         } else if !left.is_empty() {
             let names: Vec<String> = left.iter().map(|known| known.identity.short()).collect();
             log::warn(format!(
@@ -336,9 +350,9 @@ impl Task<'_> {
         }
         if self.inputs.values.wait.until == WaitFor::Ready {
             let objects = items.iter_mut().map(|item| (&item.place, &mut item.live));
-            wait::until_ready(api, objects.collect(), self.inputs.values.wait.timeout())?;
+            going = wait::until_ready(api, objects.collect())?.or(going);
         }
-        Ok(())
+        Ok(going)
     }
 
     /// Objects that are recorded and no longer wanted.
@@ -364,11 +378,24 @@ impl Task<'_> {
         Ok(())
     }
 
-    fn state(&self, id: &str, items: &[Item<'_>]) -> Result<State, Failure> {
-        let known: Vec<Known> =
+    /// Objects that were to be pruned, and may still exist.
+    fn unpruned(&self, items: &[Item<'_>]) -> Vec<Known> {
+        if self.inputs.values.prune { self.left(items) } else { Vec::new() }
+    }
+
+    /// The record of what exists.
+    fn state(
+        &self,
+        id: &str,
+        items: &[Item<'_>],
+        waiting: bool,
+        unpruned: &[Known],
+    ) -> Result<State, Failure> {
+        let mut known: Vec<Known> =
             items.iter().filter(|item| item.live.is_some() || item.applied).map(Item::known).collect();
+        known.extend_from_slice(unpruned);
         let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
-        live::state(id, self.inputs, &known, &live, &self.cookie)
+        live::state(id, self.inputs, &known, &live, &self.cookie.waiting(waiting))
     }
 
     /// A failure is partial if something exists that must not be forgotten. In an update it is
@@ -379,23 +406,18 @@ impl Task<'_> {
         if !changed && !there {
             return failure;
         }
-        let mut known: Vec<Known> =
-            items.iter().filter(|item| item.live.is_some() || item.applied).map(Item::known).collect();
-        // Objects that were to be pruned may still exist.
-        known.extend(self.left(items).into_iter().filter(|_| self.inputs.values.prune));
-        let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
         let missing: Vec<String> =
             items.iter().filter(|item| item.live.is_none()).map(|item| item.place.identity.short()).collect();
-        let message = match (missing.is_empty(), failure) {
-            (true, Failure::RetryAfter { message, .. }) => message,
-            (false, Failure::RetryAfter { message, .. }) => {
-                format!("{message}; not made: {}", missing.join(", "))
-            }
-            (true, failure) | (_, failure @ Failure::Denied { .. }) => failure.to_string(),
-            (false, failure) => format!("{failure}; not made: {}", missing.join(", ")),
+        let is_denied = matches!(failure, Failure::Denied { .. });
+        let mut problem = match failure {
+            Failure::RetryAfter { message, .. } => Problem::new(message),
+            failure => failure.into(),
         };
-        match live::state(id, self.inputs, &known, &live, &self.cookie) {
-            Ok(state) => Failure::Partial { state: Box::new(state), message },
+        if !missing.is_empty() && !is_denied {
+            problem.message.push_str(&format!("; not made: {}", missing.join(", ")));
+        }
+        match self.state(id, items, false, &self.unpruned(items)) {
+            Ok(state) => Failure::partial(state, problem),
             Err(failure) => failure,
         }
     }
@@ -412,15 +434,4 @@ impl Item<'_> {
 /// about the object.
 fn is_no_rehearsal(trouble: &Trouble) -> bool {
     trouble.refusal().is_some_and(|refusal| refusal.code == 404 || refusal.message.contains("dry run"))
-}
-
-/// Whether all objects work.
-pub(crate) fn is_ready(api: &Api, live: &[Option<Json>]) -> bool {
-    live.iter().all(|live| {
-        let ready = |live: &Json| {
-            !object::is_terminating(live)
-                && (ready::judge(live) == ready::Progress::Ready || wait::is_bound_later(api, live))
-        };
-        live.as_ref().is_some_and(ready)
-    })
 }

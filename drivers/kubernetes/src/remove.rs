@@ -1,4 +1,4 @@
-//! Deletes objects, the last applied first, and waits until they are gone.
+//! Deletes objects, the last applied first, and waits for a moment until they are gone.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::discovery::ObjectLocation;
 use crate::inputs::Deletion;
 use crate::live::{Cookie, Known};
 use crate::object;
-use crate::wait;
+use crate::wait::{self, AGAIN, MOMENT};
 
 /// The first pause between two checks; later ones are longer.
 const FIRST: Duration = Duration::from_millis(100);
@@ -34,29 +34,49 @@ impl Owner<'_> {
     }
 }
 
+/// An object that is being deleted, and is still there.
+pub(crate) struct Going {
+    /// Why it is still there, for people.
+    pub(crate) message: String,
+    /// Whether there are others whose deletion has to wait for it.
+    pub(crate) others_wait: bool,
+}
+
+impl Going {
+    /// The answer to a deletion; the next one continues.
+    pub(crate) fn pending(self) -> Failure {
+        Failure::pending(AGAIN, self.message)
+    }
+}
+
 /// Deletes our objects among these. Missing ones are fine; ones that others created in their place
-/// stay.
+/// stay. Returns the first that is not gone in a moment, or in `patience` if others have to wait for it.
 pub(crate) fn all(
     api: &Api,
     known: &[Known],
     owner: Owner<'_>,
     namespace: &str,
     how: &Deletion,
-) -> Result<(), Failure> {
+    patience: Duration,
+) -> Result<Option<Going>, Failure> {
     let mut ranks: Vec<u8> = known.iter().map(|known| object::rank(&known.identity.kind)).collect();
     ranks.sort_unstable();
     ranks.dedup();
     let begun = Instant::now();
-    for rank in ranks.into_iter().rev() {
+    for (left, rank) in ranks.into_iter().enumerate().rev() {
+        let others_wait = left > 0;
+        let patience = if others_wait { patience } else { MOMENT };
         let mut going = Vec::new();
         for known in known.iter().filter(|known| object::rank(&known.identity.kind) == rank) {
             going.extend(one(api, known, owner, namespace, how)?);
         }
         for (place, uid) in going {
-            until_gone(api, &place, &uid, begun, how.timeout())?;
+            if let Some(message) = until_gone(api, &place, &uid, begun, patience)? {
+                return Ok(Some(Going { message, others_wait }));
+            }
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Deletes one object; returns its place and uid if it may still exist.
@@ -89,16 +109,17 @@ fn one(
             Err(trouble) => return Err(failure(trouble)),
         }
     }
-    Err(Failure::Conflict(format!("{what}: others keep recreating it while it is being deleted")))
+    Err(Failure::conflict(format!("{what}: others keep recreating it while it is being deleted")))
 }
 
+/// Waits until an object is gone; returns why it is still there.
 fn until_gone(
     api: &Api,
     place: &ObjectLocation,
     uid: &str,
     begun: Instant,
     patience: Duration,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let what = place.identity.short();
     let mut pause = FIRST;
     loop {
@@ -108,24 +129,19 @@ fn until_gone(
             Err(trouble) if trouble.is_no_path() => {
                 api.forget(&place.identity.api_version);
                 match api.place(&place.identity, "") {
-                    Ok(None) => return Ok(()),
+                    Ok(None) => return Ok(None),
                     _ => return Err(trouble.failure(&what, "")),
                 }
             }
             Err(trouble) => return Err(trouble.failure(&what, "")),
         };
-        let Some(live) = live.filter(|live| object::uid(live) == uid) else { return Ok(()) };
-        let why = wait::finalizers(&live);
-        let over = begun.elapsed() >= patience || operation::cancelled();
-        if over || api.client.pause(pause).is_err() {
-            let time = begun.elapsed().as_secs_f64();
-            return Err(Failure::RetryAfter {
-                after: LONGEST,
-                message: format!("{what} is not gone after {time:.0} s{why}"),
-            });
+        let Some(live) = live.filter(|live| object::uid(live) == uid) else { return Ok(None) };
+        let why = wait::not_gone(&what, &live);
+        if begun.elapsed() >= patience || api.client.pause(pause).is_err() {
+            return Ok(Some(why));
         }
         if pause >= LONGEST {
-            operation::progress(&format!("{what} is being deleted{why}"), None);
+            operation::progress(&why, None);
         }
         pause = (pause * 3 / 2).min(LONGEST);
     }

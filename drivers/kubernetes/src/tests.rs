@@ -1,3 +1,5 @@
+mod pending;
+
 use purlin_sdk::testing::{self, inputs};
 use purlin_sdk::{Failure, Json, State};
 use serde_json::json;
@@ -25,6 +27,25 @@ fn unused_inputs_are_removed_and_manifests_are_unchanged() {
     let once = checked(json!({"manifest": manifest, "manifests": null})).expect("valid");
     assert_eq!(once, json!({"manifest": manifest}));
     assert_eq!(checked(once.clone()).expect("valid"), once);
+}
+
+/// Those of the manifest win.
+#[test]
+fn labels_are_added_to_every_manifest() {
+    let mut subject = testing::subject();
+    let labels = [("owner", "blue"), ("acme.example/cost", "7"), ("team", "Blue & Red"), ("a b", "x")];
+    subject.context.labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let mut own = config_map("a", &json!({}));
+    own["metadata"]["labels"] = json!({"owner": "red"});
+    let values = json!({"manifests": [own, config_map("b", &json!({}))]});
+    let given = inputs(&json!({"connection": {"server": "https://k"}, "values": values}));
+    let checked = testing::check_as::<Kubernetes>(subject, given, None).expect("valid");
+    let labels = |index: usize| &checked.values["manifests"][index]["metadata"]["labels"];
+    assert_eq!(labels(0), &json!({"owner": "red", "acme.example/cost": "7"}));
+    assert_eq!(labels(1), &json!({"owner": "blue", "acme.example/cost": "7"}));
+    let warnings: Vec<_> = checked.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("`team`") && warnings[1].contains("`a b`"), "{warnings:?}");
 }
 
 #[test]
@@ -196,6 +217,6 @@ fn an_unreachable_cluster_is_retried() {
     );
     let wrong = testing::find::<Kubernetes>(given(config_map("a", &json!({}))), Some("settings"));
     assert!(
-        matches!(wrong, Err(Failure::Failed(message)) if message.contains("apiVersion/kind/namespace/name"))
+        matches!(wrong, Err(Failure::Failed(problem)) if problem.message.contains("apiVersion/kind/namespace/name"))
     );
 }

@@ -1,4 +1,5 @@
-//! Waits for objects to become ready, within the call's time.
+//! Whether objects are ready. A call waits for that only for a moment: the driver then answers that they
+//! are pending, and the host looks again.
 
 use std::time::{Duration, Instant};
 
@@ -6,25 +7,32 @@ use purlin_sdk::{Failure, Json, operation};
 
 use crate::api::Api;
 use crate::discovery::ObjectLocation;
+use crate::object;
 use crate::ready::{self, Progress};
 
+/// The longest wait in a call that can answer that the rest is pending.
+pub(crate) const MOMENT: Duration = Duration::from_secs(5);
+/// When to look again at what is pending.
+pub(crate) const AGAIN: Duration = Duration::from_secs(3);
 /// The first pause between two checks; later ones are longer.
 const FIRST: Duration = Duration::from_millis(200);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// Checks each object until it works. Keeps the last result.
+/// Checks each object until it works, for a moment. Keeps the last result. Returns why one does not work
+/// yet.
 pub(crate) fn until_ready(
     api: &Api,
     objects: Vec<(&ObjectLocation, &mut Option<Json>)>,
-    patience: Duration,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let (begun, total) = (Instant::now(), objects.len());
     for (index, (place, live)) in objects.into_iter().enumerate() {
         let percent = u8::try_from(index * 100 / total.max(1)).ok();
-        one(api, place, live, begun, patience, percent)?;
+        if let Some(why) = one(api, place, live, begun, percent)? {
+            return Ok(Some(why));
+        }
     }
-    Ok(())
+    Ok(None)
 }
 
 fn one(
@@ -32,46 +40,26 @@ fn one(
     place: &ObjectLocation,
     live: &mut Option<Json>,
     begun: Instant,
-    patience: Duration,
     percent: Option<u8>,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let what = place.identity.short();
     let (mut pause, mut reported) = (FIRST, String::new());
     loop {
-        let why = match live.as_ref().map(ready::judge) {
-            Some(Progress::Ready) => return Ok(()),
-            Some(Progress::Waiting(why)) => match live.as_ref().map(|live| class_of(api, live)) {
-                Some(Class::BoundLater) => return Ok(()),
-                Some(Class::Missing(message)) => format!("{why}; {message}"),
-                Some(Class::Other) | None => why,
-            },
-            Some(Progress::Stuck(why)) => {
-                let pods = troubles(api, live.as_ref());
-                return Err(Failure::failed(format!("{what} will not become ready: {why}{pods}")));
-            }
-            None => return Err(Failure::failed(format!("{what} was deleted before it became ready"))),
+        let Some(found) = live else {
+            return Err(Failure::failed(format!("{what} was deleted before it became ready")));
+        };
+        let why = match judge(api, found) {
+            Progress::Ready => return Ok(None),
+            Progress::Waiting(why) => why,
+            Progress::Stuck(why) => return Err(Failure::failed(stuck(api, &what, &why, found))),
         };
         if why != reported {
             operation::progress(&format!("{what}: {why}"), percent);
             reported.clone_from(&why);
         }
-        if operation::cancelled() {
-            return Err(Failure::failed(format!("cancelled while waiting for {what}: {why}")));
+        if begun.elapsed() >= MOMENT || api.client.pause(pause).is_err() {
+            return Ok(Some(not_ready(api, &what, &why, found)));
         }
-        // Keeps a moment for reading pods.
-        let left = api.client.remaining().saturating_sub(Duration::from_secs(1));
-        if begun.elapsed() >= patience || pause >= left {
-            let hint = if begun.elapsed() >= patience {
-                String::new()
-            } else {
-                "; the call ran out of time; raise `limits.time` of the driver".to_owned()
-            };
-            let pods = troubles(api, live.as_ref());
-            let time = begun.elapsed().as_secs_f64();
-            return Err(Failure::failed(format!("{what} is not ready after {time:.0} s: {why}{pods}{hint}")));
-        }
-        // The next round reports a cancellation.
-        let _ = api.client.pause(pause.min(patience.saturating_sub(begun.elapsed())));
         pause = (pause * 3 / 2).min(LONGEST);
         match api.get(&place.path) {
             Ok(found) => *live = found,
@@ -86,6 +74,54 @@ fn one(
     }
 }
 
+/// The progress of several live objects: that of the first which is stuck, or else which is not ready.
+pub(crate) fn progress<'a>(
+    api: &Api,
+    objects: impl Iterator<Item = (&'a ObjectLocation, &'a Json)>,
+) -> Progress {
+    let mut waiting = None;
+    for (place, live) in objects {
+        let what = place.identity.short();
+        match judge(api, live) {
+            Progress::Ready => {}
+            Progress::Waiting(why) => waiting = waiting.or(Some((what, why, live))),
+            Progress::Stuck(why) => return Progress::Stuck(stuck(api, &what, &why, live)),
+        }
+    }
+    match waiting {
+        Some((what, why, live)) => Progress::Waiting(not_ready(api, &what, &why, live)),
+        None => Progress::Ready,
+    }
+}
+
+/// The progress of a live object, with what the classes of volumes say about it.
+fn judge(api: &Api, live: &Json) -> Progress {
+    if object::is_terminating(live) {
+        return Progress::Waiting(format!("it is being deleted{}", finalizers(live)));
+    }
+    match ready::judge(live) {
+        Progress::Waiting(why) => match class_of(api, live) {
+            Class::BoundLater => Progress::Ready,
+            Class::Missing(message) => Progress::Waiting(format!("{why}; {message}")),
+            Class::Other => Progress::Waiting(why),
+        },
+        other => other,
+    }
+}
+
+fn not_ready(api: &Api, what: &str, why: &str, live: &Json) -> String {
+    format!("{what} is not ready: {why}{}", troubles(api, live))
+}
+
+fn stuck(api: &Api, what: &str, why: &str, live: &Json) -> String {
+    format!("{what} will not become ready: {why}{}", troubles(api, live))
+}
+
+/// That an object which is being deleted is still there, and why.
+pub(crate) fn not_gone(what: &str, live: &Json) -> String {
+    format!("{what} is not gone{}", finalizers(live))
+}
+
 /// What the class of a claim says about waiting for the claim.
 enum Class {
     /// The claim waits for the first pod that uses it, so that waiting for the claim is pointless.
@@ -94,11 +130,6 @@ enum Class {
     Missing(String),
     /// It is bound as soon as possible, is not a claim, or the driver may not read classes.
     Other,
-}
-
-/// Whether a claim waits for the first pod that uses it.
-pub(crate) fn is_bound_later(api: &Api, live: &Json) -> bool {
-    matches!(class_of(api, live), Class::BoundLater)
 }
 
 fn class_of(api: &Api, live: &Json) -> Class {
@@ -123,8 +154,7 @@ fn class_of(api: &Api, live: &Json) -> Class {
 }
 
 /// The problems of an object's pods, each once.
-fn troubles(api: &Api, live: Option<&Json>) -> String {
-    let Some(live) = live else { return String::new() };
+fn troubles(api: &Api, live: &Json) -> String {
     let labels = live.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
     let namespace = live.pointer("/metadata/namespace").and_then(Json::as_str);
     let (Some(labels), Some(namespace)) = (labels, namespace) else { return String::new() };

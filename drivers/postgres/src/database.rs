@@ -290,13 +290,12 @@ impl Operation<'_, Database> {
         match seen.session.client.run(&drop) {
             Ok(_) => Ok(()),
             Err(fault) if fault.code() == Some("3D000") => Ok(()),
-            Err(fault) if fault.code() == Some("55006") => Err(Failure::RetryAfter {
-                after: Duration::from_secs(3),
-                message: format!(
-                    "{}: {fault}; `values.database.force: true` would end those sessions",
-                    self.what("deleting")
-                ),
-            }),
+            Err(fault) if fault.code() == Some("55006") => {
+                let doing = self.what("deleting");
+                let message =
+                    format!("{doing}: {fault}; `values.database.force: true` would end those sessions");
+                Err(Failure::retry_after(Duration::from_secs(3), message))
+            }
             Err(fault) => Err(fault.failure(&self.what("deleting"))),
         }
     }
@@ -312,7 +311,7 @@ impl Operation<'_, Database> {
             // An unreachable server says nothing about the database.
             Err(fault @ StatementError::Net(_)) => return Err(fault.failure(&doing)),
             Err(fault) => {
-                return Err(Failure::Conflict(format!(
+                return Err(Failure::conflict(format!(
                     "{doing}: it cannot be determined whether it is empty: {fault}; {WAY}"
                 )));
             }
@@ -320,7 +319,7 @@ impl Operation<'_, Database> {
         };
         match contents {
             None => Ok(()),
-            Some(contents) => Err(Failure::Conflict(format!(
+            Some(contents) => Err(Failure::conflict(format!(
                 "{doing}: it is not empty, there is {contents}; empty it, or {WAY}"
             ))),
         }
@@ -340,10 +339,7 @@ impl Operation<'_, Database> {
 
 /// Nothing was created; the connection failed.
 fn lost(doing: &str, fault: &StatementError) -> Failure {
-    Failure::RetryAfter {
-        after: Duration::from_secs(1),
-        message: format!("{doing}: {fault}; nothing was created"),
-    }
+    Failure::retry_after(Duration::from_secs(1), format!("{doing}: {fault}; nothing was created"))
 }
 
 /// Whether the current role may act as another.

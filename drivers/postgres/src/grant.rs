@@ -47,12 +47,12 @@ impl Operation<'_, Grant> {
             held.iter().filter(|held| held.held > 0).map(|held| held.privilege.as_str()).collect();
         if !there.is_empty() {
             if old.is_some_and(|old| session.is_same_server(old)) {
-                return Err(Failure::NeedsDeleteBefore(format!(
+                return Err(Failure::needs_delete_before(format!(
                     "{doing}: it has {} from the grant that is being replaced",
                     there.join(", ")
                 )));
             }
-            return Err(Failure::Conflict(format!(
+            return Err(Failure::conflict(format!(
                 "{doing}: it already has {}, which a later deletion of this resource would revoke. Revoke it, or import this resource",
                 there.join(", ")
             )));

@@ -1,7 +1,7 @@
 //! Ownership. Databases and roles have a mark in their comment; a database that is being created
 //! has a name that is a mark itself.
 
-use purlin_sdk::{Failure, Resource};
+use purlin_sdk::{Failure, Subject};
 use serde::{Deserialize, Serialize};
 
 /// The beginning of every mark.
@@ -33,15 +33,15 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// The identity of a new resource.
-    pub(crate) fn new(kind: &'static str, resource: &Resource) -> Self {
-        let (guresid, urn) = (resource.guresid.clone(), resource.urn.clone());
+    pub(crate) fn new(kind: &'static str, subject: &Subject) -> Self {
+        let (guresid, urn) = (subject.guresid.clone(), subject.urn.clone());
         Self { kind, guresid, urn, named: None, system: None }
     }
 
     /// From its id: one of ours, `KIND/GURESID@SERVER`, or a name that a person gave. A resource
     /// whose URN has changed keeps its original mark.
-    pub(crate) fn of(kind: &'static str, resource: &Resource, id: Option<&str>) -> Self {
-        let mut identity = Self::new(kind, resource);
+    pub(crate) fn of(kind: &'static str, subject: &Subject, id: Option<&str>) -> Self {
+        let mut identity = Self::new(kind, subject);
         let Some(id) = id else { return identity };
         let ours = id
             .strip_prefix(kind)
@@ -144,7 +144,7 @@ pub(crate) fn locate<C: Candidate>(
         [..] => {
             return match marked.iter().find(numbered) {
                 Some(index) => Ok(Located::There(*index)),
-                None => Err(Failure::Conflict(format!(
+                None => Err(Failure::conflict(format!(
                     "there are {} of them with the mark `{}` in their comment; remove the mark from the wrong ones",
                     marked.len(),
                     identity.mark(),
@@ -171,7 +171,7 @@ pub(crate) fn locate<C: Candidate>(
 /// The failure for an import of an object whose resource already has another one, by its mark.
 fn another<C: Candidate>(identity: &Identity, named: &str, marked: &C) -> Failure {
     let (kind, marked) = (identity.kind, marked.name());
-    Failure::Conflict(format!(
+    Failure::conflict(format!(
         "the {kind} `{marked}` has the mark of this resource in its comment, and not the {kind} `{named}`; import \
          `{marked}`, or remove the mark from its comment"
     ))
@@ -180,7 +180,7 @@ fn another<C: Candidate>(identity: &Identity, named: &str, marked: &C) -> Failur
 /// The failure for an object that has the name and another owner.
 pub(crate) fn taken<C: Candidate>(identity: &Identity, candidate: &C) -> Failure {
     let (kind, name) = (identity.kind, candidate.name());
-    Failure::Conflict(match candidate.comment() {
+    Failure::conflict(match candidate.comment() {
         _ if identity.is_mine(candidate.comment()) => format!(
             "the {kind} `{name}` was created by this resource earlier, according to its comment; import it, \
              or delete it"
@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn ours(id: Option<&str>) -> Identity {
-        Identity::of("database", &purlin_sdk::testing::resource(), id)
+        Identity::of("database", &purlin_sdk::testing::subject(), id)
     }
 
     fn found(identity: &Identity, there: &[There], recorded: Option<u32>) -> Result<Located, String> {

@@ -38,39 +38,39 @@ impl Driver for Postgres {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "tcp".to_owned(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the PostgreSQL server, at `connection.host` and `connection.port`".to_owned(),
         }]
     }
 
     fn create(request: CreateRequest<PgInputs>) -> Result<State, Failure> {
-        let (inputs, resource) = (&request.inputs.given, &request.resource);
+        let (inputs, subject) = (&request.inputs.given, &request.subject);
         inputs.validate()?;
-        let until = Deadline::of_call(request.call.deadline);
-        let old = |kind| request.replaces.as_deref().map(|id| Identity::of(kind, resource, Some(id)));
+        let until = Deadline::of_call(&request.call);
+        let old = |kind| request.replaces.as_deref().map(|id| Identity::of(kind, subject, Some(id)));
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                Operation::new(inputs, wanted, resource, None, until).create(old("database").as_ref())
+                Operation::new(inputs, wanted, subject, None, until).create(old("database").as_ref())
             }
             Thing::Role(wanted) => {
-                Operation::new(inputs, wanted, resource, None, until).create(old("role").as_ref())
+                Operation::new(inputs, wanted, subject, None, until).create(old("role").as_ref())
             }
             Thing::Grant(wanted) => {
-                Operation::new(inputs, wanted, resource, None, until).create(old("grant").as_ref())
+                Operation::new(inputs, wanted, subject, None, until).create(old("grant").as_ref())
             }
         }
     }
 
     fn delete(request: DeleteRequest<PgInputs>) -> Result<(), Failure> {
-        let (inputs, resource) = (request.inputs.parse()?, &request.resource);
+        let (inputs, subject) = (request.inputs.parse()?, &request.subject);
         let (id, kept) = (Some(request.state.id.as_str()), request.state.read_cookie::<Kept>()?);
-        let until = Deadline::of_call(request.call.deadline);
+        let until = Deadline::of_call(&request.call);
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                Operation::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
+                Operation::new(&inputs, wanted, subject, id, until).delete(kept.as_ref())
             }
-            Thing::Role(wanted) => Operation::new(&inputs, wanted, resource, id, until).delete(kept.as_ref()),
-            Thing::Grant(wanted) => Operation::new(&inputs, wanted, resource, id, until).delete(),
+            Thing::Role(wanted) => Operation::new(&inputs, wanted, subject, id, until).delete(kept.as_ref()),
+            Thing::Grant(wanted) => Operation::new(&inputs, wanted, subject, id, until).delete(),
         }
     }
 }
@@ -78,7 +78,7 @@ impl Driver for Postgres {
 impl Check for Postgres {
     fn check(request: CheckRequest<PgInputs>) -> Result<Checked, Failure> {
         let mut inputs = request.inputs.without_nulls();
-        inputs::normalise(&mut inputs, &request.resource);
+        inputs::normalise(&mut inputs, &request.subject);
         match inputs.known()? {
             Some(known) => known.validate()?,
             None => inputs::shape(&inputs)?,
@@ -99,19 +99,19 @@ impl Name for Postgres {
 
 impl Read for Postgres {
     fn read(request: ReadRequest<PgInputs>) -> Result<Option<Observed>, Failure> {
-        let (inputs, resource, id) = (request.inputs.parse()?, &request.resource, request.id.as_deref());
+        let (inputs, subject, id) = (request.inputs.parse()?, &request.subject, request.id.as_deref());
         let recorded = request.state.is_some();
         let kept = request.state.as_ref().map(State::read_cookie::<Kept>).transpose()?.flatten();
-        let until = Deadline::of_call(request.call.deadline);
+        let until = Deadline::of_call(&request.call);
         let (kind, found) = match inputs.thing()? {
             Thing::Database(wanted) => {
-                ("database", Operation::new(&inputs, wanted, resource, id, until).read(id, kept)?)
+                ("database", Operation::new(&inputs, wanted, subject, id, until).read(id, kept)?)
             }
             Thing::Role(wanted) => {
-                ("role", Operation::new(&inputs, wanted, resource, id, until).read(id, kept)?)
+                ("role", Operation::new(&inputs, wanted, subject, id, until).read(id, kept)?)
             }
             Thing::Grant(wanted) => {
-                ("grant", Operation::new(&inputs, wanted, resource, id, until).read(id, recorded)?)
+                ("grant", Operation::new(&inputs, wanted, subject, id, until).read(id, recorded)?)
             }
         };
         let Some((state, there)) = found else { return Ok(None) };
@@ -145,11 +145,8 @@ impl UpdateImpact for Postgres {
             ("password", stays(&["/secrets/role_password"])),
         ];
         if impact.replaces.is_empty() {
-            let there = |name: &&str| {
-                request.state.outputs.contains_key(*name) || request.state.secrets.contains_key(*name)
-            };
             let stable = stable.into_iter().filter(|(_, stays)| *stays).map(|(name, _)| name);
-            impact.stable_outputs = stable.filter(there).map(str::to_owned).collect();
+            impact.keep(&request.state, stable);
         }
         Ok(impact)
     }
@@ -157,23 +154,23 @@ impl UpdateImpact for Postgres {
 
 impl Update for Postgres {
     fn update(request: UpdateRequest<PgInputs>) -> Result<State, Failure> {
-        let (inputs, resource) = (&request.after.given, &request.resource);
+        let (inputs, subject) = (&request.after.given, &request.subject);
         inputs.validate()?;
         let id = request.state.id.as_str();
         let kept = request.state.read_cookie::<Kept>()?.unwrap_or_default();
-        let until = Deadline::of_call(request.call.deadline);
+        let until = Deadline::of_call(&request.call);
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                Operation::new(inputs, wanted, resource, Some(id), until).update(id, &kept)
+                Operation::new(inputs, wanted, subject, Some(id), until).update(id, &kept)
             }
             Thing::Role(wanted) => {
                 let before = request.before.get("/secrets/role_password").and_then(Json::as_str);
-                Operation::new(inputs, wanted, resource, Some(id), until).update(id, &kept, before)
+                Operation::new(inputs, wanted, subject, Some(id), until).update(id, &kept, before)
             }
             Thing::Grant(wanted) => {
                 let before = request.before.parse().ok();
                 let before = before.as_ref().and_then(|before: &PgInputs| before.values.grant.as_ref());
-                Operation::new(inputs, wanted, resource, Some(id), until).update(id, before)
+                Operation::new(inputs, wanted, subject, Some(id), until).update(id, before)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! One call about one thing, and what calls about databases and roles have in common.
 
-use purlin_sdk::{Failure, Resource};
+use purlin_sdk::{Failure, Subject};
 use purlin_sdk_net::Deadline;
 
 use crate::identity::{Candidate, Identity, taken};
@@ -45,11 +45,11 @@ impl<'a, T: Kind> Operation<'a, T> {
     pub(crate) fn new(
         inputs: &'a PgInputs,
         wanted: &'a T,
-        resource: &Resource,
+        subject: &Subject,
         id: Option<&str>,
         until: Deadline,
     ) -> Self {
-        Self { inputs, wanted, identity: Identity::of(T::KIND, resource, id), until }
+        Self { inputs, wanted, identity: Identity::of(T::KIND, subject, id), until }
     }
 
     pub(crate) fn what(&self, doing: &str) -> String {
@@ -86,6 +86,9 @@ impl<T: Named> Operation<'_, T> {
 
     /// The failure for an object that should exist.
     pub(crate) fn gone(&self, doing: &str) -> Failure {
-        Failure::NotFound(format!("{}: it no longer exists; `purlin refresh` records that", self.what(doing)))
+        Failure::not_found(format!(
+            "{}: it no longer exists; `purlin refresh` records that",
+            self.what(doing)
+        ))
     }
 }

@@ -46,7 +46,7 @@ impl<Row: Candidate> Search<Row> {
     /// first, which the plan did not know if it was created through another address of this server.
     pub(crate) fn in_the_way(&self, identity: &Identity, row: &Row, old: Option<&Identity>) -> Failure {
         match old {
-            Some(old) if self.session.is_same_server(old) && old.is(row) => Failure::NeedsDeleteBefore(
+            Some(old) if self.session.is_same_server(old) && old.is(row) => Failure::needs_delete_before(
                 format!("the {} `{}` is the one that is being replaced", identity.kind, row.name()),
             ),
             _ => taken(identity, row),

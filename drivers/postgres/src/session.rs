@@ -96,7 +96,7 @@ impl Session {
         if self.is_same_server(identity) {
             return Ok(());
         }
-        Err(Failure::Conflict(format!("{doing}: this is not the server that it was created on")))
+        Err(Failure::conflict(format!("{doing}: this is not the server that it was created on")))
     }
 }
 

@@ -46,7 +46,7 @@ impl StatementError {
     /// then.
     pub(crate) fn unknown(&self, what: &str, done: &str, state: State) -> Failure {
         let message = format!("{what}: {self}; it is unknown whether it was {done}");
-        Failure::Partial { state: Box::new(state), message }
+        Failure::partial(state, message)
     }
 
     /// The failure, if nothing was changed. `what` is the intended action.
@@ -57,9 +57,8 @@ impl StatementError {
             Self::Sql(error) => error,
         };
         let text = format!("{what}: {error}");
-        let busy =
-            |seconds| Failure::RetryAfter { after: Duration::from_secs(seconds), message: text.clone() };
-        match error.code.as_str() {
+        let busy = |seconds| Failure::retry_after(Duration::from_secs(seconds), &text);
+        let failure = match error.code.as_str() {
             "28P01" | "28000" => Failure::failed(format!(
                 "{text}; `connection.user` and `connection.password` have to be those of a role that may log in"
             )),
@@ -67,15 +66,16 @@ impl StatementError {
                 "{text}; the role `connection.user` is not allowed to do this: it needs CREATEDB for databases, \
                  CREATEROLE for roles, and to own what it changes or grants"
             )),
-            "3D000" | "42704" | "3F000" | "42883" => Failure::NotFound(text),
-            "42P04" | "42710" | "42P06" | "23505" | "2BP01" | "0LP01" => Failure::Conflict(text),
+            "3D000" | "42704" | "3F000" | "42883" => Failure::not_found(text),
+            "42P04" | "42710" | "42P06" | "23505" | "2BP01" | "0LP01" => Failure::conflict(text),
             // Too many connections, starting up or shutting down, in use, locked, serialisation.
             "53300" | "57P03" | "57P01" | "57P02" => busy(2),
             "55006" | "55P03" | "40001" | "40P01" => busy(3),
             "XX000" if error.message.contains("concurrently") => busy(1),
             code if code.starts_with("53") => busy(10),
             _ => Failure::failed(text),
-        }
+        };
+        failure.with_detail("code", &error.code)
     }
 }
 

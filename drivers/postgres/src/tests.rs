@@ -1,6 +1,6 @@
 //! Tests that need no server.
 
-use purlin_sdk::testing::{self, inputs, resource, unknown};
+use purlin_sdk::testing::{self, inputs, subject, unknown};
 use purlin_sdk::{Failure, Json};
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn given(values: &Json) -> Json {
 fn a_name_is_filled_in_and_stays() {
     let values = check(&given(&json!({"database": {"encoding": "utf-8", "owner": null}, "role": null})))
         .expect("values");
-    let name = format!("demo_{}", &resource().guresid[..12]);
+    let name = format!("demo_{}", &subject().guresid[..12]);
     assert_eq!(values["database"]["name"], json!(name));
     assert_eq!(values["database"]["encoding"], "UTF8");
     assert_eq!(check(&given(&values)).ok(), Some(values));

@@ -29,7 +29,7 @@ impl Driver for Random {
     }
 
     fn create(request: CreateRequest<RandomInputs>) -> Result<State, Failure> {
-        let (id, values) = (request.resource.guresid, &request.inputs.values);
+        let (id, values) = (request.subject.guresid, &request.inputs.values);
         values.validate()?;
         state(&id, values, draw::draw(values, &mut System)?)
     }
@@ -73,8 +73,8 @@ impl UpdateImpact for Random {
         if let Some(after) = request.after.known()?
             && is_kept(kept.as_deref(), &after.values)?
         {
-            impact.stable_outputs =
-                request.state.outputs.keys().chain(request.state.secrets.keys()).cloned().collect();
+            let State { outputs, secrets, .. } = &request.state;
+            impact.keep(&request.state, outputs.keys().chain(secrets.keys()));
         }
         Ok(impact)
     }

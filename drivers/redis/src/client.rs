@@ -70,25 +70,21 @@ impl CommandError {
             Self::Refused(words) => words,
         };
         let text = format!("{what}: {self}");
-        match refused.split(' ').next().unwrap_or_default() {
-            "WRONGPASS" => Failure::failed(format!(
-                "{text}; `connection.password` has to be the password of `connection.user`"
-            )),
-            "NOAUTH" => {
-                Failure::failed(format!("{text}; the server requires a password: set `connection.password`"))
-            }
-            "NOPERM" => Failure::failed(format!(
-                "{text}; the user `connection.user` needs the commands `+ping +acl +multi +exec`"
-            )),
+        let code = refused.split(' ').next().unwrap_or_default();
+        let advice = match code {
+            "WRONGPASS" => "; `connection.password` has to be the password of `connection.user`",
+            "NOAUTH" => "; the server requires a password: set `connection.password`",
+            "NOPERM" => "; the user `connection.user` needs the commands `+ping +acl +multi +exec`",
+            "READONLY" => "; the server is a replica",
             "LOADING" | "BUSY" | "TRYAGAIN" | "MASTERDOWN" | "CLUSTERDOWN" => {
-                Failure::RetryAfter { after: Duration::from_secs(2), message: text }
+                return Failure::retry_after(Duration::from_secs(2), text);
             }
             _ if refused.contains("max number of clients") => {
-                Failure::RetryAfter { after: Duration::from_secs(5), message: text }
+                return Failure::retry_after(Duration::from_secs(5), text);
             }
-            "READONLY" => Failure::failed(format!("{text}; the server is a replica")),
-            _ => Failure::failed(text),
-        }
+            _ => "",
+        };
+        Failure::failed(format!("{text}{advice}")).with_detail("code", code)
     }
 }
 

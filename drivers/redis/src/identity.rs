@@ -2,7 +2,7 @@
 //! the digests of passwords that the server stores, one is the digest of nothing and contains the
 //! resource's digits.
 
-use purlin_sdk::Resource;
+use purlin_sdk::Subject;
 
 /// The beginning of the mark: `purlin` in hexadecimal, and zeros up to the missing length.
 const MARK: &str = "7075726c696e000000000000";
@@ -20,8 +20,8 @@ pub(crate) struct Identity {
 impl Identity {
     /// From its id: one of ours, `user/GURESID/NAME`, or a name that a person gave. A resource
     /// whose URN has changed keeps its original mark.
-    pub(crate) fn of(resource: &Resource, id: Option<&str>) -> Self {
-        let guresid = resource.guresid.clone();
+    pub(crate) fn of(subject: &Subject, id: Option<&str>) -> Self {
+        let guresid = subject.guresid.clone();
         let ours = id.and_then(|id| id.strip_prefix("user/")?.split_once('/')).filter(|(guresid, _)| {
             guresid.len() == 40 && guresid.bytes().all(|byte| byte.is_ascii_hexdigit())
         });

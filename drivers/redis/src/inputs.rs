@@ -1,6 +1,6 @@
 //! The driver's inputs (how to reach a server, and a user on it) and its outputs.
 
-use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw, Resource};
+use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw, Subject};
 use purlin_sdk_net::{Server, Tls};
 
 /// A server and a user.
@@ -214,9 +214,9 @@ pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>) {
     }
 }
 
-pub(crate) fn default_name(resource: &Resource) -> String {
-    let last = resource.id.rsplit('.').next().unwrap_or_default();
+pub(crate) fn default_name(subject: &Subject) -> String {
+    let last = subject.local_name.rsplit('.').next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '-' };
     let name: String = last.chars().map(plain).take(40).collect();
-    format!("{name}-{}", resource.guresid.get(..12).unwrap_or_default())
+    format!("{name}-{}", subject.guresid.get(..12).unwrap_or_default())
 }

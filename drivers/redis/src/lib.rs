@@ -31,7 +31,7 @@ impl Driver for Redis {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "tcp".to_owned(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the Redis server, at `connection.host` and `connection.port`".to_owned(),
         }]
     }
@@ -39,23 +39,22 @@ impl Driver for Redis {
     fn create(request: CreateRequest<RedisInputs>) -> Result<State, Failure> {
         let inputs = &request.inputs.given;
         inputs.validate()?;
-        let identity = Identity::of(&request.resource, None);
-        let old = request.replaces.as_deref().map(|id| Identity::of(&request.resource, Some(id)));
-        UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) }
-            .create(old.as_ref())
+        let identity = Identity::of(&request.subject, None);
+        let old = request.replaces.as_deref().map(|id| Identity::of(&request.subject, Some(id)));
+        UserOperation { inputs, identity, until: Deadline::of_call(&request.call) }.create(old.as_ref())
     }
 
     fn delete(request: DeleteRequest<RedisInputs>) -> Result<(), Failure> {
         let inputs = &request.inputs.parse()?;
-        let identity = Identity::of(&request.resource, Some(&request.state.id));
-        UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) }.delete()
+        let identity = Identity::of(&request.subject, Some(&request.state.id));
+        UserOperation { inputs, identity, until: Deadline::of_call(&request.call) }.delete()
     }
 }
 
 impl Check for Redis {
     fn check(request: CheckRequest<RedisInputs>) -> Result<Checked, Failure> {
         let mut request = CheckRequest { inputs: request.inputs.without_nulls(), ..request };
-        request.choose("/values/user/name", |resource| inputs::default_name(resource).into());
+        request.choose("/values/user/name", |subject| inputs::default_name(subject).into());
         let mut inputs = request.inputs;
         inputs::normalise(&mut inputs);
         match inputs.known()? {
@@ -83,8 +82,8 @@ impl Read for Redis {
             document.insert("secrets".to_owned(), [("user_password", "")].into_iter().collect());
         }
         let inputs = &inputs.parse()?;
-        let identity = Identity::of(&request.resource, request.id.as_deref());
-        let work = UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) };
+        let identity = Identity::of(&request.subject, request.id.as_deref());
+        let work = UserOperation { inputs, identity, until: Deadline::of_call(&request.call) };
         let Some((state, user)) = work.read(request.state.as_ref())? else { return Ok(None) };
         let Some(user) = user else { return Ok(Some(state.into())) };
         let mut values = Object::new();
@@ -99,9 +98,9 @@ impl UpdateImpact for Redis {
         // A name is unique on a server.
         let places = ["/values/user/name", "/connection/host", "/connection/port"];
         impact.delete_before_replace = !places.iter().any(|place| request.changes(place));
-        impact.stable_outputs = ["host", "port", "username"].map(str::to_owned).to_vec();
+        impact.keep(&request.state, ["host", "port", "username"]);
         if !request.changes("/secrets/user_password") {
-            impact.stable_outputs.push("password".to_owned());
+            impact.keep(&request.state, ["password"]);
         }
         Ok(impact)
     }
@@ -112,8 +111,8 @@ impl Update for Redis {
         let inputs = &request.after.given;
         inputs.validate()?;
         let id = request.state.id.as_str();
-        let identity = Identity::of(&request.resource, Some(id));
-        UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) }.update(id)
+        let identity = Identity::of(&request.subject, Some(id));
+        UserOperation { inputs, identity, until: Deadline::of_call(&request.call) }.update(id)
     }
 }
 

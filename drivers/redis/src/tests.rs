@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
 use purlin_sdk::Json;
-use purlin_sdk::testing::{self, inputs, resource};
+use purlin_sdk::testing::{self, inputs, subject};
 use serde_json::json;
 
 use crate::Redis;
@@ -21,7 +21,7 @@ fn a_name_is_filled_in_and_stays() {
         json!({"name": null, "commands": [" +@Read"]}),
     );
     let values = testing::check::<Redis>(inputs(&given), None).expect("values").values;
-    assert_eq!(values["user"]["name"], json!(format!("demo-{}", &resource().guresid[..12])));
+    assert_eq!(values["user"]["name"], json!(format!("demo-{}", &subject().guresid[..12])));
     assert_eq!(values["user"]["commands"], json!(["+@read"]));
     let again =
         json!({"connection": given["connection"], "values": values, "secrets": {"user_password": "x"}});
@@ -45,11 +45,11 @@ fn a_rule_for_commands_is_nothing_else() {
 
 #[test]
 fn a_mark_is_a_digest_that_identifies_the_owner() {
-    let identity = Identity::of(&resource(), None);
-    assert!(is_mark(&identity.mark()) && identity.mark().ends_with(&resource().guresid));
-    let read = Identity::of(&resource(), Some(&identity.id("a/b")));
+    let identity = Identity::of(&subject(), None);
+    assert!(is_mark(&identity.mark()) && identity.mark().ends_with(&subject().guresid));
+    let read = Identity::of(&subject(), Some(&identity.id("a/b")));
     assert_eq!((read.name.as_deref(), read.is_named), (Some("a/b"), false));
-    assert!(Identity::of(&resource(), Some("user/x/y")).is_named);
+    assert!(Identity::of(&subject(), Some("user/x/y")).is_named);
 }
 
 /// Any bytes from a server, in any pieces, lead to a result.

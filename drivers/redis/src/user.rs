@@ -95,7 +95,7 @@ impl UserOperation<'_> {
         if lost && (recorded || self.identity.is_named) {
             return Ok(());
         }
-        Err(Failure::Conflict(match lost {
+        Err(Failure::conflict(match lost {
             true => format!(
                 "the user `{}` already exists, without a mark of this resource; import it to adopt it",
                 self.name()
@@ -111,13 +111,13 @@ impl UserOperation<'_> {
         if let Some(there) = self.look(&mut client).map_err(|fault| fault.failure(&doing))? {
             let is_old = |old: &Identity| there.marks().any(|digest| *digest == old.mark());
             if old.is_some_and(is_old) {
-                return Err(Failure::NeedsDeleteBefore(format!(
+                return Err(Failure::needs_delete_before(format!(
                     "the user `{}` is the one that is being replaced",
                     self.name()
                 )));
             }
             self.ours(&there, false)?;
-            return Err(Failure::Conflict(format!(
+            return Err(Failure::conflict(format!(
                 "the user `{}` was created by this resource earlier; import it, or delete it",
                 self.name()
             )));
@@ -153,9 +153,9 @@ impl UserOperation<'_> {
     /// The state of the existing user.
     fn made(&self, client: &mut Client, id: String, doing: &str) -> Result<State, Failure> {
         let look = self.look(client).and_then(|there| Ok((there, persistent(client)?)));
-        let (there, persistent) = look.map_err(|fault| Failure::Partial {
-            state: Box::new(State::new(&id)),
-            message: format!("{doing}: it exists, but reading it failed: {fault}"),
+        let (there, persistent) = look.map_err(|fault| {
+            let message = format!("{doing}: it exists, but reading it failed: {fault}");
+            Failure::partial(State::new(&id), message)
         })?;
         let there =
             there.ok_or_else(|| Failure::failed(format!("{doing}: others deleted it immediately")))?;
@@ -169,19 +169,17 @@ impl UserOperation<'_> {
             // An update finds out the server's words for it, and whether the server saves it.
             Ok(Some(there)) => {
                 self.ours(&there, false)?;
-                Err(Failure::Partial {
-                    state: Box::new(State::new(id)),
-                    message: format!("{doing}: it was created, but the response was lost: {fault}"),
-                })
+                let message = format!("{doing}: it was created, but the response was lost: {fault}");
+                Err(Failure::partial(State::new(id), message))
             }
-            Ok(None) => Err(Failure::RetryAfter {
-                after: Duration::from_secs(2),
-                message: format!("{doing}: {fault}; nothing was created"),
-            }),
-            Err(_) => Err(Failure::Partial {
-                state: Box::new(State::new(id)),
-                message: format!("{doing}: {fault}; it is unknown whether it was created"),
-            }),
+            Ok(None) => {
+                let message = format!("{doing}: {fault}; nothing was created");
+                Err(Failure::retry_after(Duration::from_secs(2), message))
+            }
+            Err(_) => {
+                let message = format!("{doing}: {fault}; it is unknown whether it was created");
+                Err(Failure::partial(State::new(id), message))
+            }
         }
     }
 
@@ -247,10 +245,10 @@ impl UserOperation<'_> {
         }
         match self.set(&mut client) {
             Ok(()) => self.made(&mut client, id.to_owned(), &doing),
-            Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
-                state: Box::new(State::new(id)),
-                message: format!("{doing}: {fault}; it is unknown whether it was changed"),
-            }),
+            Err(fault) if fault.is_uncertain() => {
+                let message = format!("{doing}: {fault}; it is unknown whether it was changed");
+                Err(Failure::partial(State::new(id), message))
+            }
             Err(fault) => Err(refused(&fault, &doing)),
         }
     }

@@ -12,7 +12,7 @@ use crate::inputs::{Bucket, S3Inputs, S3Outputs};
 use crate::settings::{self, ExistingBucket, Wanted};
 
 pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, bucket: &Bucket) -> Result<State, Failure> {
-    let guresid = request.resource.guresid.as_str();
+    let guresid = request.subject.guresid.as_str();
     let wanted = wanted(bucket);
     let found = settings::look(s3, bucket.name(), wanted)?;
     if let Some(found) = &found {
@@ -47,22 +47,15 @@ fn make(s3: &S3, name: &str) -> Result<(), Failure> {
     match s3.make(name) {
         // No one had it when this call checked; the answer to an earlier attempt was lost.
         Err(fault) if fault.is(&["BucketAlreadyOwnedByYou"]) && s3.aws.was_lost() => Ok(()),
-        Err(fault) if fault.is(&["BucketAlreadyOwnedByYou", "BucketAlreadyExists"]) => {
+        Err(RequestError::Aws(error)) if error.is(&["BucketAlreadyOwnedByYou", "BucketAlreadyExists"]) => {
             s3.aws.decided();
-            Err(Failure::Conflict(format!(
+            Err(Failure::Conflict(error.problem(format!(
                 "the name `{name}` is taken: names of buckets are unique among all accounts. Choose another one, \
                  or leave `bucket.name` out ({})",
-                message_of(&fault)
-            )))
+                error.full_message()
+            ))))
         }
         result => Ok(result?),
-    }
-}
-
-fn message_of(fault: &RequestError) -> String {
-    match fault {
-        RequestError::Aws(error) => error.full_message(),
-        RequestError::Failed(failure) => failure.to_string(),
     }
 }
 
@@ -73,7 +66,7 @@ fn ours(name: &str, found: &ExistingBucket, guresid: &str) -> Result<(), Failure
     if is_marked(&found.tags, guresid) || name.contains(guresid) {
         return Ok(());
     }
-    Err(Failure::Conflict(format!(
+    Err(Failure::conflict(format!(
         "the bucket `{name}` already exists, without a mark of this resource; \
          `purlin import` with the id `{name}` adopts it"
     )))
@@ -125,10 +118,10 @@ pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, bucket: &Bucket
     };
     let state = state(s3, bucket.name(), &request.after)?;
     let Some(found) = settings::look(s3, bucket.name(), now)? else {
-        return Err(Failure::NotFound(format!("the bucket `{}` is gone", bucket.name())));
+        return Err(Failure::not_found(format!("the bucket `{}` is gone", bucket.name())));
     };
     let recorded = mark_of(&request.before).unwrap_or_default();
-    let owners = [request.resource.guresid.as_str(), recorded];
+    let owners = [request.subject.guresid.as_str(), recorded];
     not_another_s(&found.tags, &owners, &format!("the bucket `{}`", bucket.name()))?;
     let applied = settings::apply(s3, bucket, &found, given_up);
     applied.map_err(|fault| s3.aws.settle_update(fault.into(), state.clone()))?;
@@ -142,18 +135,18 @@ pub(crate) fn delete(s3: &S3, name: &str, raw: &Raw<S3Inputs>, guresid: &str) ->
     let owners = [guresid, mark_of(raw).unwrap_or_default()];
     not_another_s(&tags, &owners, &format!("the bucket `{name}`"))?;
     match s3.remove(name) {
-        Err(fault) if fault.is(&["BucketNotEmpty"]) && !force => {
-            return Err(Failure::Conflict(format!(
+        Err(RequestError::Aws(error)) if error.is(&["BucketNotEmpty"]) && !force => {
+            return Err(Failure::Conflict(error.problem(format!(
                 "the bucket `{name}` is not empty: empty it, or set `bucket.force_destroy: true` and run `up`, \
                  so that all its objects, with all their versions, are deleted with it"
-            )));
+            ))));
         }
         Err(fault) if fault.is(&["BucketNotEmpty"]) => {}
         Err(fault) if fault.is_missing() => return Ok(()),
         result => return Ok(result?),
     }
     if !owners.iter().any(|owner| !owner.is_empty() && is_marked(&tags, owner)) {
-        return Err(Failure::Conflict(format!(
+        return Err(Failure::conflict(format!(
             "the bucket `{name}` has lost the tag of this resource, so its contents are not deleted: run `up`, \
              which sets the tag again, or empty it"
         )));

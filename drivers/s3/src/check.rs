@@ -1,6 +1,6 @@
 //! Writes inputs in the only spelling that reality can be compared with, and rejects invalid ones.
 
-use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Object as JsonObject, Raw};
+use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Object as JsonObject, Raw, Subject};
 use purlin_sdk_aws::inputs;
 use purlin_sdk_aws::{policy as documents, tags};
 use serde_json::json;
@@ -29,11 +29,11 @@ fn known_parts(inputs: &Raw<S3Inputs>, faults: &mut Faults) {
 }
 
 /// Fills in the defaults that a schema cannot express, and removes members without effect.
-fn normalise(inputs: &mut Raw<S3Inputs>, guresid: &str, faults: &mut Faults) {
+fn normalise(inputs: &mut Raw<S3Inputs>, subject: &Subject, faults: &mut Faults) {
     let elsewhere = inputs.is_given("/connection/endpoint/url");
     let Some(values) = inputs.document_mut().get_mut("values").and_then(Json::as_object_mut) else { return };
     if let Some(bucket) = values.get_mut("bucket").and_then(Json::as_object_mut) {
-        inputs::own(bucket, guresid, "/values/bucket", faults);
+        inputs::own(bucket, subject, "/values/bucket", faults);
         bucket_defaults(bucket, elsewhere);
     }
     if let Some(policy) = values.get_mut("bucket_policy").and_then(|it| it.get_mut("policy")) {

@@ -1,5 +1,7 @@
 //! Empties a bucket: every version of every object, page by page.
 
+use std::time::Duration;
+
 use purlin_sdk::{Failure, operation};
 use purlin_sdk_aws::xml::Element;
 
@@ -8,8 +10,8 @@ use crate::api::S3;
 /// The requests that one call may send by the default of its limits, less some for the rest.
 const PAGES: usize = 400;
 
-/// Deletes everything in a bucket. Completed deletions stay if it ends early, and the next attempt
-/// continues from there.
+/// Deletes everything in a bucket, or as much as the call has time for: then the deletion is pending, and the
+/// next call continues from there.
 pub(crate) fn empty(s3: &S3, bucket: &str) -> Result<(), Failure> {
     let mut deleted = 0;
     let mut before = Vec::new();
@@ -18,8 +20,8 @@ pub(crate) fn empty(s3: &S3, bucket: &str) -> Result<(), Failure> {
             let message = format!("cancelled after {deleted} objects of the bucket `{bucket}` were deleted");
             return Err(Failure::failed(message));
         }
-        if s3.aws.remaining() < std::time::Duration::from_secs(3) {
-            return later(bucket, deleted);
+        if s3.aws.remaining() < Duration::from_secs(3) {
+            return Err(more(bucket, deleted));
         }
         let page = s3.versions(bucket)?;
         let kinds = ["Version", "DeleteMarker"];
@@ -42,7 +44,7 @@ pub(crate) fn empty(s3: &S3, bucket: &str) -> Result<(), Failure> {
         let refused: Vec<&Element> = answer.all("Error").collect();
         if let Some(first) = refused.first() {
             let text = |name| first.text_of(name).unwrap_or_default();
-            return Err(Failure::Conflict(format!(
+            return Err(Failure::conflict(format!(
                 "{} objects of the bucket `{bucket}` cannot be deleted; the first is `{}`: {}: {}",
                 refused.len(),
                 text("Key"),
@@ -53,12 +55,12 @@ pub(crate) fn empty(s3: &S3, bucket: &str) -> Result<(), Failure> {
         deleted += count;
         operation::progress(&format!("{deleted} objects deleted"), None);
     }
-    later(bucket, deleted)
+    Err(more(bucket, deleted))
 }
 
-fn later(bucket: &str, deleted: usize) -> Result<(), Failure> {
+fn more(bucket: &str, deleted: usize) -> Failure {
     let message = format!("{deleted} objects of the bucket `{bucket}` are deleted, and there are more");
-    Err(Failure::RetryAfter { after: std::time::Duration::from_millis(100), message })
+    Failure::pending(Duration::from_millis(100), message)
 }
 
 fn object(version: &Element, encoded: bool) -> Option<Element> {

@@ -37,7 +37,7 @@ impl Driver for Driven {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "http".to_owned(),
-            pattern: "https://*.amazonaws.com".to_owned(),
+            pattern: Some("https://*.amazonaws.com".to_owned()),
             reason: "S3, or the server at `connection.endpoint.url` instead".to_owned(),
         }]
     }
@@ -54,7 +54,7 @@ impl Driver for Driven {
 
     fn delete(request: DeleteRequest<S3Inputs>) -> Result<(), Failure> {
         let s3 = from_raw(&request.call, &request.inputs)?;
-        let guresid = &request.resource.guresid;
+        let guresid = &request.subject.guresid;
         match Id::of(&request.state.id) {
             Id::Bucket(name) => bucket::delete(&s3, name, &request.inputs, guresid),
             Id::Policy(bucket) => policy::delete(&s3, bucket),
@@ -88,7 +88,7 @@ impl Read for Driven {
             (Some(_), None) => Known::Named,
             (None, _) => Known::Not,
         };
-        let guresid = &request.resource.guresid;
+        let guresid = &request.subject.guresid;
         let inputs = &request.inputs;
         let id = request.id.as_ref().unwrap_or(&request.name);
         if known == Known::Named {
@@ -114,8 +114,7 @@ impl UpdateImpact for Driven {
             "/values/object/key",
         ];
         impact.delete_before_replace = !places.iter().any(|place| request.changes(place));
-        let stable = ["bucket", "region", "arn", "url", "domain", "key"];
-        impact.stable_outputs = stable.map(str::to_owned).to_vec();
+        impact.keep(&request.state, ["bucket", "region", "arn", "url", "domain", "key"]);
         Ok(impact)
     }
 }

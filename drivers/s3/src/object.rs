@@ -22,7 +22,7 @@ pub(crate) fn id(bucket: &str, key: &str) -> String {
 }
 
 pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, object: &Object) -> Result<State, Failure> {
-    let guresid = request.resource.guresid.as_str();
+    let guresid = request.subject.guresid.as_str();
     let id = id(&object.bucket, &object.key);
     let found = s3.object(&object.bucket, &object.key, false)?;
     if found.as_ref().is_some_and(|found| found.header(MARK) != Some(guresid)) {
@@ -56,7 +56,7 @@ pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, object: &Object
         return Err(Failure::input("/values/object/key", ONLY_REPLACED));
     }
     let state = state(s3, &object.bucket, &object.key, content(object).len(), &digest(content(object)))?;
-    let upload = upload(s3, object, &request.resource.guresid);
+    let upload = upload(s3, object, &request.subject.guresid);
     match s3.put_object(upload) {
         Ok(_) => Ok(state),
         Err(fault) if fault.is(&["NoSuchBucket"]) => Err(no_bucket(&object.bucket)),
@@ -154,11 +154,11 @@ fn digest(content: &[u8]) -> String {
 }
 
 fn no_bucket(bucket: &str) -> Failure {
-    Failure::NotFound(format!("there is no bucket `{bucket}` for the object"))
+    Failure::not_found(format!("there is no bucket `{bucket}` for the object"))
 }
 
 fn another_s(id: &str) -> Failure {
-    Failure::Conflict(format!(
+    Failure::conflict(format!(
         "the object `{id}` already exists, without a mark of this resource; \
          `purlin import` with the id `{id}` adopts it"
     ))

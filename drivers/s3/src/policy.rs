@@ -86,24 +86,26 @@ fn set(s3: &S3, wanted: &BucketPolicy) -> Result<(), Failure> {
             "/values/bucket_policy/policy",
             format!("is rejected by AWS ({})", error.full_message()),
         ),
-        RequestError::Aws(error) if error.message.contains("BlockPublicPolicy") => Failure::Conflict(format!(
-            "the bucket `{}` blocks policies that allow public access: see its `public_access_block` ({})",
-            wanted.bucket,
-            error.full_message()
-        )),
+        RequestError::Aws(error) if error.message.contains("BlockPublicPolicy") => {
+            Failure::Conflict(error.problem(format!(
+                "the bucket `{}` blocks policies that allow public access: see its `public_access_block` ({})",
+                wanted.bucket,
+                error.full_message()
+            )))
+        }
         fault => gone(fault, &wanted.bucket),
     })
 }
 
 fn gone(fault: RequestError, bucket: &str) -> Failure {
     if fault.is(&["NoSuchBucket"]) {
-        return Failure::NotFound(format!("there is no bucket `{bucket}` for the policy"));
+        return Failure::not_found(format!("there is no bucket `{bucket}` for the policy"));
     }
     fault.into()
 }
 
 fn another_s(bucket: &str) -> Failure {
-    Failure::Conflict(format!(
+    Failure::conflict(format!(
         "the bucket `{bucket}` has another policy already; `purlin import` with the id `{}` adopts it",
         id(bucket)
     ))

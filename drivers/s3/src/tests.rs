@@ -25,7 +25,7 @@ fn inputs_get_one_spelling_and_checking_again_changes_nothing() {
         {"id": "b", "expire_after_days": 1},
         {"id": "a", "transitions": [], "abort_uploads_after_days": 2},
     ]}}));
-    let guresid = testing::resource().guresid;
+    let guresid = testing::subject().guresid;
     let bucket = &once["bucket"];
     assert_eq!(bucket["name"], format!("purlin-{guresid}"));
     assert_eq!(bucket["tags"], json!({"purlin:resource": guresid}));
@@ -42,6 +42,17 @@ fn inputs_get_one_spelling_and_checking_again_changes_nothing() {
     let elsewhere = testing::inputs(&json!({"connection": connection(url), "values": {"bucket": {}}}));
     let elsewhere = testing::check::<Driven>(elsewhere, None).expect("checked").values;
     assert_eq!(elsewhere["bucket"].get("public_access_block"), None);
+}
+
+/// Those of the inputs win.
+#[test]
+fn labels_become_tags() {
+    let mut subject = testing::subject();
+    subject.context.labels = [("owner", "blue"), ("cost", "7")].map(|(a, b)| (a.into(), b.into())).into();
+    let inputs = given(&json!({"bucket": {"tags": {"owner": "red"}}}));
+    let tags = json!({"owner": "red", "cost": "7", "purlin:resource": subject.guresid});
+    let checked = testing::check_as::<Driven>(subject, inputs, None).expect("checked").values;
+    assert_eq!(checked["bucket"]["tags"], tags);
 }
 
 #[test]
@@ -137,7 +148,7 @@ fn wrong_inputs_are_reported_with_pointers() {
 
 #[test]
 fn a_change_of_an_immutable_input_replaces() {
-    let state = purlin_sdk::State::new("abc");
+    let state = purlin_sdk::State::new("abc").outputs(json!({"arn": "a"})).expect("a state");
     let impact = |before: Json, after: Json| {
         testing::update_impact::<Driven>(given(&checked(&before)), given(&checked(&after)), &state)
             .expect("an impact")
@@ -149,7 +160,7 @@ fn a_change_of_an_immutable_input_replaces() {
     assert!(
         set.replaces.is_empty()
             && set.delete_before_replace
-            && set.stable_outputs.contains(&"arn".to_owned())
+            && set.stable_outputs.contains(&"/outputs/arn".to_owned())
     );
     let other = impact(
         json!({"bucket": {"name": "abc"}}),

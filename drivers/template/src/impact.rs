@@ -20,13 +20,13 @@ pub(crate) fn of(request: &ImpactRequest<TemplateInputs>) -> Result<Impact, Fail
     }
     let after = Inputs {
         given: request.after.parse()?,
-        account: request.after.account.clone(),
+        account: request.after.account(),
         sensitive: request.after.sensitive.clone(),
     };
     let world = Arc::new(Watched::default());
     let cookie = cookie(&request.state, &after)?;
     let id = &request.state.id;
-    let made = make_with(&Engine::new(world.clone()), id, &request.resource.guresid, &after, cookie)?;
+    let made = make_with(&Engine::new(world.clone()), id, &request.subject.guresid, &after, cookie)?;
     // Random values and the time differ between calls. If the names of the outputs change, a plan
     // would treat the new ones as absent.
     if !world.is_used.load(Ordering::Relaxed) && names(&made) == names(&request.state) {
@@ -35,7 +35,7 @@ pub(crate) fn of(request: &ImpactRequest<TemplateInputs>) -> Result<Impact, Fail
             now.outputs.get(*name) == before.outputs.get(*name)
                 && now.secrets.get(*name) == before.secrets.get(*name)
         };
-        impact.stable_outputs = names(&made).into_iter().filter(is_kept).cloned().collect();
+        impact.keep(&made, names(&made).into_iter().filter(is_kept));
     }
     Ok(impact)
 }

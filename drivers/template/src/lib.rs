@@ -35,7 +35,7 @@ impl Driver for Template {
     }
 
     fn create(request: CreateRequest<TemplateInputs>) -> Result<State, Failure> {
-        let id = request.resource.guresid.clone();
+        let id = request.subject.guresid.clone();
         make(&id, &id, &request.inputs, Made::default())
     }
 
@@ -63,9 +63,9 @@ impl Check for Template {
             // The cookie of an earlier call is not known here.
             let knows_cookie = request.previous.is_none() || !known.has_cookie();
             if inputs.unknown.is_empty() && knows_cookie {
-                let guresid = &request.resource.guresid;
+                let guresid = &request.subject.guresid;
                 let sensitive = inputs.sensitive.clone();
-                let whole = Inputs { given: known, account: inputs.account.clone(), sensitive };
+                let whole = Inputs { given: known, account: inputs.account(), sensitive };
                 make(guresid, guresid, &whole, Made::default())?;
             }
         }
@@ -82,7 +82,7 @@ impl UpdateImpact for Template {
 impl Update for Template {
     fn update(request: UpdateRequest<TemplateInputs>) -> Result<State, Failure> {
         let cookie = cookie(&request.state, &request.after)?;
-        make(&request.state.id, &request.resource.guresid, &request.after, cookie)
+        make(&request.state.id, &request.subject.guresid, &request.after, cookie)
     }
 }
 

@@ -82,7 +82,7 @@ fn unaffected_outputs_are_known_in_advance() {
         "outputs": "a: {{ .driver.values.a }}\nb: {{ .driver.values.b }}\nlist: [{{ .driver.values.a }}]",
         "secrets": "s: {{ .driver.secrets.pw }}\nt: {{ .driver.secrets.pw }}{{ .driver.values.b }}",
     });
-    assert_eq!(kept(&plain, &a, &b, &[]), ["a", "list", "s"]);
+    assert_eq!(kept(&plain, &a, &b, &[]), ["/outputs/a", "/outputs/list", "/secrets/s"]);
     assert_eq!(kept(&plain, &a, &b, &["/values/b"]), Vec::<String>::new());
 
     // A cookie comes from the last call.
@@ -91,7 +91,7 @@ fn unaffected_outputs_are_known_in_advance() {
         "cookie": "n: {{ .init.n }}",
         "outputs": "n: {{ .init.n }}\nb: {{ .driver.values.b }}",
     });
-    assert_eq!(kept(&cookie, &a, &b, &[]), ["n"]);
+    assert_eq!(kept(&cookie, &a, &b, &[]), ["/outputs/n"]);
 
     // Random values and the time promise nothing, although both render the same here.
     for drawn in ["{{ randInt 0 1 }}", "{{ mul 0 now }}"] {

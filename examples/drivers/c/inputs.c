@@ -63,19 +63,19 @@ static const struct {
 };
 enum { KNOWN_COUNT = sizeof KNOWN / sizeof *KNOWN };
 
-static void add_unknown_keys(const purlin_inputs *inputs, const char *part, purlin_faults *faults) {
+static void add_unknown_keys(const purlin_inputs *inputs, const char *part, purlin_findings *faults) {
   const json *object = purlin_get(inputs, part);
   for (size_t i = 0; object != NULL && i < object->length; i++) {
     bool known = false;
     for (size_t k = 0; k < KNOWN_COUNT; k++) {
       known = known || (text_is(text_of(KNOWN[k].part), part) && text_is(object->names[i], KNOWN[k].name));
     }
-    if (!known) purlin_add_fault(faults, purlin_pointer(part, object->names[i]), text_of("is not known"));
+    if (!known) purlin_add_finding(faults, purlin_pointer(part, object->names[i]), text_of("is not known"));
   }
 }
 
-purlin_faults note_faults(const purlin_inputs *inputs) {
-  purlin_faults faults = {0};
+purlin_findings note_faults(const purlin_inputs *inputs) {
+  purlin_findings faults = {0};
   add_unknown_keys(inputs, "/values", &faults);
   add_unknown_keys(inputs, "/secrets", &faults);
   for (size_t k = 0; k < KNOWN_COUNT; k++) {
@@ -88,7 +88,7 @@ purlin_faults note_faults(const purlin_inputs *inputs) {
     } else if (KNOWN[k].fault != NULL) {
       fault = KNOWN[k].fault(value->text);
     }
-    if (fault != NULL) purlin_add_fault(&faults, text_of(pointer), text_of(fault));
+    if (fault != NULL) purlin_add_finding(&faults, text_of(pointer), text_of(fault));
   }
   return faults;
 }

@@ -14,10 +14,10 @@ static purlin_state state_of(const note *note, text title, text content) {
 }
 
 static bool driver_check(const purlin_request *request, purlin_checked *checked, purlin_failure *failure) {
-  purlin_faults faults = note_faults(&request->inputs);
+  purlin_findings faults = note_faults(&request->inputs);
   if (faults.length > 0) return purlin_invalid(failure, faults);
   if (json_is_null(json_item(checked->values, "title")) && !purlin_is_unknown(&request->inputs, "/values/title")) {
-    json_set(checked->values, "title", json_text(text_part(request->resource.guresid, 0, 12)));
+    json_set(checked->values, "title", json_text(text_part(request->subject.guresid, 0, 12)));
   }
   return true;
 }
@@ -74,8 +74,8 @@ static bool driver_update_impact(const purlin_request *change, purlin_impact *im
     purlin_add_text(&impact->replaces, text_of("/values/title"));
   } else {
     impact->delete_before_replace = true; // titles are unique
-    purlin_add_text(&impact->stable_outputs, text_of("title"));
-    purlin_add_text(&impact->stable_outputs, text_of("path"));
+    purlin_add_text(&impact->stable_outputs, text_of("/outputs/title"));
+    purlin_add_text(&impact->stable_outputs, text_of("/outputs/path"));
   }
   return true;
 }
@@ -95,10 +95,22 @@ static bool driver_delete(const purlin_request *request, purlin_failure *failure
   return note_remove(request->state->id, failure);
 }
 
-static const purlin_type types[] = {{.name = "note", .inputs = INPUT_SCHEMA, .outputs = OUTPUT_SCHEMA}};
+static const purlin_type types[] = {{
+    .name = "note",
+    .inputs = INPUT_SCHEMA,
+    .outputs = OUTPUT_SCHEMA,
+    .repeat_create = true,
+    .check = driver_check,
+    .name_of = driver_name,
+    .create = driver_create,
+    .read = driver_read,
+    .update_impact = driver_update_impact,
+    .update = driver_update,
+    .delete = driver_delete,
+}};
 
 static const purlin_requested_capability requested_capabilities[] = {
-    {.capability = "dirs", .pattern = "", .reason = "the folder of the notes, as /notes with mode `rw`"}};
+    {.capability = "dirs", .reason = "the folder of the notes, as /notes with mode `rw`"}};
 
 const purlin_driver the_driver = {
     .name = "acme/note",
@@ -108,12 +120,4 @@ const purlin_driver the_driver = {
     .type_count = 1,
     .requested_capabilities = requested_capabilities,
     .requested_capability_count = 1,
-    .repeat_create = true,
-    .check = driver_check,
-    .name_of = driver_name,
-    .create = driver_create,
-    .read = driver_read,
-    .update_impact = driver_update_impact,
-    .update = driver_update,
-    .delete = driver_delete,
 };

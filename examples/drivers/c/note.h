@@ -16,7 +16,7 @@ extern const char INPUT_SCHEMA[];
 extern const char OUTPUT_SCHEMA[];
 
 // All faults of the inputs. Unknown values are not checked.
-purlin_faults note_faults(const purlin_inputs *inputs);
+purlin_findings note_faults(const purlin_inputs *inputs);
 
 note note_from(const purlin_inputs *inputs);
 

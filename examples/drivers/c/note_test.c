@@ -21,7 +21,8 @@ static int faults;
 static purlin_request given(const char *inputs) {
   purlin_request request = {.inputs = {.document = json_read(text_of(inputs), NULL)}};
   EXPECT(request.inputs.document != NULL);
-  request.resource.guresid = text_of("0123456789abcdef0123456789abcdef01234567");
+  request.subject.type = text_of("note");
+  request.subject.guresid = text_of("0123456789abcdef0123456789abcdef01234567");
   request.name = note_from(&request.inputs).title;
   return request;
 }
@@ -41,72 +42,72 @@ static void a_note_lives(void) {
   purlin_state state;
   purlin_failure failure;
   purlin_request request = hello("Hello.");
-  EXPECT(the_driver.create(&request, &state, &failure));
+  EXPECT(purlin_create(&request, &state, &failure));
   EXPECT(text_is(content("hello"), "Hello.\n"));
   EXPECT(strstr(purlin_messages().at, "checkpoint hello\n") != NULL);
-  EXPECT(the_driver.create(&request, &state, &failure)); // the same attempt again
+  EXPECT(purlin_create(&request, &state, &failure)); // the same attempt again
   purlin_request other = hello("Hi.");
-  EXPECT(!the_driver.create(&other, &state, &failure) && failure.kind == PURLIN_CONFLICT);
+  EXPECT(!purlin_create(&other, &state, &failure) && failure.kind == PURLIN_CONFLICT);
 
   EXPECT(note_write(text_of("hello"), text_of("Somebody was here.\n"), &failure));
-  purlin_observed seen = {0};
-  EXPECT(!the_driver.read(&request, &seen, &failure) && failure.kind == PURLIN_CONFLICT);
+  purlin_observed seen;
+  EXPECT(!purlin_read(&request, &seen, &failure) && failure.kind == PURLIN_CONFLICT);
   request.id = &state.id;
-  EXPECT(the_driver.read(&request, &seen, &failure));
+  EXPECT(purlin_read(&request, &seen, &failure));
   EXPECT(text_is(json_as_text(json_at(seen.values, "/text")), "Somebody was here."));
 
   purlin_request change = hello("Bye.");
   change.previous = &request.inputs;
   change.state = &state;
   purlin_impact impact = {0};
-  EXPECT(the_driver.update_impact(&change, &impact, &failure) && impact.replaces.length == 0);
+  EXPECT(purlin_update_impact(&change, &impact, &failure) && impact.replaces.length == 0);
   EXPECT(impact.delete_before_replace);
-  EXPECT(the_driver.update(&change, &state, &failure) && text_is(content("hello"), "Bye.\n"));
+  EXPECT(purlin_update(&change, &state, &failure) && text_is(content("hello"), "Bye.\n"));
 
-  EXPECT(the_driver.delete(&change, &failure));
-  EXPECT(the_driver.delete(&change, &failure)); // a missing note is a success
-  seen = (purlin_observed){0};
-  EXPECT(the_driver.read(&request, &seen, &failure) && seen.state.id.length == 0);
+  EXPECT(purlin_delete(&change, &failure));
+  EXPECT(purlin_delete(&change, &failure)); // a missing note is a success
+  EXPECT(purlin_read(&request, &seen, &failure) && seen.state.id.length == 0);
 }
 
 static void a_title_names_one_note(void) {
   purlin_state old, state;
   purlin_failure failure;
   purlin_request request = hello("Hello.");
-  EXPECT(the_driver.create(&request, &old, &failure));
+  EXPECT(purlin_create(&request, &old, &failure));
   request.replaces = &old.id;
-  EXPECT(!the_driver.create(&request, &state, &failure) && failure.kind == PURLIN_NEEDS_DELETE_BEFORE);
+  EXPECT(!purlin_create(&request, &state, &failure) && failure.kind == PURLIN_NEEDS_DELETE_BEFORE);
 
   purlin_request lookup = hello("Hello.");
-  purlin_observed seen = {0};
-  EXPECT(the_driver.read(&lookup, &seen, &failure) && text_is(seen.state.id, "hello"));
+  purlin_observed seen;
+  EXPECT(purlin_read(&lookup, &seen, &failure) && text_is(seen.state.id, "hello"));
   purlin_add_text(&lookup.known, text_of("other"));
   purlin_add_text(&lookup.known, old.id);
-  seen = (purlin_observed){0};
-  EXPECT(the_driver.read(&lookup, &seen, &failure) && seen.state.id.length == 0);
+  EXPECT(purlin_read(&lookup, &seen, &failure) && seen.state.id.length == 0);
   lookup.id = &old.id;
-  EXPECT(the_driver.read(&lookup, &seen, &failure) && text_is(seen.state.id, "hello"));
+  EXPECT(purlin_read(&lookup, &seen, &failure) && text_is(seen.state.id, "hello"));
   lookup.state = &old;
-  EXPECT(the_driver.delete(&lookup, &failure));
+  EXPECT(purlin_delete(&lookup, &failure));
 }
 
 static void every_fault_is_told(void) {
   purlin_request wrong =
       given("{\"values\":{\"title\":\"No Title\",\"co/lor\":\"red\"},\"secrets\":{\"signature\":true}}");
-  purlin_checked checked = {0};
+  purlin_checked checked;
   purlin_failure failure;
-  EXPECT(!the_driver.check(&wrong, &checked, &failure) && failure.kind == PURLIN_INVALID_INPUTS);
+  EXPECT(!purlin_check(&wrong, &checked, &failure) && failure.kind == PURLIN_INVALID_INPUTS);
   const char *places[] = {"/values/co~1lor", "/values/text", "/values/title", "/secrets/signature"};
-  EXPECT(failure.faults.length == 4);
-  for (size_t i = 0; i < failure.faults.length && i < 4; i++) EXPECT(text_is(failure.faults.items[i].pointer, places[i]));
+  EXPECT(failure.findings.length == 4);
+  for (size_t i = 0; i < failure.findings.length && i < 4; i++) {
+    EXPECT(text_is(failure.findings.items[i].pointer, places[i]));
+  }
 }
 
 static void a_title_is_drawn_once(void) {
   purlin_request request = given("{\"values\":{\"text\":null},\"secrets\":{}}");
   purlin_add_text(&request.inputs.unknown, text_of("/values/text"));
-  purlin_checked checked = {.values = purlin_get(&request.inputs, "/values")};
+  purlin_checked checked;
   purlin_failure failure;
-  EXPECT(the_driver.check(&request, &checked, &failure));
+  EXPECT(purlin_check(&request, &checked, &failure));
   EXPECT(text_is(json_write(checked.values), "{\"text\":null,\"title\":\"0123456789ab\"}"));
 }
 
@@ -115,15 +116,15 @@ static void the_signature_stays_secret(void) {
       given("{\"values\":{\"title\":\"s\",\"text\":\"-- x\"},\"secrets\":{\"signature\":\"hush\"}}");
   purlin_state state;
   purlin_failure failure;
-  EXPECT(the_driver.create(&request, &state, &failure));
+  EXPECT(purlin_create(&request, &state, &failure));
   EXPECT(text_is(json_as_text(json_at(state.secrets, "/mark")), "s:hush"));
   EXPECT(text_is(content("s"), "-- x\n-- dc8331bcb2283e89d275a1c2fe66f7bf5ac3163ec1967f149dd7e27906365f0c\n"));
-  purlin_observed seen = {0};
+  purlin_observed seen;
   request.id = &state.id;
-  EXPECT(the_driver.read(&request, &seen, &failure));
+  EXPECT(purlin_read(&request, &seen, &failure));
   EXPECT(text_is(json_as_text(json_at(seen.values, "/text")), "-- x"));
   request.state = &state;
-  EXPECT(the_driver.delete(&request, &failure));
+  EXPECT(purlin_delete(&request, &failure));
 }
 
 static void without_a_grant_the_missing_one_is_named(void) {
@@ -132,7 +133,7 @@ static void without_a_grant_the_missing_one_is_named(void) {
   purlin_request request = hello("Hello.");
   purlin_state state;
   purlin_failure failure;
-  EXPECT(!the_driver.create(&request, &state, &failure));
+  EXPECT(!purlin_create(&request, &state, &failure));
   EXPECT(failure.kind == PURLIN_DENIED && text_is(failure.capability, "dirs"));
   note_folder = folder;
 }

@@ -8,25 +8,28 @@ import (
 	"acme/note/purlin"
 )
 
-func init() { purlin.Export(Note{}) }
+func init() {
+	purlin.Export(purlin.DriverInfo{
+		Name:        "acme/note",
+		Version:     "0.1.0",
+		Description: "A note in a folder that the operator granted.",
+		RequestedCapabilities: []purlin.RequestedCapability{{
+			Capability: "dirs",
+			Reason:     "the folder of the notes, as /notes with mode `rw`",
+		}},
+	}, Note{})
+}
 
 func main() {} // a driver is a library
 
 // Note is a note in a folder that the operator granted.
 type Note struct{}
 
-func (Note) Manifest() purlin.Manifest {
-	return purlin.Manifest{
-		Name:        "acme/note",
-		Version:     "0.1.0",
-		Description: "A note in a folder that the operator granted.",
+func (Note) Schema() purlin.TypeSchema {
+	return purlin.TypeSchema{
+		Type: "note", Inputs: inputSchema, Outputs: outputSchema,
 		// A note with the same content is from an earlier attempt.
 		RepeatCreate: true,
-		Types:        []purlin.TypeSchema{{Type: "note", Inputs: inputSchema, Outputs: outputSchema}},
-		RequestedCapabilities: []purlin.RequestedCapability{{
-			Capability: "dirs",
-			Reason:     "the folder of the notes, as /notes with mode `rw`",
-		}},
 	}
 }
 
@@ -36,7 +39,7 @@ func (Note) Check(request purlin.CheckRequest) (purlin.Checked, error) {
 		return purlin.Checked{}, err
 	}
 	if inputs.Values["title"] == nil && !inputs.IsUnknown("/values/title") {
-		inputs.Values["title"] = request.Resource.Guresid[:12]
+		inputs.Values["title"] = request.Subject.Guresid[:12]
 	}
 	return purlin.Checked{Values: inputs.Values}, nil
 }
@@ -52,14 +55,15 @@ func (Note) Create(request purlin.CreateRequest) (purlin.State, error) {
 		return purlin.State{}, err
 	}
 	if request.Replaces != nil && *request.Replaces == request.Name {
-		return purlin.State{}, purlin.NeedsDeleteBefore(fmt.Sprintf("the old note has the title `%s`, too", request.Name))
+		message := fmt.Sprintf("the old note has the title `%s`, too", request.Name)
+		return purlin.State{}, purlin.NeedsDeleteBefore{Message: message}
 	}
 	there, err := readNote(request.Name)
 	if err != nil {
 		return purlin.State{}, err
 	}
 	if there != nil && *there != note.content() {
-		return purlin.State{}, purlin.Conflict(fmt.Sprintf("there is a note `%s` already", request.Name))
+		return purlin.State{}, purlin.Conflict{Message: fmt.Sprintf("there is a note `%s` already", request.Name)}
 	}
 	// From here on, an interrupted call is resolved by this id.
 	purlin.Checkpoint(request.Name)
@@ -87,7 +91,7 @@ func (Note) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
 		return nil, err
 	}
 	if request.ID == nil && *content != note.content() {
-		return nil, purlin.Conflict(fmt.Sprintf("the note `%s` is not this resource's", title))
+		return nil, purlin.Conflict{Message: fmt.Sprintf("the note `%s` is not this resource's", title)}
 	}
 	return &purlin.Observed{
 		State:  note.state(title, *content),
@@ -101,7 +105,7 @@ func (Note) UpdateImpact(change purlin.Change) (purlin.Impact, error) {
 	}
 	return purlin.Impact{
 		DeleteBeforeReplace: true, // titles are unique
-		StableOutputs:       []string{"title", "path"},
+		StableOutputs:       []string{"/outputs/title", "/outputs/path"},
 	}, nil
 }
 

@@ -123,8 +123,8 @@ func TestEveryFaultIsTold(t *testing.T) {
 
 func TestATitleIsDrawnOnce(t *testing.T) {
 	request := purlin.CheckRequest{
-		Resource: purlin.Resource{Guresid: "0123456789abcdef0123456789abcdef01234567"},
-		Inputs:   given(purlin.Object{"text": nil}, nil),
+		Subject: purlin.Subject{Guresid: "0123456789abcdef0123456789abcdef01234567"},
+		Inputs:  given(purlin.Object{"text": nil}, nil),
 	}
 	request.Inputs.Unknown = []string{"/values/text"}
 	checked, err := Note{}.Check(request)

@@ -77,9 +77,9 @@ export function faults(inputs) {
 }
 
 /** Gives a note without a title a unique one. */
-export function withDefaults(inputs, resource) {
+export function withDefaults(inputs, subject) {
   if (inputs.values.title != null || isUnknown(inputs, "/values/title")) return inputs.values;
-  return { ...inputs.values, title: resource.guresid.slice(0, 12) };
+  return { ...inputs.values, title: subject.guresid.slice(0, 12) };
 }
 
 /** The content of the file. It has a digest of the signature, which is secret. */

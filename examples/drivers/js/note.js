@@ -6,21 +6,23 @@ import { conflict, host, invalidInputs, needsDeleteBefore } from "@purlin/driver
 
 /** @type {import("@purlin/driver").Driver} */
 export default {
-  manifest: {
+  info: {
     name: "acme/note",
     version: "0.1.0",
     description: "A note in a folder that the operator granted.",
+    requestedCapabilities: [{ capability: "dirs", reason: "the folder of the notes, as /notes with mode `rw`" }],
+  },
+  type: {
+    typeName: "note",
+    inputs: inputSchema,
+    outputs: outputSchema,
     // A note with the same content is from an earlier attempt.
     repeatCreate: true,
-    types: [{ typeName: "note", inputs: inputSchema, outputs: outputSchema }],
-    requestedCapabilities: [
-      { capability: "dirs", pattern: "", reason: "the folder of the notes, as /notes with mode `rw`" },
-    ],
   },
 
-  check({ inputs, resource }) {
+  check({ inputs, subject }) {
     faults(inputs).check();
-    return { values: withDefaults(inputs, resource), secrets: inputs.secrets };
+    return { values: withDefaults(inputs, subject), secrets: inputs.secrets };
   },
 
   name({ inputs }) {
@@ -55,7 +57,7 @@ export default {
 
   updateImpact({ state, after }) {
     if (after.values.title !== state.id) return { replaces: ["/values/title"] };
-    return { stableOutputs: ["title", "path"] };
+    return { stableOutputs: ["/outputs/title", "/outputs/path"] };
   },
 
   async update({ state: { id }, after }) {

@@ -37,10 +37,11 @@ function filesIn(root) {
   };
 }
 
-const resource = { guresid: "0123456789abcdef0123456789abcdef01234567", typeName: "note" };
-const inputs = (values, secrets = {}, unknown = []) => ({ values, secrets, params: {}, connection: {}, unknown, sensitive: [] });
+const subject = { guresid: "0123456789abcdef0123456789abcdef01234567", typeName: "note" };
+const others = { params: {}, connection: {}, account: {}, sensitive: [] };
+const inputs = (values, secrets = {}, unknown = []) => ({ values, secrets, unknown, ...others });
 const hello = inputs({ title: "hello", text: "Hello." });
-const create = (inputs, replaces) => note.create({ resource, inputs, name: inputs.values.title, replaces });
+const create = (inputs, replaces) => note.create({ subject, inputs, name: inputs.values.title, replaces });
 const file = (title) => fs.readFileSync(join(folder, "notes", `${title}.md`), "utf8");
 const places = (faults) => faults.map((fault) => fault.pointer);
 
@@ -52,17 +53,18 @@ test("a note lives", async () => {
     secrets: {},
   });
   assert.equal(file("hello"), "Hello.\n");
-  assert.deepEqual(host.messages[0], ["checkpoint", "hello"]);
+  assert.deepEqual(host.messages[0], ["checkpoint", "hello", undefined]);
   await create(hello);
   await assert.rejects(create(inputs({ title: "hello", text: "Hi." })), { name: "conflict" });
 
-  const read = (id, inputs = hello) => note.read({ resource, id, name: "hello", known: [], inputs, state });
+  const read = (id, inputs = hello) => note.read({ subject, id, name: "hello", known: [], inputs, state });
   fs.writeFileSync(join(folder, "notes/hello.md"), "Somebody was here.\n");
   assert.deepEqual((await read("hello")).values, { title: "hello", text: "Somebody was here." });
   await assert.rejects(read(undefined), { name: "conflict" });
 
   const after = inputs({ title: "hello", text: "wörld 🎉" });
-  assert.deepEqual(note.updateImpact({ state, before: hello, after }), { stableOutputs: ["title", "path"] });
+  const impact = note.updateImpact({ state, before: hello, after });
+  assert.deepEqual(impact, { stableOutputs: ["/outputs/title", "/outputs/path"] });
   assert.equal((await note.update({ state, before: hello, after })).outputs.bytes, 12);
   assert.equal((await read("hello", after)).values.text, "wörld 🎉");
 
@@ -82,7 +84,7 @@ test("another title is another note", async () => {
 test("a note of the same title replaces another only once that is gone", async () => {
   await create(hello);
   await assert.rejects(create(hello, "hello"), { name: "needs-delete-before" });
-  const found = (known) => note.read({ resource, name: "hello", known, inputs: hello });
+  const found = (known) => note.read({ subject, name: "hello", known, inputs: hello });
   assert.equal((await found([])).state.id, "hello");
   assert.equal(await found(["hello"]), undefined);
 });
@@ -90,24 +92,24 @@ test("a note of the same title replaces another only once that is gone", async (
 test("every fault is reported", async () => {
   const wrong = inputs({ title: "No Title", "a/b": 1, text: 7 }, { pin: 1 });
   assert.throws(
-    () => note.check({ resource, inputs: wrong }),
+    () => note.check({ subject, inputs: wrong }),
     ({ payload }) => {
       assert.deepEqual(places(payload.val), ["/values/a~1b", "/secrets/pin", "/values/text", "/values/title"]);
       return true;
     },
   );
   await assert.rejects(create(inputs({ title: "t", text: 7 })), { name: "invalid-inputs" });
-  const check = (text) => note.check({ resource, inputs: inputs({ title: "t", text }) });
+  const check = (text) => note.check({ subject, inputs: inputs({ title: "t", text }) });
   assert.throws(() => check("é".repeat(32769)), { name: "invalid-inputs" });
   assert.equal(check("é".repeat(32768)).values.title, "t");
 });
 
 test("a title is drawn once, and what is unknown is not judged", () => {
-  const checked = note.check({ resource, inputs: inputs({ text: "Hello." }) });
+  const checked = note.check({ subject, inputs: inputs({ text: "Hello." }) });
   assert.equal(checked.values.title, "0123456789ab");
-  assert.deepEqual(note.check({ resource, inputs: inputs(checked.values) }).values, checked.values);
+  assert.deepEqual(note.check({ subject, inputs: inputs(checked.values) }).values, checked.values);
   const unknown = inputs({ title: null, text: null }, {}, ["/values/title", "/values/text"]);
-  assert.deepEqual(note.check({ resource, inputs: unknown }).values, { title: null, text: null });
+  assert.deepEqual(note.check({ subject, inputs: unknown }).values, { title: null, text: null });
 });
 
 test("the signature stays secret", async () => {
@@ -115,11 +117,16 @@ test("the signature stays secret", async () => {
   const state = await create(signed);
   assert.deepEqual(state.secrets, { mark: "s:hush" });
   assert.match(file("s"), /^x\n-- [0-9a-f]{64}\n$/);
-  assert.equal((await note.read({ resource, id: "s", inputs: signed })).values.text, "x");
+  assert.equal((await note.read({ subject, id: "s", inputs: signed })).values.text, "x");
   assert.ok(!JSON.stringify([host.messages, state.outputs]).includes("hush"));
 });
 
 test("without the folder it is denied", async () => {
   fs.rmdirSync(join(folder, "notes"));
   await assert.rejects(create(hello), (error) => error.payload.val.target === "/notes");
+});
+
+test("a failure says its code", async () => {
+  fs.mkdirSync(join(folder, "notes/hello.md"));
+  await assert.rejects(create(hello), (error) => error.name === "failed" && error.details.code === "io");
 });

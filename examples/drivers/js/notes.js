@@ -44,6 +44,6 @@ function attempt(what, title, action) {
     if (error.code === "no-entry") return null;
     const message = `cannot ${what} the note \`${title}\`: ${error.message}`;
     if (["access", "not-permitted", "read-only"].includes(error.code)) throw denied("dirs", FOLDER, message);
-    throw error.code ? failed(message) : error;
+    throw error.code ? failed(message, { code: error.code }) : error;
   }
 }

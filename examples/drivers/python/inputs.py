@@ -88,7 +88,7 @@ def with_defaults(request: CheckRequest) -> dict:
     values = request.inputs.values
     if values.get("title") is not None or request.inputs.is_unknown("/values/title"):
         return values
-    return {**values, "title": request.resource.guresid[:12]}
+    return {**values, "title": request.subject.guresid[:12]}
 
 
 def content(given: Inputs) -> bytes:

@@ -17,8 +17,8 @@ class Note(Driver):
     DESCRIPTION = "A note in a folder that the operator granted."
     #: A note with the same content is from an earlier attempt.
     REPEAT_CREATE = True
-    TYPES = [TypeSchema("note", inputs.INPUTS, inputs.OUTPUTS)]
-    REQUESTED_CAPABILITIES = [RequestedCapability("dirs", "", "the folder of the notes, as /notes with mode `rw`")]
+    TYPE = TypeSchema("note", inputs.INPUTS, inputs.OUTPUTS)
+    REQUESTED_CAPABILITIES = [RequestedCapability("dirs", "the folder of the notes, as /notes with mode `rw`")]
 
     def check(self, request: CheckRequest) -> Checked:
         inputs.faults(request.inputs).check()
@@ -56,7 +56,7 @@ class Note(Driver):
     def update_impact(self, change: Change) -> Impact:
         if change.after.values.get("title") != change.state.id:
             return Impact(replaces=["/values/title"])
-        return Impact(stable_outputs=["title", "path"])
+        return Impact(stable_outputs=["/outputs/title", "/outputs/path"])
 
     def update(self, change: Change) -> State:
         inputs.faults(change.after).check()

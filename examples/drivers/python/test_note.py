@@ -7,11 +7,11 @@ import unittest
 import notes
 from note import Note
 from purlin_driver import (
-    Change, CheckRequest, Conflict, CreateRequest, DeleteRequest, Denied, Inputs, InvalidInputs,
-    NeedsDeleteBefore, ReadRequest, Resource, State, host
+    Change, CheckRequest, Conflict, CreateRequest, DeleteRequest, Denied, Failed, Inputs, InvalidInputs,
+    NeedsDeleteBefore, ReadRequest, Subject, host
 )
 
-RESOURCE = Resource("urn:purlin:test", "0123456789abcdef0123456789abcdef01234567", "note")
+SUBJECT = Subject("urn:purlin:test", "0123456789abcdef0123456789abcdef01234567", "note")
 
 
 def given(text="Hello.", title="hello", **secrets):
@@ -27,20 +27,20 @@ class NoteTest(unittest.TestCase):
         self.note = Note()
 
     def create(self, inputs, replaces=None):
-        return self.note.create(CreateRequest(RESOURCE, inputs, inputs.values["title"], replaces))
+        return self.note.create(CreateRequest(SUBJECT, inputs, inputs.values["title"], replaces))
 
     def read(self, id, inputs, known=()):
-        return self.note.read(ReadRequest(RESOURCE, id, "hello", inputs, known=list(known)))
+        return self.note.read(ReadRequest(SUBJECT, id, "hello", inputs, known=list(known)))
 
     def check(self, inputs):
-        return self.note.check(CheckRequest(RESOURCE, inputs))
+        return self.note.check(CheckRequest(SUBJECT, inputs))
 
     def test_a_note_lives(self):
         state = self.create(given())
         self.assertEqual(state.id, "hello")
         self.assertEqual(state.outputs["bytes"], 7)
         self.assertEqual(notes.read("hello"), b"Hello.\n")
-        self.assertEqual(host.messages[0], ("checkpoint", "hello"))
+        self.assertEqual(host.messages[0], ("checkpoint", "hello", None))
         self.create(given())
         self.assertRaises(Conflict, self.create, given("Hi."))
 
@@ -49,19 +49,19 @@ class NoteTest(unittest.TestCase):
         self.assertEqual(self.read("hello", given()).values["text"], "Somebody was here.")
         self.assertRaises(Conflict, self.read, None, given())
 
-        change = Change(RESOURCE, state, given(), given("wörld 🎉"), "hello")
-        self.assertEqual(self.note.update_impact(change).stable_outputs, ["title", "path"])
+        change = Change(SUBJECT, state, given(), given("wörld 🎉"), "hello")
+        self.assertEqual(self.note.update_impact(change).stable_outputs, ["/outputs/title", "/outputs/path"])
         self.assertEqual(self.note.update(change).outputs["bytes"], 12)
         self.assertEqual(self.read("hello", change.after).values["text"], "wörld 🎉")
 
         for _ in range(2):
-            self.note.delete(DeleteRequest(RESOURCE, state, given()))
+            self.note.delete(DeleteRequest(SUBJECT, state, given()))
         self.assertIsNone(self.read("hello", given()))
         self.assertEqual(os.listdir(notes.FOLDER), [])
 
     def test_another_title_is_another_note(self):
         state = self.create(given())
-        change = Change(RESOURCE, state, given(), given(title="other"), "other")
+        change = Change(SUBJECT, state, given(), given(title="other"), "other")
         self.assertEqual(self.note.update_impact(change).replaces, ["/values/title"])
         self.assertRaises(InvalidInputs, self.note.update, change)
 
@@ -101,6 +101,12 @@ class NoteTest(unittest.TestCase):
         with self.assertRaises(Denied) as refused:
             self.create(given())
         self.assertEqual(refused.exception.target, "/notes")
+
+    def test_a_failure_says_its_code(self):
+        os.mkdir(notes.path("hello"))
+        with self.assertRaises(Failed) as failed:
+            self.read("hello", given())
+        self.assertEqual(failed.exception.details, {"code": "EISDIR"})
 
 
 if __name__ == "__main__":

@@ -45,6 +45,10 @@ pub(crate) struct Global {
     #[arg(long, alias = "parallel", global = true, value_name = "N", allow_negative_numbers = true)]
     pub(crate) parallelism: Option<NonZeroUsize>,
 
+    /// End with what is in progress instead of waiting for it; the next run goes on.
+    #[arg(long, global = true)]
+    pub(crate) no_wait: bool,
+
     /// Wait up to this long for another deployment of the same environment, such as `30s` or `5m`
     /// [default: do not wait].
     #[arg(long, global = true, value_name = "TIME", value_parser = duration)]

@@ -480,6 +480,7 @@ pub(crate) fn orchestrator_at(
     if let Some(calls) = app.global.parallelism {
         builder = builder.parallelism(calls.get());
     }
+    builder = builder.end_with_progress(app.global.no_wait);
     let level = app.ui.level;
     builder = builder.on_note(move |note| Ui::new(level).note_once(note));
     if let Some(probe) = surroundings::crash_points() {

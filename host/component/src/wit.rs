@@ -8,8 +8,8 @@ use wit_parser::{FunctionKind, Resolve, SourceMap, WorldId, WorldItem};
 
 use crate::Error;
 
-/// The names and texts of the contract's files. Projects in other languages generate their bindings
-/// from them.
+/// The names and texts of the files of the contract's package. Projects in other languages generate
+/// their bindings from them and from [`DEPS`].
 pub const WIT: &[(&str, &str)] = &[
     ("host.wit", include_str!("../../../wit/host.wit")),
     ("lifecycle.wit", include_str!("../../../wit/lifecycle.wit")),
@@ -17,8 +17,12 @@ pub const WIT: &[(&str, &str)] = &[
     ("world.wit", include_str!("../../../wit/world.wit")),
 ];
 
+/// The packages that the contract's world uses, each one file. Tools expect them in a folder `deps`
+/// beside, or in, the folder of the contract.
+pub const DEPS: &[(&str, &str)] = &[("metrics.wit", include_str!("../../../wit/deps/metrics.wit"))];
+
 /// The interface that makes a component a driver.
-pub const CONTRACT: &str = "purlin:driver/lifecycle@0.2.0";
+pub const CONTRACT: &str = "purlin:driver/lifecycle@0.3.0";
 
 /// The version of WASI whose interfaces are known.
 pub(crate) const WASI: &str = "WASI 0.2.12";
@@ -35,6 +39,9 @@ impl World {
         let mut resolve = if wanted.is_empty() { Resolve::default() } else { wasi()? };
         let known: BTreeSet<String> =
             resolve.interfaces.iter().filter_map(|(id, _)| resolve.id_of(id)).collect();
+        for (name, text) in DEPS {
+            resolve.push_source(name, text).map_err(Error::encode)?;
+        }
         let mut sources = SourceMap::default();
         for (name, text) in WIT {
             sources.push_str(name, *text);
@@ -107,14 +114,16 @@ mod tests {
 
     #[test]
     fn every_file_of_the_contract_exists() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wit");
-        let mut there: Vec<String> = std::fs::read_dir(folder)
-            .expect("the contract")
-            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-            .filter(|name| name.ends_with(".wit"))
-            .collect();
-        there.sort();
-        assert_eq!(there, WIT.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wit");
+        for (folder, files) in [("", WIT), ("deps", DEPS)] {
+            let mut there: Vec<String> = std::fs::read_dir(format!("{root}/{folder}"))
+                .expect("the contract")
+                .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+                .filter(|name| name.ends_with(".wit"))
+                .collect();
+            there.sort();
+            assert_eq!(there, files.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "{folder}");
+        }
     }
 
     #[test]
@@ -124,8 +133,11 @@ mod tests {
         let functions = world.functions();
         assert_eq!(functions.len(), 8, "{functions:?}");
         assert!(functions.contains(&format!("{CONTRACT}#update-impact")), "{functions:?}");
-        let log = CONTRACT.replace("lifecycle", "log");
-        assert!(world.imported().any(|name| name == log));
+        let imported: BTreeSet<String> = world.imported().collect();
+        for interface in ["types", "log", "operation"] {
+            assert!(imported.contains(&CONTRACT.replace("lifecycle", interface)), "{imported:?}");
+        }
+        assert!(imported.contains("purlin:metrics/metrics@0.1.0"), "{imported:?}");
     }
 
     #[test]

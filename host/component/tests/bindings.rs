@@ -7,16 +7,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use purlin_component::WIT;
+use purlin_component::{DEPS, WIT};
 use wit_bindgen_core::{Files, WorldGenerator as _};
 use wit_parser::{Resolve, SizeAlign, SourceMap, Type, TypeDefKind, WorldId};
 
 fn contract() -> (Resolve, WorldId) {
+    let mut resolve = Resolve::default();
+    for (name, text) in DEPS {
+        resolve.push_source(name, text).expect("a package");
+    }
     let mut sources = SourceMap::default();
     for (name, text) in WIT {
         sources.push_str(name, *text);
     }
-    let mut resolve = Resolve::default();
     let group = sources.parse().map_err(|(_, error)| error).expect("the contract");
     let package = resolve.push_group(group).expect("the contract");
     let world = resolve.select_world(&[package], Some("driver")).expect("a world");
@@ -61,6 +64,8 @@ fn the_bindings_for_rust_are_those_of_the_contract() {
     let mut files = Files::default();
     let options = wit_bindgen_rust::Opts {
         format: true,
+        // The packages beside the contract's own, too.
+        generate_all: true,
         pub_export_macro: true,
         export_macro_name: Some("export_lifecycle".to_owned()),
         default_bindings_module: Some("purlin_sdk::bindings".to_owned()),

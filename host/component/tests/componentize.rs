@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a test")]
 
-use purlin_component::{Error, WIT, componentize};
+use purlin_component::{DEPS, Error, WIT, componentize};
 use wasmparser::{Encoding, Parser, Payload};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, SourceMap};
@@ -25,7 +25,7 @@ fn text(imports: &str, less: &[&str], contract: &str) -> String {
 }
 
 fn core(imports: &str) -> Vec<u8> {
-    wat::parse_str(text(imports, &[], "0.2.0")).expect("a module")
+    wat::parse_str(text(imports, &[], "0.3.0")).expect("a module")
 }
 
 fn refused(text: &str) -> Error {
@@ -57,10 +57,13 @@ fn names(component: &[u8]) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn a_module_that_describes_nothing_becomes_a_driver() {
-    let log = r#"(import "purlin:driver/log@0.2.0" "write" (func (param i32 i32 i32)))"#;
-    let (imports, exports) = names(&componentize(&core(log)).expect("a component"));
-    assert_eq!(exports, ["purlin:driver/lifecycle@0.2.0"]);
-    assert!(imports.contains(&"purlin:driver/log@0.2.0".to_owned()), "{imports:?}");
+    let used = r#"(import "purlin:driver/log@0.3.0" "write" (func (param i32 i32 i32)))
+        (import "purlin:metrics/metrics@0.1.0" "count" (func (param i32 i32 i64)))"#;
+    let (imports, exports) = names(&componentize(&core(used)).expect("a component"));
+    assert_eq!(exports, ["purlin:driver/lifecycle@0.3.0"]);
+    for interface in ["purlin:driver/log@0.3.0", "purlin:metrics/metrics@0.1.0"] {
+        assert!(imports.contains(&interface.to_owned()), "{imports:?}");
+    }
     assert!(
         !imports.iter().any(|name| name.starts_with("wasi:")),
         "nothing that is not asked for: {imports:?}"
@@ -71,18 +74,21 @@ fn a_module_that_describes_nothing_becomes_a_driver() {
 fn wasi_0_1_becomes_wasi_0_2() {
     let random = r#"(import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32)))"#;
     let (imports, exports) = names(&componentize(&core(random)).expect("a component"));
-    assert_eq!(exports, ["purlin:driver/lifecycle@0.2.0"]);
+    assert_eq!(exports, ["purlin:driver/lifecycle@0.3.0"]);
     assert!(imports.iter().any(|name| name.starts_with("wasi:random/random@0.2.")), "{imports:?}");
     assert!(!imports.iter().any(|name| name.starts_with("wasi:sockets")), "only what is used: {imports:?}");
 }
 
 /// A driver's module with this import, which describes a world with these items.
 fn describing(items: &str, imports: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    for (name, text) in DEPS {
+        resolve.push_source(name, text).expect("a package");
+    }
     let mut sources = SourceMap::default();
     for (name, text) in WIT {
         sources.push_str(name, *text);
     }
-    let mut resolve = Resolve::default();
     let contract = sources.parse().map_err(|(_, error)| error).expect("the contract");
     resolve.push_group(contract).expect("the contract");
     let mine = format!("package acme:mine;\nworld mine {{ {items} }}");
@@ -99,14 +105,14 @@ fn interfaces_of_wasi_0_2_are_known_by_their_names() {
     let (imports, _) = names(&componentize(&core(fields)).expect("a component"));
     assert!(imports.contains(&"wasi:http/types@0.2.12".to_owned()), "{imports:?}");
     assert!(!imports.iter().any(|name| name.starts_with("wasi:sockets")), "{imports:?}");
-    let error = refused(&text(&fields.replace("0.2.12", "0.3.0"), &[], "0.2.0"));
+    let error = refused(&text(&fields.replace("0.2.12", "0.3.0"), &[], "0.3.0"));
     assert!(error.to_string().contains("`wasi:http/types@0.3.0.[constructor]fields`"), "{error}");
 }
 
 #[test]
 fn a_module_that_describes_itself_is_taken_at_its_word() {
     let ask = r#"(import "extra" "ask" (func (result i32)))"#;
-    let world = "include purlin:driver/driver@0.2.0; import extra: interface { ask: func() -> bool; }";
+    let world = "include purlin:driver/driver@0.3.0; import extra: interface { ask: func() -> bool; }";
     let (imports, _) = names(&componentize(&describing(world, ask)).expect("a component"));
     assert!(imports.contains(&"extra".to_owned()), "{imports:?}");
     let error = componentize(&describing("export run: func();", "")).expect_err("not a driver");
@@ -124,10 +130,10 @@ fn files_that_are_no_modules_are_reported() {
 
 #[test]
 fn missing_exports_are_named() {
-    let error = refused(&text("", &["read", "cabi_realloc"], "0.2.0"));
+    let error = refused(&text("", &["read", "cabi_realloc"], "0.3.0"));
     assert_eq!(
         error.to_string(),
-        "does not export `purlin:driver/lifecycle@0.2.0#read`, `cabi_realloc`, which every driver does"
+        "does not export `purlin:driver/lifecycle@0.3.0#read`, `cabi_realloc`, which every driver does"
     );
     let error = refused("(module)");
     assert!(error.to_string().ends_with("which every driver does"), "{error}");
@@ -142,7 +148,7 @@ fn unavailable_imports_are_reported() {
         (import "wasi_snapshot_preview1" "sock_listen" (func))
         (import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32)))"#,
         &[],
-        "0.2.0",
+        "0.3.0",
     ));
     let Error::UnknownImports { imports } = &error else { unreachable!("{error}") };
     assert_eq!(imports, &["env.system", "wasi_snapshot_preview1.sock_listen"]);
@@ -156,14 +162,14 @@ fn a_program_is_reported_with_the_options_for_a_library() {
 
 #[test]
 fn a_wrong_signature_is_reported() {
-    let wrong = text("", &[], "0.2.0").replacen("(param i32) (result i32)", "(result i32)", 1);
+    let wrong = text("", &[], "0.3.0").replacen("(param i32) (result i32)", "(result i32)", 1);
     let error = refused(&wrong);
     assert!(
         matches!(&error, Error::Encode { message } if message.contains("purlin:driver/lifecycle")),
         "{error}"
     );
-    let wrong = r#"(import "purlin:driver/log@0.2.0" "shout" (func))"#;
-    let error = refused(&text(wrong, &[], "0.2.0"));
+    let wrong = r#"(import "purlin:driver/log@0.3.0" "shout" (func))"#;
+    let error = refused(&text(wrong, &[], "0.3.0"));
     assert!(error.to_string().contains("shout"), "{error}");
 }
 
@@ -171,7 +177,7 @@ fn a_wrong_signature_is_reported() {
 #[test]
 fn broken_modules_break_nothing() {
     let random = r#"(import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32)))"#;
-    for module in [core(random), describing("include purlin:driver/driver@0.2.0;", "")] {
+    for module in [core(random), describing("include purlin:driver/driver@0.3.0;", "")] {
         for end in 0..module.len() {
             // Without its last section, the module may still be valid.
             let _ = componentize(module.get(..end).unwrap_or_default());

@@ -21,6 +21,10 @@ use crate::watch::{CallObservations, Cut, Watch};
 const PATIENCE: usize = 5;
 /// The longest wait at once.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
+/// How long a resource may be pending.
+const LONGEST_PENDING: Duration = Duration::from_secs(120);
+/// The shortest time between two looks at what is pending.
+const SHORTEST_LOOK: Duration = Duration::from_millis(10);
 /// After a call was cut off, the system's work for it may still finish.
 const SETTLE: Duration = Duration::from_millis(25);
 
@@ -238,9 +242,12 @@ impl Bench {
                 driver.create(context, inputs, name, replaces.as_ref()).await
             })
             .await;
+        let done = if looks_itself { done } else { self.ready(test_case, name, inputs, done).await };
         let made = match &done.answer {
             Ok(state) => Some(state.clone()),
-            Err(CallError::Failure(Failure::Partial { state, .. })) => Some((**state).clone()),
+            Err(CallError::Failure(
+                Failure::Partial { state, .. } | Failure::Pending { state: Some(state), .. },
+            )) => Some((**state).clone()),
             Err(_) => None,
         };
         if let Some(state) = made
@@ -292,9 +299,13 @@ impl Bench {
             "function": "update", "id": change.state.id.to_string(),
             "before": change.before.report_json(), "after": change.after.report_json(),
         });
+        let looks_itself = how.cut.is_some() || (how.time.is_some() && !how.cancelled);
         let mut done = self
             .patient(test_case, how, request, async |driver, context| driver.update(context, change).await)
             .await;
+        if !looks_itself {
+            done = self.ready(test_case, change.name, change.after, done).await;
+        }
         if let Ok(state) = &mut done.answer {
             host_schemas::keep(&test_case.schema, &change.state.outputs, &mut state.outputs);
         }
@@ -326,7 +337,7 @@ impl Bench {
             json!({"function": "delete", "id": state.id.to_string(), "inputs": inputs.report_json()});
         let done = self
             .patient(test_case, how, request, async |driver, context| {
-                driver.delete(context, state, inputs).await
+                driver.delete(context, (state, true), inputs).await
             })
             .await;
         if done.answer.is_ok() {
@@ -338,7 +349,7 @@ impl Bench {
     /// Deletes everything that still exists, and records what cannot be deleted.
     pub(crate) async fn clear(&mut self, test_case: &TestCase) {
         for (name, inputs) in std::mem::take(&mut self.lost) {
-            if self.driver.manifest().implements.read {
+            if test_case.schema.implements.read {
                 match self.read(test_case, None, &name, &inputs, None).await.answer {
                     Ok(None) => continue,
                     Ok(Some(observed)) => {
@@ -398,7 +409,10 @@ impl Bench {
         call: impl AsyncFn(&Driver, &CallContext<'_>) -> Result<R, CallError>,
     ) -> Done<R> {
         let how = CallOptions { key: Some(how.key.clone().unwrap_or_else(|| self.key())), ..how };
-        let mut left = if how.cut.is_some() || how.cancelled { 0 } else { PATIENCE };
+        let is_watched = how.cut.is_some() || how.cancelled;
+        let mut left = if is_watched { 0 } else { PATIENCE };
+        let is_repeated = !is_watched && ["read", "delete"].iter().any(|name| request["function"] == **name);
+        let until = Instant::now() + LONGEST_PENDING;
         loop {
             let done = self.call(test_case, how.clone(), request.clone(), &call).await;
             match &done.answer {
@@ -406,9 +420,37 @@ impl Bench {
                     left -= 1;
                     tokio::time::sleep((*after).min(LONGEST_WAIT)).await;
                 }
+                // After `create` and `update` the host looks by `read`.
+                Err(CallError::Failure(Failure::Pending { pending, .. }))
+                    if is_repeated && Instant::now() < until =>
+                {
+                    tokio::time::sleep(pending.after.clamp(SHORTEST_LOOK, LONGEST_WAIT)).await;
+                }
                 _ => return done,
             }
         }
+    }
+
+    /// Waits until a resource is ready that its driver calls pending, as a run does.
+    async fn ready(
+        &mut self,
+        test_case: &TestCase,
+        name: &str,
+        inputs: &Inputs,
+        done: Done<ResourceState>,
+    ) -> Done<ResourceState> {
+        let Err(CallError::Failure(Failure::Pending { state: Some(state), .. })) = &done.answer else {
+            return done;
+        };
+        let state = (**state).clone();
+        let read = self.read(test_case, Some(state.id.expose()), name, inputs, Some(&state)).await.answer;
+        let answer = match read {
+            Ok(Some(observed)) => Ok(observed.state),
+            // What is pending stays so.
+            Ok(None) => return done,
+            Err(error) => Err(error),
+        };
+        Done { answer, ..done }
     }
 
     async fn call<R: ReportJson>(

@@ -58,7 +58,7 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
         async move { sandbox.load(source, &setup).await }
     };
     let driver = load(setup.clone()).await?;
-    let (test_cases, from) = test_case::test_cases(driver.manifest(), cases.as_ref())?;
+    let (test_cases, from) = test_case::test_cases(driver.info(), cases.as_ref())?;
     let bare = match setup.grants == Grants::default() {
         true => None,
         false => Some(load(DriverSetup { grants: Grants::default(), ..setup.clone() }).await?),
@@ -89,8 +89,8 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
     let is_broken = rules.iter().any(|outcome| outcome.status == Status::Failed);
     Ok(ConformanceReport {
         format: FORMAT,
-        driver: driver.manifest().name.clone(),
-        version: driver.manifest().version.to_string(),
+        driver: driver.info().name.clone(),
+        version: driver.info().version.to_string(),
         digest: driver.digest().to_owned(),
         cases: Cases { from, names: test_cases.iter().map(|test_case| test_case.name.clone()).collect() },
         grants: setup.grants.lines().into_iter().map(|(name, grant)| format!("{name} {grant}")).collect(),

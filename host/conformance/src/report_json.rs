@@ -1,7 +1,7 @@
 //! Requests and answers as JSON for a report, without secrets.
 
 use purlin_model::Label;
-use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
+use purlin_model::driver::{Checked, DriverInfo, Failure, Impact, Inputs, Observed, ResourceState};
 use purlin_sandbox::CallError;
 use serde_json::{Value as Json, json};
 
@@ -78,7 +78,7 @@ impl ReportJson for () {
     }
 }
 
-impl ReportJson for Manifest {
+impl ReportJson for DriverInfo {
     fn report_json(&self) -> Json {
         json!({"name": self.name, "version": self.version.to_string()})
     }
@@ -92,13 +92,18 @@ pub(crate) fn error(error: &CallError) -> Json {
         Failure::Denied { capability, target, message } => {
             json!({"capability": capability, "target": target, "message": message})
         }
-        Failure::Partial { state, message } => json!({"state": state.report_json(), "message": message}),
-        Failure::NotFound(message)
-        | Failure::Conflict(message)
-        | Failure::RetryAfter { message, .. }
-        | Failure::Failed(message)
-        | Failure::Undecided(message)
-        | Failure::NeedsDeleteBefore(message) => json!(message),
+        Failure::Partial { state, problem } => {
+            json!({"state": state.report_json(), "message": problem.to_string()})
+        }
+        Failure::Pending { state, pending } => {
+            json!({"state": state.as_ref().map(|state| state.report_json()), "message": pending.message})
+        }
+        Failure::RetryAfter { message, .. } => json!(message),
+        Failure::NotFound(problem)
+        | Failure::Conflict(problem)
+        | Failure::Failed(problem)
+        | Failure::Undecided(problem)
+        | Failure::NeedsDeleteBefore(problem) => json!(problem.to_string()),
     };
     json!({(failure.code()): content})
 }

@@ -33,7 +33,7 @@ pub static RULES: &[Rule] = &[
     new(
         "describe.same",
         "describe always gives the same answer",
-        "Every call of `describe` returns the same manifest.",
+        "Every call of `describe` returns the same description.",
         "The host asks once and caches the answer with the compiled component.",
     ),
     new(
@@ -57,7 +57,7 @@ pub static RULES: &[Rule] = &[
     new(
         "answers",
         "every answer conforms to the contract",
-        "Every call ends with an answer that the contract allows. There is no trap and no invalid JSON. Ids and names have 1 to 4096 bytes, and cookies at most 10 KiB. `read` and `update` keep the id, and no limit is exceeded.",
+        "Every call ends with an answer that the contract allows. There is no trap and no invalid JSON. Ids and names have 1 to 4096 bytes, and cookies keep the limit. `read` and `update` keep the id, and no limit is exceeded.",
         "After any other answer of a call with effects, its outcome is unknown.",
     ),
     new(
@@ -183,13 +183,13 @@ pub static RULES: &[Rule] = &[
     new(
         "create.lost",
         "a lost answer is undecided",
-        "If any answer of a server to `create` is lost, `create` still succeeds, fails with `partial` or `undecided`, or has created nothing. After `undecided`, the checkpoint, the name or the same key lead to exactly one resource.",
+        "If any answer of a server to `create` is lost, `create` still succeeds, fails with `pending`, `partial` or `undecided`, or has created nothing. After `undecided`, the checkpoint, the name or the same key lead to exactly one resource.",
         "Connections break, and the host forgets a resource if `create` reports that it was not created.",
     ),
     new(
         "create.clean",
         "a create that fails leaves nothing",
-        "After a `create` that failed with anything but `partial` or `undecided`, there is no object.",
+        "After a `create` that failed with anything but `pending`, `partial` or `undecided`, there is no object.",
         "The host keeps no record of it, so the remains would never be deleted.",
     ),
     new(

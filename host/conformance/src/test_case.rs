@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::driver::{Inputs, Manifest, Subject, TypeSchema};
+use purlin_model::driver::{DriverInfo, Inputs, Subject, TypeSchema};
 use purlin_model::{
     Class, Context, DriverCase, DriverCases, EnvironmentId, InvalidCase, Key, ResourceId, SkippedRule,
     TypeName, Urn, Value,
@@ -34,21 +34,21 @@ pub(crate) struct TestCase {
 
 /// The cases of a file, or one generated from the schema.
 pub(crate) fn test_cases(
-    manifest: &Manifest,
+    info: &DriverInfo,
     cases: Option<&DriverCases>,
 ) -> Result<(Vec<TestCase>, CasesFrom), Error> {
     let Some(cases) = cases else {
         // The rule about schemas says what is wrong with one that cannot be used.
-        let first = manifest.types.first();
+        let first = info.types.first();
         let is_unusable = |one: &TypeSchema| schema::compile(Describes::Inputs, &one.inputs).is_err();
         return match first.is_some_and(is_unusable) {
             true => Ok((Vec::new(), CasesFrom::Schema)),
-            false => made(manifest).map(|test_case| (vec![test_case], CasesFrom::Schema)),
+            false => made(info).map(|test_case| (vec![test_case], CasesFrom::Schema)),
         };
     };
     let mut test_cases = Vec::with_capacity(cases.cases.len());
     for case in &cases.cases {
-        let mut test_case = test_case(manifest, case)?;
+        let mut test_case = test_case(info, case)?;
         test_case.skip = case.skip.iter().chain(&cases.skip).cloned().collect();
         test_cases.push(test_case);
     }
@@ -65,27 +65,27 @@ pub(crate) fn test_cases(
     Ok((test_cases, CasesFrom::File))
 }
 
-fn made(manifest: &Manifest) -> Result<TestCase, Error> {
-    let no = |message: String| Error::NoCases(NoCases { message, example: example(manifest) });
-    let Some(schema) = manifest.types.first() else { return Err(no("it provisions no type".to_owned())) };
+fn made(info: &DriverInfo) -> Result<TestCase, Error> {
+    let no = |message: String| Error::NoCases(NoCases { message, example: example(info) });
+    let Some(schema) = info.types.first() else { return Err(no("it provisions no type".to_owned())) };
     let inputs = schema::inputs(&schema.inputs).map_err(no)?;
-    test_case(manifest, &DriverCase { name: "from-schema".into(), inputs, ..DriverCase::default() })
+    test_case(info, &DriverCase { name: "from-schema".into(), inputs, ..DriverCase::default() })
 }
 
 /// The beginning of a file of cases.
-pub(crate) fn example(manifest: &Manifest) -> String {
+pub(crate) fn example(info: &DriverInfo) -> String {
     let properties =
-        manifest.types.first().and_then(|schema| schema.inputs.pointer("/properties/values/properties"));
+        info.types.first().and_then(|schema| schema.inputs.pointer("/properties/values/properties"));
     let names = properties.and_then(|all| all.as_object()).into_iter().flat_map(|all| all.keys());
     let values: Vec<String> = names.take(6).map(|name| format!("        {name}: …\n")).collect();
     let values = if values.is_empty() { "        {}\n".to_owned() } else { values.concat() };
     format!("cases:\n  - name: small\n    inputs:\n      values:\n{values}")
 }
 
-fn test_case(manifest: &Manifest, case: &DriverCase) -> Result<TestCase, Error> {
+fn test_case(info: &DriverInfo, case: &DriverCase) -> Result<TestCase, Error> {
     let wrong =
         |message: String, help: String| Error::Case { message, help, location: case.location.clone() };
-    let first = manifest.types.first().map_or("", |schema| schema.type_name.as_str());
+    let first = info.types.first().map_or("", |schema| schema.type_name.as_str());
     let first = if first == "*" { "check" } else { first };
     let type_name = match &case.type_name {
         Some(name) => name.clone(),
@@ -93,8 +93,8 @@ fn test_case(manifest: &Manifest, case: &DriverCase) -> Result<TestCase, Error> 
             TypeName::new(first).map_err(|error| wrong(error.to_string(), "write a `type`".to_owned()))?
         }
     };
-    let Some(schema) = manifest.schema(&type_name) else {
-        let known: Vec<&str> = manifest.types.iter().map(|schema| schema.type_name.as_str()).collect();
+    let Some(schema) = info.schema(&type_name) else {
+        let known: Vec<&str> = info.types.iter().map(|schema| schema.type_name.as_str()).collect();
         return Err(wrong(
             format!("the case `{}` is of type `{type_name}`, which the driver does not provision", case.name),
             format!("it provisions: {}", known.join(", ")),

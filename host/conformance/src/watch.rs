@@ -4,6 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Label;
+use purlin_model::driver::Checkpoint;
 use purlin_sandbox::{CallEvent, CallObserver, CancelToken, CheckpointSink, HostRequest};
 
 /// Bytes of one call's texts that are kept; the rest is ignored.
@@ -99,9 +100,9 @@ impl CallObserver for Watch {
 
 #[async_trait::async_trait]
 impl CheckpointSink for Watch {
-    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
+    async fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), String> {
         if self.cut != Some(Cut::BeforeCheckpoint) {
-            self.seen().checkpoints.push(id.clone());
+            self.seen().checkpoints.push(checkpoint.id.clone());
         }
         if matches!(self.cut, Some(Cut::BeforeCheckpoint | Cut::AfterCheckpoint)) {
             self.cancel.cut();

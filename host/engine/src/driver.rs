@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_model::driver::{Manifest, Subject};
-use purlin_model::{Diagnostic, DriverRequirement, Grants};
+use purlin_model::driver::{DriverInfo, Implements, Subject};
+use purlin_model::{Diagnostic, DriverRequirement, Grants, Key};
 
 pub use purlin_sandbox::ReadRequest;
 use purlin_sandbox::{CallContext, CallError, CancelToken, CheckpointSink, Facts, Permission};
@@ -30,7 +30,7 @@ pub struct Call {
     pub may_begin: Option<Permission>,
     /// Receives the progress that the driver reports.
     pub progress: Progress,
-    /// Saves ids that `create` reports before it finishes.
+    /// Saves what `create` and `update` report before they finish.
     pub checkpoint: Option<Arc<dyn CheckpointSink>>,
     /// Collects the facts about the call that the host observes.
     pub facts: Facts,
@@ -54,10 +54,10 @@ impl Call {
 /// The facts about a driver that are known without a call.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
-    /// The driver's manifest.
-    pub manifest: &'a Manifest,
+    /// The driver's description.
+    pub info: &'a DriverInfo,
     /// The name under which the operator configured the driver, which can differ from the name in
-    /// its manifest. Recipes and records use this name.
+    /// its description. Recipes and records use this name.
     pub known_as: &'a str,
     /// The digest of the driver's code. A changed driver is a reason to check its resources again.
     pub digest: &'a str,
@@ -69,6 +69,9 @@ pub struct About<'a> {
     pub patience: Duration,
     /// How long its system may not show a new resource ([`purlin_model::Limits::grace`]).
     pub grace: Duration,
+    /// How long a run waits for one of its resources that is in progress
+    /// ([`purlin_model::Limits::pending`]).
+    pub pending: Duration,
 }
 
 /// A driver that can be called: one request, one response. Functions that a driver does not implement
@@ -78,9 +81,19 @@ pub trait Driver: Send + Sync {
     /// The facts about the driver.
     fn about(&self) -> About<'_>;
 
-    /// [`About::manifest`].
-    fn manifest(&self) -> &Manifest {
-        self.about().manifest
+    /// [`About::info`].
+    fn info(&self) -> &DriverInfo {
+        self.about().info
+    }
+
+    /// What it implements for the type of a resource.
+    fn implements(&self, key: &Key) -> Implements {
+        self.info().implements(key.type_name())
+    }
+
+    /// What it implements for the type of a recorded resource.
+    fn implements_for(&self, record: &Record) -> Implements {
+        record.urn.key().map(|key| self.implements(&key)).unwrap_or_default()
     }
 
     /// [`About::known_as`].
@@ -113,6 +126,11 @@ pub trait Driver: Send + Sync {
         self.about().grace
     }
 
+    /// [`About::pending`].
+    fn pending(&self) -> Duration {
+        self.about().pending
+    }
+
     /// Makes a call. The response is that of the requested function.
     async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError>;
 }
@@ -120,7 +138,7 @@ pub trait Driver: Send + Sync {
 /// Whether a driver can reach nothing outside of itself, so that its resources exist only in the state
 /// and nobody else can change them. Secrets are inputs.
 pub(crate) fn reaches_nothing(driver: &dyn Driver) -> bool {
-    driver.manifest().requested_capabilities.is_empty() && driver.grants().is_some_and(are_only_secrets)
+    driver.info().requested_capabilities.is_empty() && driver.grants().is_some_and(are_only_secrets)
 }
 
 /// Whether grants give access to nothing but secrets, which are inputs.
@@ -152,13 +170,14 @@ pub trait Drivers: Send + Sync {
 impl Driver for purlin_sandbox::Driver {
     fn about(&self) -> About<'_> {
         About {
-            manifest: self.manifest(),
+            info: self.info(),
             known_as: self.name(),
             digest: self.digest(),
             grants: Some(self.grants()),
             longest: Some(self.longest()),
             patience: self.patience(),
             grace: self.grace(),
+            pending: self.pending(),
         }
     }
 
@@ -175,8 +194,8 @@ impl Driver for purlin_sandbox::Driver {
             Request::Read(request) => Response::Observed(self.read(context, request).await?),
             Request::UpdateImpact(change) => Response::Impact(self.update_impact(context, change).await?),
             Request::Update(change) => Response::State(self.update(context, change).await?),
-            Request::Delete { state, inputs } => {
-                self.delete(context, state, inputs).await?;
+            Request::Delete { state, inputs, data_loss_allowed } => {
+                self.delete(context, (state, data_loss_allowed), inputs).await?;
                 Response::Deleted
             }
         })

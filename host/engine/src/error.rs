@@ -231,6 +231,18 @@ pub enum Cause {
         /// How long that takes.
         seconds: u64,
     },
+    /// Its driver called it pending, and the run does not wait any longer. Nothing failed.
+    #[error("{}; the next run goes on", if *.deletes {
+        format!("its deletion is in progress: {message}")
+    } else {
+        format!("it is in progress: {message}")
+    })]
+    InProgress {
+        /// What it waits for.
+        message: String,
+        /// Whether it is going away.
+        deletes: bool,
+    },
     /// An interrupted call may have created or deleted the resource.
     #[error("the outcome of an interrupted call is unknown")]
     Undecided,

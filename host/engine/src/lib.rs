@@ -29,7 +29,7 @@ pub use failed::{CallFailed, Defined, Lacking};
 pub use names::{Misnamed, Role, find, find_declared};
 pub use plan::{Action, Loss, Plan, Step, Suggestion, Tally, ValueChange, Warning};
 pub use planner::{
-    Base, CheckedInputs, DestroyOptions, Deviation, Differs, ManifestDrivers, OperationOutline, PlanOptions,
+    Base, CheckedInputs, DescribedDrivers, DestroyOptions, Deviation, Differs, OperationOutline, PlanOptions,
     PlannedInput, RecordDigest, RecordedSecrets, Saved, Scope, Scratch, Users, checked_inputs, destroy,
     deviations, deviations_of_rest, fits, in_use, is_left_by_run, plan, read, recover, refresh, select,
     validate, with_aliases,

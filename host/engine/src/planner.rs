@@ -60,7 +60,7 @@ pub use base::{Base, Scratch};
 pub use begun::{PlannedInput, RecordDigest, deviations_of_rest, is_left_by_run};
 use decisions::{Certainty, Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
-pub use foresight::{ManifestDrivers, RecordedSecrets};
+pub use foresight::{DescribedDrivers, RecordedSecrets};
 use rounds::{Rounds, Settled};
 pub use saved::{Deviation, Differs, OperationOutline, Saved, checked_inputs, deviations};
 pub use scope::{Scope, fits, select, with_aliases};

@@ -90,6 +90,8 @@ pub enum ResourceStatus {
     Interrupted,
     /// It exists only in part.
     Incomplete,
+    /// It is on its way, and nothing failed.
+    InProgress,
     /// It waits for other resources.
     Waiting,
     /// Consent is required.
@@ -169,6 +171,8 @@ pub enum ConditionReason {
     Available,
     /// `Ready`: it exists only in part.
     Incomplete,
+    /// `Synced`, `Ready`: it is on its way, and nothing failed.
+    InProgress,
     /// `Ready`: a resource that must be ready with it is not.
     DependencyNotReady,
     /// `Ready`: it does not exist.

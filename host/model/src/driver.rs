@@ -7,17 +7,18 @@ pub mod keywords;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::{Context, Key, Label, Urn, Value};
+use crate::{Context, Key, Label, Map, Urn, Value};
 
-pub use failure::Failure;
+pub use failure::{Failure, Problem};
 
-/// The optional functions that a driver implements.
+/// The optional functions that a driver implements for a type.
 ///
-/// They serialise as part of a [`Manifest`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// They serialise as the list of their names in the contract, as part of a [`TypeSchema`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Implements {
     /// `check`; without it inputs are used unchanged.
     pub check: bool,
@@ -33,6 +34,46 @@ pub struct Implements {
     /// attempt, or it creates nothing outside itself. So it may be called again after a crash (SPEC
     /// §10).
     pub repeat_create: bool,
+}
+
+impl Implements {
+    /// Those with these names in the contract. Other names are ignored: a later patch of the contract may
+    /// have more (SPEC §8).
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all = Self::default();
+        for name in names {
+            match name {
+                "check" => all.check = true,
+                "name" => all.name = true,
+                "read" => all.read = true,
+                "update-impact" => all.update_impact = true,
+                "update" => all.update = true,
+                "repeat-create" => all.repeat_create = true,
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// Their names in the contract.
+    pub fn names(self) -> Vec<&'static str> {
+        let Self { check, name, read, update_impact, update, repeat_create } = self;
+        let all = [
+            (check, "check"),
+            (name, "name"),
+            (read, "read"),
+            (update_impact, "update-impact"),
+            (update, "update"),
+            (repeat_create, "repeat-create"),
+        ];
+        all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
+    }
+}
+
+impl Serialize for Implements {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.names())
+    }
 }
 
 /// A capability that a driver requests.
@@ -51,12 +92,14 @@ pub struct RequestedCapability {
 
 /// A driver's description of one resource type.
 ///
-/// It serialises as part of a [`Manifest`].
+/// It serialises as part of a [`DriverInfo`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TypeSchema {
     /// Resource type, or `*`.
     #[serde(rename = "type")]
     pub type_name: String,
+    /// Which functions the driver implements for this type.
+    pub implements: Implements,
     /// JSON Schema of `{values, secrets, params, connection}`. If it has [`HOLDS_DATA`](keywords::HOLDS_DATA),
     /// deleting loses data.
     pub inputs: serde_json::Value,
@@ -69,26 +112,32 @@ pub struct TypeSchema {
 ///
 /// It serialises in the published, versioned form: `driver run` in `docs/src/reference/json.md`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Manifest {
+pub struct DriverInfo {
     /// `ORG/NAME`.
     pub name: String,
     /// Version.
     pub version: semver::Version,
     /// Its purpose, in one sentence.
     pub description: String,
-    /// Which functions it implements.
-    pub implements: Implements,
     /// The types that it provisions.
     pub types: Vec<TypeSchema>,
     /// The requested capabilities.
     pub requested_capabilities: Vec<RequestedCapability>,
+    /// Anything else for people, by name.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub notes: serde_json::Map<String, serde_json::Value>,
 }
 
-impl Manifest {
+impl DriverInfo {
     /// The schema for a type: the exact one, else that of `*`.
     pub fn schema(&self, type_name: &str) -> Option<&TypeSchema> {
         let named = |name: &str| self.types.iter().find(|schema| schema.type_name == name);
         named(type_name).or_else(|| named("*"))
+    }
+
+    /// What the driver implements for a type; nothing for one that it does not provision.
+    pub fn implements(&self, type_name: &str) -> Implements {
+        self.schema(type_name).map(|schema| schema.implements).unwrap_or_default()
     }
 }
 
@@ -115,7 +164,7 @@ pub struct Inputs {
     pub params: Value,
     /// `inputs.connection`, resolved: how to reach the system that the resource is in.
     pub connection: Value,
-    /// `driver_account`.
+    /// The name that `driver_account` gives.
     pub account: Option<Arc<str>>,
 }
 
@@ -137,10 +186,48 @@ pub struct ResourceState {
     pub id: Label,
     /// Outputs, a map; secret ones are secret values.
     pub outputs: Value,
-    /// Opaque to us, at most 10 KiB.
+    /// Opaque to us, within the operator's limit.
     pub cookie: Box<[u8]>,
     /// Manifests to deliver.
     pub manifests: Vec<ManifestFile>,
+    /// The driver's own number of the form of what it returns.
+    pub version: u32,
+    /// Anything else for people, by name; they may have secret leaves.
+    pub notes: Map,
+}
+
+/// What a driver reports before a call finishes (`operation.checkpoint`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The driver's name for the real object.
+    pub id: Label,
+    /// The cookie that takes the place of the recorded one, if it gave one.
+    pub cookie: Option<Box<[u8]>>,
+}
+
+impl Checkpoint {
+    /// Whether anything in it is secret. A cookie always is.
+    pub fn has_secret(&self) -> bool {
+        self.id.is_secret() || self.cookie.is_some()
+    }
+
+    /// The state with the reported cookie.
+    pub fn applied(&self, state: &ResourceState) -> ResourceState {
+        let cookie = self.cookie.as_ref().unwrap_or(&state.cookie).clone();
+        ResourceState { cookie, ..state.clone() }
+    }
+
+    /// All that is known of an object whose creation was interrupted, if it has a cookie.
+    pub fn begun(&self) -> Option<ResourceState> {
+        let cookie = self.cookie.clone()?;
+        Some(ResourceState { id: self.id.clone(), cookie, ..ResourceState::default() })
+    }
+}
+
+impl<T: Into<Label>> From<T> for Checkpoint {
+    fn from(id: T) -> Self {
+        Self { id: id.into(), cookie: None }
+    }
 }
 
 /// The existing resource, as `read` found it.
@@ -152,6 +239,17 @@ pub struct Observed {
     /// the driver cannot determine are missing; `None` if it can determine none. If it differs from
     /// the record, the resource has drifted (SPEC §9).
     pub values: Option<Value>,
+    /// What it waits for, if it exists and is not done yet.
+    pub pending: Option<Pending>,
+}
+
+/// A resource is on its way, and nothing failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// After which time it makes sense to look again.
+    pub after: Duration,
+    /// What it waits for.
+    pub message: String,
 }
 
 /// Inputs as they will be used.
@@ -162,19 +260,19 @@ pub struct Checked {
     /// With defaults.
     pub secrets: Value,
     /// Advice, as (pointer, message).
-    pub warnings: Vec<InvalidInput>,
+    pub warnings: Vec<InputFinding>,
 }
 
-/// One input that cannot be used.
+/// Something about one input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct InvalidInput {
-    /// JSON Pointer into `{values, secrets, params, connection}`.
+pub struct InputFinding {
+    /// JSON Pointer into `{values, secrets, params, connection, account}`.
     pub pointer: String,
-    /// The fault.
+    /// What is wrong or noteworthy.
     pub message: String,
 }
 
-impl fmt::Display for InvalidInput {
+impl fmt::Display for InputFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.pointer.as_str() {
             "" => f.write_str(&self.message),
@@ -190,7 +288,7 @@ pub struct Impact {
     pub replaces: Vec<String>,
     /// Whether the old one must be deleted first.
     pub delete_before_replace: bool,
-    /// Outputs that certainly keep their value.
+    /// Outputs that certainly keep their value, as pointers into `{outputs, secrets}`.
     pub stable_outputs: Vec<String>,
     /// Places whose change is rejected, unless the resource is replaced. The schema decides it, not
     /// the driver.

@@ -305,6 +305,14 @@ pub enum Unfinished {
     /// It was adopted, and its driver did not report all of its inputs. Those of the documents are
     /// recorded, but the object may have others: a driver never reports secrets.
     Unconfirmed,
+    /// Its driver called it pending: it exists, or is going away, and is not done yet. Nothing failed.
+    InProgress {
+        /// What it waits for, without secrets.
+        #[serde(rename = "waits_for")]
+        message: String,
+        /// Whether it is going away.
+        deletes: bool,
+    },
     /// Its driver could not finish, or broke its promise.
     Failed {
         /// What failed, without secrets.

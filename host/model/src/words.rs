@@ -202,6 +202,12 @@ impl fmt::Display for Unfinished {
             Self::InterruptedUpdate => "its update was interrupted",
             Self::InterruptedCreate => "its creation was interrupted",
             Self::Unconfirmed => "not all of its inputs could be compared with the documents",
+            Self::InProgress { message, deletes: false, .. } => {
+                return write!(f, "it is in progress: {message}");
+            }
+            Self::InProgress { message, deletes: true, .. } => {
+                return write!(f, "its deletion is in progress: {message}");
+            }
             Self::Failed { message } => return write!(f, "it exists only in part: {message}"),
         })
     }
@@ -343,6 +349,7 @@ mod tests {
             Unfinished(super::Unfinished::InterruptedCreate),
             Unfinished(super::Unfinished::Unconfirmed),
             Unfinished(super::Unfinished::Failed { message: "half way".into() }),
+            Unfinished(super::Unfinished::InProgress { message: "half way".into(), deletes: false }),
             Adopted { id: "db-1".into(), named: None },
             Adopted { id: "db-1".into(), named: Some("./db-1".into()) },
             NoLongerObserved,

@@ -249,6 +249,10 @@ pub struct Limits {
     pub wait: Option<Duration>,
     /// How long its system may not show what was created: see [`Limits::grace`].
     pub grace: Option<Duration>,
+    /// How long a run waits for one resource that is in progress: see [`Limits::pending`].
+    pub pending: Option<Duration>,
+    /// Bytes of the private state of one resource (the cookie of the contract).
+    pub state: Option<u64>,
     /// Wall-clock time of all calls together, while one program runs.
     pub total: Option<Duration>,
     /// Bytes of the bodies of all answers to the requests of one call.
@@ -274,6 +278,10 @@ impl Limits {
     /// The default of [`Limits::grace`], except for the built-in drivers whose systems show a new
     /// resource at once.
     pub const GRACE: Duration = Duration::from_secs(30);
+    /// The default of [`Limits::pending`].
+    pub const PENDING: Duration = Duration::from_mins(30);
+    /// The default of [`Limits::state`].
+    pub const STATE: u64 = 10 << 10;
     /// The default of [`Limits::response`].
     pub const RESPONSE: u64 = 64 << 20;
     /// The default of [`Limits::requests`].
@@ -284,5 +292,11 @@ impl Limits {
     /// this time has passed.
     pub fn grace(&self) -> Duration {
         self.grace.unwrap_or(Self::GRACE)
+    }
+
+    /// How long a run waits, in all, until a resource is done that its driver calls pending. It goes on in
+    /// the next run.
+    pub fn pending(&self) -> Duration {
+        self.pending.unwrap_or(Self::PENDING)
     }
 }

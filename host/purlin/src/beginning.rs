@@ -56,7 +56,8 @@ impl Purlin {
         let activity = format!("which has the lock of {environment}");
         let lock = self.patiently(wait, &activity, cancel, || store.lock(environment, self.holder())).await?;
         let (read, current, claims, reserved) = Default::default();
-        let session = Session { purlin: self, lock, read, current, claims, reserved };
+        let ends_with_progress = self.ends_with_progress();
+        let session = Session { purlin: self, lock, read, current, claims, reserved, ends_with_progress };
         if let Some(lapsed) = session.lock.lapsed() {
             self.outwait(&session, lapsed, cancel).await?;
         }

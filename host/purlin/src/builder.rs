@@ -17,7 +17,7 @@ use crate::database::LockReleases;
 use crate::drivers::{self, Given, ProtectedFile, Registry};
 use crate::secrets::Stores;
 use crate::stored::Opened;
-use crate::{DriverInfo, Error};
+use crate::{Error, ListedDriver};
 
 /// The folder of the embedded state, in the folder of the workspace unless the workspace says otherwise.
 pub const STATE_FOLDER: &str = ".purlin";
@@ -49,6 +49,7 @@ pub struct Builder {
     variables: BTreeMap<String, String>,
     stores: Option<Arc<dyn SecretStores>>,
     parallelism: Option<usize>,
+    ends_with_progress: bool,
     clock: Option<Clock>,
     probe: Option<Probe>,
     tell: Option<NoteSink>,
@@ -169,6 +170,14 @@ impl Builder {
         self
     }
 
+    /// Ends a run with the resources that are in progress, instead of waiting for them up to the limit of
+    /// their drivers. Whoever runs next goes on.
+    #[must_use]
+    pub fn end_with_progress(mut self, ends: bool) -> Self {
+        self.ends_with_progress = ends;
+        self
+    }
+
     /// Sets the maximum number of concurrent driver calls; 32 unless it is set here or in the
     /// workspace.
     #[must_use]
@@ -207,6 +216,7 @@ impl Builder {
             self.workspace.folder.join(folder)
         });
         Purlin {
+            ends_with_progress: self.ends_with_progress,
             parallelism: self.parallelism.or(self.workspace.parallelism).unwrap_or(Workspace::PARALLELISM),
             cache_folder: self.cache_folder.unwrap_or_else(|| state_folder.join("cache")),
             state_folder,
@@ -250,6 +260,7 @@ pub struct Purlin {
     describe_time: Option<Duration>,
     variables: BTreeMap<String, String>,
     parallelism: usize,
+    ends_with_progress: bool,
     pub(crate) key: Option<KeyProvider>,
     holder: Holder,
     pub(crate) wait: Duration,
@@ -277,7 +288,7 @@ impl Purlin {
     ///
     /// # Errors
     /// If the sandbox cannot be set up.
-    pub async fn drivers(&self) -> Result<Vec<DriverInfo>, Error> {
+    pub async fn drivers(&self) -> Result<Vec<ListedDriver>, Error> {
         Ok(self.registry()?.list().await)
     }
 
@@ -326,6 +337,10 @@ impl Purlin {
 
     pub(crate) fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    pub(crate) fn ends_with_progress(&self) -> bool {
+        self.ends_with_progress
     }
 
     pub(crate) fn parallelism(&self) -> usize {

@@ -11,7 +11,7 @@ use purlin_documents::{
     AttachedFile, DocumentHead, Loaded, SourceText, declares_resources, heads, load_sources,
 };
 use purlin_engine::{
-    Action, Base, LostData, ManifestDrivers, Plan, PlanOptions, RecordedSecrets, Step, ValueChange,
+    Action, Base, DescribedDrivers, LostData, Plan, PlanOptions, RecordedSecrets, Step, ValueChange,
 };
 use purlin_graph::{Graph, may_match};
 use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
@@ -449,7 +449,7 @@ impl RecordedEnvironment<'_> {
         Ok(match ask {
             true => purlin_engine::plan(graph, context, base, registry, options).await?,
             false => {
-                let drivers = ManifestDrivers::new(registry, deployed, &base);
+                let drivers = DescribedDrivers::new(registry, deployed, &base);
                 purlin_engine::plan(graph, context, base, &drivers, options).await?
             }
         })

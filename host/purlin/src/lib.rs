@@ -81,7 +81,7 @@ pub use copies::{Copied, CopyOptions};
 pub use database::LockReleases;
 pub use documents_in_context::Documents;
 pub use drivers::{
-    Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, NAME_OF_ITS_OWN,
+    Approval, ApprovalChange, DriverOrigin, Examined, Granted, Inspection, ListedDriver, NAME_OF_ITS_OWN,
 };
 pub use error::Error;
 pub use fleet::{Fleet, Turn, TurnEnd};

@@ -160,7 +160,8 @@ impl Keeper {
         on_event: &mut (dyn FnMut(&Event) + Send),
     ) -> Result<Pass, Error> {
         let place = self.place.get_or_insert_with(|| documents.environment()).clone();
-        let session = purlin.begin_within(&place, purlin.lock_timeout, &cancel).await?;
+        let mut session = purlin.begin_within(&place, purlin.lock_timeout, &cancel).await?;
+        session.ends_with_progress = true;
         // Nothing is read by a graph that cannot be built, and nothing is done in another environment.
         let made = match purlin.graph(documents).await {
             Ok(_) if documents.environment() == place => {

@@ -25,6 +25,8 @@ pub struct Session<'a> {
     /// The reserved vacancies that it fills. Declared after the lock, so that they are released
     /// later.
     pub(crate) reserved: Mutex<Vec<Reserved>>,
+    /// Whether runs end with what is in progress. A pass of a reconciler does: the next one goes on.
+    pub(crate) ends_with_progress: bool,
 }
 
 impl Session<'_> {
@@ -219,7 +221,8 @@ impl Session<'_> {
             self.reserve(&plan, documents, &cancel).await?;
         }
         self.claim(&plan, &cancel).await?;
-        let options = self.purlin.apply_options(cancel)?;
+        let mut options = self.purlin.apply_options(cancel)?;
+        options.waits &= !self.ends_with_progress;
         self.forget_read();
         Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)
     }
@@ -375,6 +378,7 @@ impl Purlin {
     pub(crate) fn apply_options(&self, cancel: CancelToken) -> Result<ApplyOptions, Error> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| Error::Random(error.to_string()))?;
-        Ok(ApplyOptions { parallelism: self.parallelism(), cancel, clock: self.clock(), seed })
+        let waits = !self.ends_with_progress();
+        Ok(ApplyOptions { parallelism: self.parallelism(), cancel, clock: self.clock(), seed, waits })
     }
 }

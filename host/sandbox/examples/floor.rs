@@ -24,9 +24,9 @@ mod bare {
     use wasmtime::component::{Component, HasSelf, Linker};
     use wasmtime::{Config, Engine, InstanceAllocationStrategy, Store};
 
-    use bindings::exports::purlin::driver::lifecycle::CreateRequest;
-    use bindings::purlin::driver::types::{Call, Context, Inputs, Resource};
-    use bindings::purlin::driver::{log, metrics, operation, types};
+    use bindings::purlin::driver::types::{Call, Context, CreateRequest, Inputs, Subject};
+    use bindings::purlin::driver::{log, operation, types};
+    use bindings::purlin::metrics::metrics;
 
     mod bindings {
         #![allow(missing_docs, unreachable_pub, unused_qualifications, clippy::all)]
@@ -41,13 +41,16 @@ mod bare {
     }
     impl metrics::Host for Nothing {
         fn count(&mut self, _: String, _: u64) {}
-        fn record_value(&mut self, _: String, _: f64) {}
+        fn measure(&mut self, _: String, _: f64) {}
     }
     impl operation::Host for Nothing {
-        fn checkpoint(&mut self, _: String) {}
+        fn checkpoint(&mut self, _: String, _: Option<Vec<u8>>) {}
         fn progress(&mut self, _: String, _: Option<u8>) {}
         fn cancelled(&mut self) -> bool {
             false
+        }
+        fn time_left(&mut self) -> u64 {
+            u64::MAX
         }
     }
 
@@ -84,20 +87,21 @@ mod bare {
 
     fn request() -> CreateRequest {
         let context = Context {
-            org: "acme".into(),
+            org: Some("acme".into()),
             app: "shop".into(),
             env: "dev".into(),
             env_type: "development".into(),
-            namespace: "dev".into(),
+            namespace: Some("dev".into()),
             deployment: "1".into(),
+            labels: vec![],
         };
         CreateRequest {
-            resource: Resource {
+            subject: Subject {
                 urn: "urn:purlin:dev/acme::shop::shared::echo.default::shared.one".into(),
                 guresid: "0123456789012345678901234567890123456789".into(),
                 type_name: "echo".into(),
                 class: "default".into(),
-                id: "shared.one".into(),
+                local_name: "shared.one".into(),
                 context,
             },
             inputs: Inputs {
@@ -105,13 +109,13 @@ mod bare {
                 secrets: "{}".into(),
                 params: "{}".into(),
                 connection: "{}".into(),
-                account: None,
+                account: "{}".into(),
                 unknown: vec![],
                 sensitive: vec![],
             },
             name: "0123456789012345678901234567890123456789".into(),
             replaces: None,
-            call: Call { idempotency_key: "key-1".into(), deadline: 0 },
+            call: Call { idempotency_key: "key-1".into(), deadline: 0, hints: vec![] },
         }
     }
 }

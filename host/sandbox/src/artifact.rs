@@ -1,12 +1,12 @@
 //! Compiled components as bytes: the content of the cache and of release binaries.
 //!
-//! `magic, BLAKE3 of the rest, SHA-256 of the component, length and JSON of the manifest, code`.
-//! The manifest is included so that starting needs no call of the driver. It is missing, with
+//! `magic, BLAKE3 of the rest, SHA-256 of the component, length and JSON of the description, code`.
+//! The description is included so that starting needs no call of the driver. It is missing, with
 //! length 0, if the component was compiled and has not been loaded as a driver since.
 
-use purlin_model::driver::Manifest;
+use purlin_model::driver::DriverInfo;
 
-use crate::manifest;
+use crate::info;
 
 const MAGIC: &[u8; 16] = b"purlin aot\0\0\0\0\0\x02";
 const HASH: usize = 32;
@@ -30,17 +30,17 @@ impl<'a> Precompiled<'a> {
 /// The parts of an artifact.
 pub(crate) struct Artifact<'a> {
     pub(crate) digest: [u8; HASH],
-    pub(crate) manifest: Option<Manifest>,
+    pub(crate) info: Option<DriverInfo>,
     pub(crate) code: &'a [u8],
 }
 
 impl<'a> Artifact<'a> {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let manifest = self.manifest.as_ref().map(manifest::to_json).unwrap_or_default();
-        let mut body = Vec::with_capacity(HASH + 8 + manifest.len() + self.code.len());
+        let info = self.info.as_ref().map(info::to_json).unwrap_or_default();
+        let mut body = Vec::with_capacity(HASH + 8 + info.len() + self.code.len());
         body.extend_from_slice(&self.digest);
-        body.extend_from_slice(&(manifest.len() as u64).to_le_bytes());
-        body.extend_from_slice(&manifest);
+        body.extend_from_slice(&(info.len() as u64).to_le_bytes());
+        body.extend_from_slice(&info);
         body.extend_from_slice(self.code);
         let mut bytes = Vec::with_capacity(MAGIC.len() + HASH + body.len());
         bytes.extend_from_slice(MAGIC);
@@ -58,12 +58,12 @@ impl<'a> Artifact<'a> {
         }
         let (digest, rest) = body.split_first_chunk::<HASH>()?;
         let (length, rest) = rest.split_first_chunk::<8>()?;
-        let (manifest, code) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-        let manifest = match manifest {
+        let (info, code) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let info = match info {
             [] => None,
-            manifest => Some(manifest::from_json(manifest)?),
+            info => Some(info::from_json(info)?),
         };
-        Some(Self { digest: *digest, manifest, code })
+        Some(Self { digest: *digest, info, code })
     }
 }
 
@@ -73,18 +73,18 @@ mod tests {
 
     #[test]
     fn an_artifact_is_loaded_intact_or_not_at_all() {
-        let manifest = Manifest {
+        let info = DriverInfo {
             name: "acme/x".into(),
             version: semver::Version::new(1, 2, 3),
             description: "it".into(),
-            implements: purlin_model::driver::Implements { read: true, ..Default::default() },
             types: vec![],
             requested_capabilities: vec![],
+            notes: serde_json::Map::default(),
         };
-        for manifest in [Some(manifest), None] {
-            let bytes = Artifact { digest: [7; 32], manifest: manifest.clone(), code: b"code" }.to_bytes();
+        for info in [Some(info), None] {
+            let bytes = Artifact { digest: [7; 32], info: info.clone(), code: b"code" }.to_bytes();
             let back = Artifact::parse(&bytes, false).expect("whole");
-            assert_eq!((back.digest, &back.manifest, back.code), ([7; 32], &manifest, &b"code"[..]));
+            assert_eq!((back.digest, &back.info, back.code), ([7; 32], &info, &b"code"[..]));
             for end in 0..bytes.len() {
                 assert!(Artifact::parse(&bytes[..end], false).is_none(), "{end}");
                 let mut torn = bytes.clone();

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use crate::bindings::DriverPre;
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
-use crate::capability::{Granted, Guest, Log, Operation, Stop};
+use crate::capability::{Checkpoints, Granted, Guest, Log, Operation, Stop};
 use crate::clock;
 use crate::component;
 use crate::context::{CallContext, CancelToken, Permission};
@@ -38,7 +38,7 @@ use crate::secrets::SecretMatcher;
 pub(crate) struct CallData<'a> {
     pub(crate) context: &'a CallContext<'a>,
     pub(crate) matcher: Arc<SecretMatcher>,
-    creates: bool,
+    checkpoints: Checkpoints,
 }
 
 impl<'a> CallData<'a> {
@@ -59,6 +59,7 @@ impl<'a> CallData<'a> {
         if let Some(state) = state {
             matcher.collect(&state.outputs, false);
             state.manifests.iter().for_each(|file| matcher.collect(&file.data, false));
+            state.notes.values().for_each(|note| matcher.collect(note, false));
             // A label that holds a secret which is no longer part of the call stays secret itself.
             let labels = state.manifests.iter().flat_map(|file| [&file.name, &file.location]);
             for label in labels.chain([&state.id]).filter(|label| label.is_secret()) {
@@ -75,12 +76,12 @@ impl<'a> CallData<'a> {
             matcher.excuse(&state.outputs, false);
         }
         matcher.finish();
-        Self { context, matcher: Arc::new(matcher), creates: false }
+        Self { context, matcher: Arc::new(matcher), checkpoints: Checkpoints::None }
     }
 
     /// A call that may report checkpoints.
-    pub(crate) fn creating(self) -> Self {
-        Self { creates: true, ..self }
+    pub(crate) fn reporting(self, checkpoints: Checkpoints) -> Self {
+        Self { checkpoints, ..self }
     }
 }
 
@@ -203,11 +204,12 @@ impl Runner {
             idempotency_key: given.context.idempotency_key.to_owned(),
             // Without a clock a driver cannot know its deadline; the host ends the call all the same.
             deadline: clock::now().map_or(u64::MAX, |now| now.saturating_add(time)),
+            hints: Vec::new(),
         }
     }
 
-    /// Asks the component for its manifest.
-    pub(crate) async fn describe(&self) -> Result<wit::Manifest, CallError> {
+    /// Asks the component for its description of itself.
+    pub(crate) async fn describe(&self) -> Result<types::DriverInfo, CallError> {
         let matcher = Arc::new(SecretMatcher::default());
         let cancel = CancelToken::default();
         let call = OneCall {
@@ -232,7 +234,7 @@ impl Runner {
         let facts = context.facts.clone();
         let log = Log::new(&self.name, key, &given.matcher, self.limits.log, observer, facts);
         let call = OneCall {
-            operation: Operation::new(context, given.creates, &given.matcher),
+            operation: Operation::new(context, given.checkpoints.clone(), &given.matcher, self.limits.state),
             log,
             time: self.time(context),
             matcher: Arc::clone(&given.matcher),

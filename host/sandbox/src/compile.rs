@@ -26,15 +26,15 @@ pub async fn precompile(wasm: &[u8], target: Target) -> Result<Vec<u8>, LoadErro
     component::check_header(wasm)?;
     let config = SandboxConfig { instances: 1, ..SandboxConfig::default() };
     let sandbox = Sandbox::new(config).map_err(|error| invalid(&error))?;
-    // The code returns the manifest on this machine: portable code runs here too.
+    // The code describes itself on this machine: portable code runs here too.
     let engine = match target {
         Target::Host => sandbox.engine().clone(),
         Target::Portable => engine::portable().map_err(|error| invalid(&error))?,
     };
     let code = engine.precompile_component(wasm).map_err(|error| invalid(&error))?;
     let compiled = sandbox.deserialize(&code).map_err(|error| invalid(&error))?;
-    let manifest = sandbox.describe(&compiled, &DriverSetup::default()).await?;
-    Ok(Artifact { digest: Sha256::digest(wasm).into(), manifest: Some(manifest), code: &code }.to_bytes())
+    let info = sandbox.describe(&compiled, &DriverSetup::default()).await?;
+    Ok(Artifact { digest: Sha256::digest(wasm).into(), info: Some(info), code: &code }.to_bytes())
 }
 
 impl Sandbox {

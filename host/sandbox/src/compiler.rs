@@ -20,7 +20,7 @@ use crate::{capability, component, engine, instances, modules};
 pub struct Names {
     /// Such as `wasi:sockets/tcp@0.2.6`.
     pub imports: Vec<String>,
-    /// Such as `purlin:driver/lifecycle@0.2.0`.
+    /// Such as `purlin:driver/lifecycle@0.3.0`.
     pub exports: Vec<String>,
 }
 

@@ -3,8 +3,7 @@
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::CONTRACT_VERSION;
-use crate::contract::{self, Bind, EDITIONS, compatible};
+use crate::contract::{self, Bind, EDITIONS, METRICS_VERSION, compatible};
 use crate::convert::printable;
 use crate::error::{CallError, LoadError};
 use crate::secrets::SecretMatcher;
@@ -42,7 +41,7 @@ pub(crate) fn explained(engine: &Engine, component: &Component, error: LoadError
     let world = component.component_type();
     let names = world.exports(engine).chain(world.imports(engine)).map(|(name, _)| name);
     match contract::later(names) {
-        Some(found) => LoadError::NewerContract { found, supported: CONTRACT_VERSION, message },
+        Some((found, supported)) => LoadError::NewerContract { found, supported, message },
         None => error,
     }
 }
@@ -66,6 +65,7 @@ pub(crate) fn offered(import: &str) -> bool {
     let Some((package, _)) = name.split_once('/') else { return false };
     match package {
         "purlin:driver" => EDITIONS.iter().any(|(edition, _)| compatible(version, edition)),
+        "purlin:metrics" => compatible(version, METRICS_VERSION),
         "wasi:http" => {
             matches!(name, "wasi:http/types" | "wasi:http/outgoing-handler") && compatible(version, "0.2.0")
         }
@@ -93,7 +93,8 @@ mod tests {
         for yes in [
             "wasi:io/streams@0.2.6",
             "wasi:http/outgoing-handler@0.2.4",
-            "purlin:driver/log@0.2.0",
+            "purlin:driver/log@0.3.0",
+            "purlin:metrics/metrics@0.1.1",
             "wasi:cli/environment@0.2.0",
         ] {
             assert!(offered(yes), "{yes}");
@@ -102,7 +103,8 @@ mod tests {
             "wasi:http/incoming-handler@0.2.0",
             "wasi:http/types@0.3.0",
             "wasi:io/poll@0.3.0",
-            "purlin:driver/log@0.3.0",
+            "purlin:driver/log@0.2.0",
+            "purlin:metrics/metrics@0.2.0",
             "host",
             "a/b",
         ] {

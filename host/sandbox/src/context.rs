@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use purlin_model::Label;
-use purlin_model::driver::Subject;
+use purlin_model::driver::{Checkpoint, Subject};
 use tokio::sync::Notify;
 
 use crate::facts::Facts;
@@ -22,7 +21,7 @@ pub struct CallContext<'a> {
     pub idempotency_key: &'a str,
     /// An upper bound for this call; the driver's own limit applies if it is lower.
     pub time: Option<Duration>,
-    /// The store for ids that `create` reports early. Without it they are dropped.
+    /// The store for what `create` and `update` report early. Without it, that is dropped.
     pub checkpoint: Option<Arc<dyn CheckpointSink>>,
     /// The receiver of progress.
     pub progress: Option<ProgressSink>,
@@ -53,14 +52,14 @@ impl<'a> CallContext<'a> {
     }
 }
 
-/// Stores provider ids that a driver reports before it has finished (`operation.checkpoint`).
+/// Stores what a driver reports before it has finished (`operation.checkpoint`).
 #[async_trait::async_trait]
 pub trait CheckpointSink: Send + Sync {
-    /// Returns once the id is stored; the driver waits for it.
+    /// Returns once it is stored; the driver waits for it.
     ///
     /// # Errors
-    /// A message if the id cannot be stored. It ends the call.
-    async fn checkpoint(&self, id: &Label) -> Result<(), String>;
+    /// A message if it cannot be stored. It ends the call.
+    async fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), String>;
 }
 
 /// A driver's report during its work; secrets are masked.

@@ -14,6 +14,11 @@ use crate::error::LoadError;
 
 /// The interface that makes a component a driver, without its version.
 const LIFECYCLE: &str = "purlin:driver/lifecycle";
+/// The version of the package `purlin:metrics`, which grows by itself.
+pub(crate) const METRICS_VERSION: &str = "0.1.0";
+/// The packages of drivers, each with the version that this host runs.
+const PACKAGES: [(&str, &str); 2] =
+    [("purlin:driver", CONTRACT_VERSION), ("purlin:metrics", METRICS_VERSION)];
 
 /// Finds the functions of an edition in a linked component.
 pub(crate) type Bind = fn(InstancePre<Guest>) -> wasmtime::Result<DriverPre<Guest>>;
@@ -52,12 +57,20 @@ pub(crate) fn pick<'a, E: Copy>(
     }
 }
 
-/// The latest version of the contract among the names of interfaces, if this host runs an earlier one.
-pub(crate) fn later<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let version = |name: &'a str| name.strip_prefix("purlin:driver/")?.split_once('@').map(|(_, it)| it);
-    let parsed = names.filter_map(version).filter_map(|it| semver::Version::parse(it).ok());
-    let latest = parsed.max()?.to_string();
-    is_later(&latest, CONTRACT_VERSION).then_some(latest)
+/// The latest version of a package of drivers among the names of interfaces, if this host runs an earlier
+/// one, and that earlier one.
+pub(crate) fn later<'a>(names: impl Iterator<Item = &'a str>) -> Option<(String, String)> {
+    let parsed = |name: &'a str| {
+        let (interface, version) = name.split_once('@')?;
+        Some((interface.split_once('/')?.0, semver::Version::parse(version).ok()?))
+    };
+    let used: Vec<(&str, semver::Version)> = names.filter_map(parsed).collect();
+    PACKAGES.iter().find_map(|(package, supported)| {
+        let versions = used.iter().filter(|(used, _)| used == package).map(|(_, version)| version);
+        let latest = versions.max()?.to_string();
+        is_later(&latest, supported)
+            .then(|| (format!("{package}@{latest}"), format!("{package}@{supported}")))
+    })
 }
 
 pub(crate) fn is_later(version: &str, than: &str) -> bool {
@@ -85,16 +98,16 @@ mod tests {
 
     /// Picks from two editions, of which the second does not exist.
     fn picked(exports: &[&str]) -> Result<&'static str, LoadError> {
-        pick(&[("0.2.0", "current"), ("0.9.0", "another")], exports.iter().copied())
+        pick(&[("0.3.0", "current"), ("0.9.0", "another")], exports.iter().copied())
     }
 
     #[test]
     fn the_name_of_the_export_picks_the_edition() {
         for (exports, edition) in [
-            (&["purlin:driver/lifecycle@0.2.0"][..], "current"),
-            (&["acme:bank/transfer@0.2.0", "purlin:driver/lifecycle@0.9.0"], "another"),
+            (&["purlin:driver/lifecycle@0.3.0"][..], "current"),
+            (&["acme:bank/transfer@0.3.0", "purlin:driver/lifecycle@0.9.0"], "another"),
             (&["purlin:driver/lifecycle@0.9.3"], "another"),
-            (&["purlin:driver/lifecycle@0.9.0", "purlin:driver/lifecycle@0.2.0"], "current"),
+            (&["purlin:driver/lifecycle@0.9.0", "purlin:driver/lifecycle@0.3.0"], "current"),
             (&["purlin:driver/lifecycle@0.7.0", "purlin:driver/lifecycle@0.9.0"], "another"),
         ] {
             assert_eq!(picked(exports).expect("known"), edition, "{exports:?}");
@@ -110,7 +123,7 @@ mod tests {
                 "{version}: {refused:?}"
             );
         }
-        for export in ["purlin:driver/log@0.2.0", "run"] {
+        for export in ["purlin:driver/log@0.3.0", "run"] {
             assert!(matches!(picked(&[export]), Err(LoadError::MissingExport { .. })), "{export}");
         }
         assert!(matches!(picked(&[]), Err(LoadError::MissingExport { .. })));

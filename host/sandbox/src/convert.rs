@@ -6,12 +6,12 @@
 use std::time::Duration;
 
 use purlin_model::driver::{
-    Checked, Failure, Impact, Inputs, InvalidInput, ManifestFile, Observed, ResourceState, Subject,
+    Checked, Failure, Impact, InputFinding, Inputs, ManifestFile, Observed, Pending, Problem, ResourceState,
+    Subject,
 };
 use purlin_model::{Label, Map, Value};
 use zeroize::Zeroize;
 
-use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
 use crate::error::CallError;
 use crate::json::{self, Values};
@@ -19,34 +19,43 @@ use crate::observer::{CallEvent, CallObserver};
 use crate::secrets::{SecretMatcher, neutralise};
 use crate::sensitive;
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes of a provider id or a name.
 pub(crate) const LONGEST_ID: usize = 4 << 10;
-/// Bytes of a cookie.
-const LARGEST_COOKIE: usize = 10 << 10;
 /// Bytes of one message for people.
 pub(crate) const LONGEST_MESSAGE: usize = 8 << 10;
 /// Bytes of the output limit for which an answer may hold one value: text, number, list or map.
 const BYTES_PER_VALUE: u64 = 40;
-/// The overhead of a fault in a list of them.
+/// The overhead of a fault or a detail in a list of them.
 const FAULT_COST: usize = 8;
+/// Details of one failure that people see.
+const MOST_DETAILS: usize = 16;
+/// Bytes of one detail's name and value.
+const LONGEST_DETAIL: usize = 1 << 10;
+/// Notes of one resource.
+const MOST_NOTES: usize = 64;
 /// The longest wait that a driver can ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub(crate) fn resource(subject: &Subject) -> types::Resource {
+pub(crate) fn subject(subject: &Subject) -> types::Subject {
     let context = &subject.context;
-    types::Resource {
+    let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+    types::Subject {
         urn: subject.urn.as_str().to_owned(),
         guresid: subject.urn.guresid().as_str().to_owned(),
         type_name: subject.key.type_name().to_owned(),
         class: subject.key.class().to_owned(),
-        id: subject.key.id().to_owned(),
+        local_name: subject.key.id().to_owned(),
         context: types::Context {
-            org: context.org.as_ref().to_owned(),
+            org: named(&context.org),
             app: context.app.as_ref().to_owned(),
             env: context.env.id.as_ref().to_owned(),
             env_type: context.env.kind.as_ref().to_owned(),
-            namespace: context.namespace.as_ref().to_owned(),
+            namespace: named(&context.namespace),
             deployment: context.deployment.as_ref().to_owned(),
+            labels: Vec::new(),
         },
     }
 }
@@ -71,7 +80,7 @@ pub(crate) fn inputs(inputs: &Inputs) -> types::Inputs {
         secrets: part("/secrets", &inputs.secrets),
         params: part("/params", &inputs.params),
         connection: part("/connection", &inputs.connection),
-        account: inputs.account.as_deref().map(str::to_owned),
+        account: account(inputs.account.as_deref()),
         unknown,
         sensitive,
     }
@@ -86,15 +95,13 @@ pub(crate) fn known(given: &Inputs) -> Result<types::Inputs, CallError> {
     }
 }
 
-/// Inputs as one document.
-pub(crate) fn document(inputs: &Inputs) -> String {
-    let ignore: &mut dyn FnMut(&str, &Value) = &mut |_, _| {};
-    format!(
-        r#"{{"values":{},"secrets":{},"params":{}}}"#,
-        object(&inputs.values, ignore),
-        object(&inputs.secrets, ignore),
-        object(&inputs.params, ignore)
-    )
+/// What `check` returned before. How to reach the system is always the current one.
+pub(crate) fn previous(given: &Inputs) -> types::Inputs {
+    inputs(&Inputs { connection: Value::Null, account: None, ..given.clone() })
+}
+
+fn account(name: Option<&str>) -> String {
+    name.map_or_else(|| "{}".to_owned(), |name| serde_json::json!({ "name": name }).to_string())
 }
 
 fn object(value: &Value, mark: &mut dyn FnMut(&str, &Value)) -> String {
@@ -109,47 +116,74 @@ fn object(value: &Value, mark: &mut dyn FnMut(&str, &Value)) -> String {
 pub(crate) fn state(state: &ResourceState) -> types::State {
     let ignore: &mut dyn FnMut(&str, &Value) = &mut |_, _| {};
     let all_secret = matches!(state.outputs, Value::Secret(_));
+    let mut sensitive = Vec::new();
     let (mut outputs, mut secrets) = (Map::default(), Map::default());
     for (name, value) in state.outputs.as_map().into_iter().flatten() {
         let secret = all_secret || matches!(value, Value::Secret(_));
         let side = if secret { &mut secrets } else { &mut outputs };
         side.insert(name.clone(), value.clone());
     }
+    let mut part = |root: &str, value: &Value| {
+        object(value, &mut |pointer, _| sensitive.push(format!("{root}{pointer}")))
+    };
+    let outputs = part("/outputs", &Value::Map(outputs));
+    let file = |file: &ManifestFile| types::ManifestFile {
+        name: file.name.expose().to_owned(),
+        location: file.location.expose().to_owned(),
+        data: file
+            .data
+            .reveal_marked(&mut |pointer, _| {
+                sensitive.push(format!("/manifests/{}{pointer}", escaped(file.name.expose())));
+            })
+            .to_string(),
+    };
+    let manifests = state.manifests.iter().map(file).collect();
+    let note = |(name, value): (&std::sync::Arc<str>, &Value)| {
+        (name.as_ref().to_owned(), value.reveal_marked(&mut |_, _| {}).to_string())
+    };
     types::State {
         id: state.id.expose().to_owned(),
-        outputs: object(&Value::Map(outputs), ignore),
+        outputs,
         secrets: object(&Value::Map(secrets), ignore),
         cookie: state.cookie.to_vec(),
-        manifests: state
-            .manifests
-            .iter()
-            .map(|file| types::ManifestFile {
-                name: file.name.expose().to_owned(),
-                location: file.location.expose().to_owned(),
-                data: file.data.reveal_marked(ignore).to_string(),
-            })
-            .collect(),
+        manifests,
+        sensitive,
+        version: state.version,
+        notes: state.notes.iter().map(note).collect(),
     }
+}
+
+/// A name as a segment of a JSON Pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// Reads the results of a driver.
 pub(crate) struct Reader<'a> {
     driver: &'a str,
     limit: u64,
+    largest_cookie: usize,
     matcher: &'a SecretMatcher,
     observer: Option<&'a dyn CallObserver>,
     values: Values,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader for one answer of at most this many bytes.
+    /// A reader for one answer of at most this many bytes, with a cookie of at most this many.
     pub(crate) fn new(
         driver: &'a str,
-        limit: u64,
+        (limit, largest_cookie): (u64, usize),
         matcher: &'a SecretMatcher,
         observer: Option<&'a dyn CallObserver>,
     ) -> Self {
-        Self { driver, limit, matcher, observer, values: Values::new(limit / BYTES_PER_VALUE) }
+        Self {
+            driver,
+            limit,
+            largest_cookie,
+            matcher,
+            observer,
+            values: Values::new(limit / BYTES_PER_VALUE),
+        }
     }
 
     pub(crate) fn junk(&self, what: impl Into<String>) -> CallError {
@@ -203,21 +237,25 @@ impl<'a> Reader<'a> {
         self.fits(
             [state.id.len(), state.outputs.len(), state.secrets.len(), state.cookie.len()]
                 .into_iter()
-                .chain(state.manifests.iter().map(|f| f.name.len() + f.location.len() + f.data.len())),
+                .chain(state.manifests.iter().map(|f| f.name.len() + f.location.len() + f.data.len()))
+                .chain(state.sensitive.iter().map(String::len))
+                .chain(state.notes.iter().map(|(name, value)| name.len() + value.len())),
         )?;
         self.observe("id", &state.id);
         self.observe("outputs", &state.outputs);
         if state.id.is_empty() || state.id.len() > LONGEST_ID {
             return Err(self.junk("the id of a resource has 1 to 4096 bytes"));
         }
-        if state.cookie.len() > LARGEST_COOKIE {
-            return Err(
-                self.junk(format!("its cookie has {} bytes, and 10240 are allowed", state.cookie.len()))
-            );
+        if state.cookie.len() > self.largest_cookie {
+            return Err(self.junk(format!(
+                "its cookie has {} bytes, and {} are allowed; `drivers.{}.limits.state` in purlin.yaml raises it",
+                state.cookie.len(),
+                self.largest_cookie,
+                self.driver
+            )));
         }
         let mut outputs = self.map("outputs", &state.outputs)?;
-        let mut secrets = self.map("secrets", &state.secrets)?;
-        let places = sensitive::take(&mut secrets).map_err(|what| self.junk(what))?;
+        let secrets = self.map("secrets", &state.secrets)?;
         for (name, value) in secrets {
             if outputs.insert(name.clone(), value.into_secret()).is_some() {
                 return Err(self.junk(format!("`{}` is in both outputs and secrets", self.printable(&name))));
@@ -240,18 +278,36 @@ impl<'a> Reader<'a> {
             });
         }
         let mut outputs = self.matcher.taint(Value::Map(outputs));
-        sensitive::hide(&places, &mut outputs, &mut manifests);
+        sensitive::hide(&state.sensitive, &mut outputs, &mut manifests);
         Ok(ResourceState {
             id: self.label(std::mem::take(&mut state.id)),
             outputs,
             cookie: std::mem::take(&mut state.cookie).into(),
             manifests,
+            version: state.version,
+            notes: self.notes(&state.notes)?,
         })
+    }
+
+    /// Facts for people. A name that a secret is in is dropped with its value, as it cannot be shown.
+    fn notes(&self, notes: &[(String, String)]) -> Result<Map, CallError> {
+        if notes.len() > MOST_NOTES {
+            return Err(self.junk(format!("it has {} notes, and {MOST_NOTES} are allowed", notes.len())));
+        }
+        let mut all = Map::default();
+        for (name, value) in notes {
+            self.observe("note", name);
+            let value = self.matcher.taint(self.json("note", value)?);
+            if self.printable(name) == *name && !name.is_empty() {
+                all.insert(name.as_str().into(), value);
+            }
+        }
+        Ok(all)
     }
 
     /// The result of `read`. Values are secret if the inputs have a secret in the same place, and
     /// if they contain a secret of the call.
-    pub(crate) fn observed(&self, observed: wit::Observed, given: &Inputs) -> Result<Observed, CallError> {
+    pub(crate) fn observed(&self, observed: types::Observed, given: &Inputs) -> Result<Observed, CallError> {
         self.fits(observed.values.iter().map(String::len))?;
         let state = self.state(observed.state)?;
         let values = match &observed.values {
@@ -262,7 +318,7 @@ impl<'a> Reader<'a> {
             }
             None => None,
         };
-        Ok(Observed { state, values })
+        Ok(Observed { state, values, pending: None })
     }
 
     pub(crate) fn name(&self, name: String) -> Result<Label, CallError> {
@@ -273,7 +329,7 @@ impl<'a> Reader<'a> {
         Ok(self.label(name))
     }
 
-    pub(crate) fn checked(&self, mut checked: wit::Checked, given: &Inputs) -> Result<Checked, CallError> {
+    pub(crate) fn checked(&self, mut checked: types::Checked, given: &Inputs) -> Result<Checked, CallError> {
         let warnings = checked.warnings.iter().map(|w| w.pointer.len() + w.message.len()).sum();
         self.fits([checked.values.len(), checked.secrets.len(), warnings])?;
         self.observe("checked values", &checked.values);
@@ -284,14 +340,24 @@ impl<'a> Reader<'a> {
         Ok(Checked {
             values: self.matcher.taint_beside(values, &given.values),
             secrets: if named { secrets.into_secret() } else { secret_leaves(secrets) },
-            warnings: self.invalid(std::mem::take(&mut checked.warnings)),
+            warnings: self.findings(std::mem::take(&mut checked.warnings)),
         })
     }
 
-    pub(crate) fn impact(&self, impact: wit::Impact) -> Result<Impact, CallError> {
+    pub(crate) fn impact(&self, impact: types::Impact) -> Result<Impact, CallError> {
         self.fits(impact.replaces.iter().chain(&impact.stable_outputs).map(String::len))?;
+        let is_place = |place: &str| {
+            let rest = place.strip_prefix("/outputs").or_else(|| place.strip_prefix("/secrets"));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if let Some(place) = impact.stable_outputs.iter().find(|place| !is_place(place)) {
+            return Err(self.junk(format!(
+                "its stable output `{}` is no place in {{\"outputs\":…,\"secrets\":…}}, such as `/outputs/host`",
+                self.printable(place)
+            )));
+        }
         Ok(Impact {
-            // They are the reasons in a plan. The names of outputs are not shown.
+            // They are the reasons in a plan. The places of outputs are not shown.
             replaces: impact.replaces.iter().map(|pointer| self.printable(pointer)).collect(),
             delete_before_replace: impact.delete_before_replace,
             stable_outputs: impact.stable_outputs,
@@ -300,46 +366,74 @@ impl<'a> Reader<'a> {
     }
 
     /// The faults of inputs. People see as many as they can read; the rest is counted.
-    fn invalid(&self, faults: Vec<types::InvalidInput>) -> Vec<InvalidInput> {
+    fn findings(&self, faults: Vec<types::Finding>) -> Vec<InputFinding> {
         let (count, mut length) = (faults.len(), 0);
-        let mut shown: Vec<InvalidInput> = Vec::new();
+        let mut shown: Vec<InputFinding> = Vec::new();
         for fault in faults {
             let (pointer, message) = (self.printable(&fault.pointer), self.printable(&fault.message));
             length += pointer.len() + message.len() + FAULT_COST;
             if !shown.is_empty() && length > LONGEST_MESSAGE {
                 let message = format!("and {} more", count - shown.len());
-                shown.push(InvalidInput { pointer: String::new(), message });
+                shown.push(InputFinding { pointer: String::new(), message });
                 break;
             }
-            shown.push(InvalidInput { pointer, message });
+            shown.push(InputFinding { pointer, message });
         }
         shown
     }
 
-    pub(crate) fn failure(&self, failure: wit::Failure) -> CallError {
+    pub(crate) fn failure(&self, failure: types::Failure) -> CallError {
         CallError::Failure(match failure {
-            wit::Failure::InvalidInputs(faults) => Failure::InvalidInputs(self.invalid(faults)),
-            wit::Failure::Denied(denial) => Failure::Denied {
+            types::Failure::InvalidInputs(faults) => Failure::InvalidInputs(self.findings(faults)),
+            types::Failure::Denied(denial) => Failure::Denied {
                 capability: self.printable(&denial.capability),
                 target: self.printable(&denial.target),
                 message: self.printable(&denial.message),
             },
-            wit::Failure::NotFound(message) => Failure::NotFound(self.printable(&message)),
-            wit::Failure::Conflict(message) => Failure::Conflict(self.printable(&message)),
-            wit::Failure::RetryAfter(retry) => Failure::RetryAfter {
+            types::Failure::NotFound(problem) => Failure::NotFound(self.problem(problem)),
+            types::Failure::Conflict(problem) => Failure::Conflict(self.problem(problem)),
+            types::Failure::RetryAfter(retry) => Failure::RetryAfter {
                 after: Duration::from_millis(retry.after_ms).min(LONGEST_WAIT),
                 message: self.printable(&retry.message),
             },
-            wit::Failure::Partial(partial) => match self.state(partial.state) {
+            types::Failure::Pending(pending) => {
+                let state = match pending.state.map(|state| self.state(state)).transpose() {
+                    Ok(state) => state.map(Box::new),
+                    Err(error) => return error,
+                };
+                let pending = Pending {
+                    after: Duration::from_millis(pending.after_ms).min(LONGEST_WAIT),
+                    message: self.printable(&pending.message),
+                };
+                Failure::Pending { state, pending }
+            }
+            types::Failure::Partial(partial) => match self.state(partial.state) {
                 Ok(state) => {
-                    Failure::Partial { state: Box::new(state), message: self.printable(&partial.message) }
+                    Failure::Partial { state: Box::new(state), problem: self.problem(partial.problem) }
                 }
                 Err(error) => return error,
             },
-            wit::Failure::Failed(message) => Failure::Failed(self.printable(&message)),
-            wit::Failure::Undecided(message) => Failure::Undecided(self.printable(&message)),
-            wit::Failure::NeedsDeleteBefore(message) => Failure::NeedsDeleteBefore(self.printable(&message)),
+            types::Failure::Failed(problem) => Failure::Failed(self.problem(problem)),
+            types::Failure::Undecided(problem) => Failure::Undecided(self.problem(problem)),
+            types::Failure::NeedsDeleteBefore(problem) => Failure::NeedsDeleteBefore(self.problem(problem)),
         })
+    }
+
+    /// A fault with its facts, as many as people can read.
+    fn problem(&self, problem: types::Problem) -> Problem {
+        let short = |text: &str| {
+            let mut text = self.printable(text);
+            if text.len() > LONGEST_DETAIL {
+                text.truncate(text.floor_char_boundary(LONGEST_DETAIL));
+                text.push('…');
+            }
+            text
+        };
+        let details = problem.details.iter().take(MOST_DETAILS);
+        Problem {
+            message: self.printable(&problem.message),
+            details: details.map(|(name, value)| (short(name), short(value))).collect(),
+        }
     }
 }
 
@@ -358,13 +452,7 @@ impl Drop for types::State {
     }
 }
 
-impl Drop for wit::CheckRequest {
-    fn drop(&mut self) {
-        self.previous.zeroize();
-    }
-}
-
-impl Drop for wit::Checked {
+impl Drop for types::Checked {
     fn drop(&mut self) {
         self.secrets.zeroize();
     }

@@ -36,6 +36,11 @@ impl Deadline {
         Self { timer: Instant::now() + time, moment: Moment::now() + time }
     }
 
+    /// The time until then.
+    pub(crate) fn left(self) -> Duration {
+        self.timer.saturating_duration_since(Instant::now()).min(self.moment.left())
+    }
+
     pub(crate) fn has_passed(self) -> bool {
         self.timer <= Instant::now() || self.moment <= Moment::now()
     }

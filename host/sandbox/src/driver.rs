@@ -8,11 +8,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
+use purlin_model::driver::{
+    Checked, DriverInfo, Failure, Impact, Implements, Inputs, Observed, ResourceState,
+};
 use purlin_model::{Grants, Label};
 
-use crate::bindings::exports::purlin::driver::lifecycle as wit;
+use crate::bindings::purlin::driver::types as wit;
 use crate::call::{CallData, Runner};
+use crate::capability::Checkpoints;
 use crate::context::CallContext;
 use crate::convert::{self, Reader};
 use crate::error::CallError;
@@ -23,7 +26,7 @@ pub struct Driver(Arc<Inner>);
 
 struct Inner {
     runner: Runner,
-    manifest: Manifest,
+    info: DriverInfo,
     digest: String,
 }
 
@@ -31,7 +34,7 @@ impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driver")
             .field("name", &self.name())
-            .field("version", &self.0.manifest.version)
+            .field("version", &self.0.info.version)
             .field("digest", &self.0.digest)
             .finish_non_exhaustive()
     }
@@ -66,8 +69,8 @@ pub struct ReadRequest<'a> {
 }
 
 impl Driver {
-    pub(crate) fn new(runner: Runner, manifest: Manifest, digest: String) -> Self {
-        Self(Arc::new(Inner { runner, manifest, digest }))
+    pub(crate) fn new(runner: Runner, info: DriverInfo, digest: String) -> Self {
+        Self(Arc::new(Inner { runner, info, digest }))
     }
 
     /// The operator's name for it.
@@ -76,8 +79,13 @@ impl Driver {
     }
 
     /// Its description of itself.
-    pub fn manifest(&self) -> &Manifest {
-        &self.0.manifest
+    pub fn info(&self) -> &DriverInfo {
+        &self.0.info
+    }
+
+    /// What it implements for the type of a call's resource.
+    fn implements(&self, context: &CallContext<'_>) -> Implements {
+        self.0.info.implements(context.subject.key.type_name())
     }
 
     /// SHA-256 of the component, in hex.
@@ -110,9 +118,20 @@ impl Driver {
         self.0.runner.grace()
     }
 
+    /// How long a run waits for one of its resources that is in progress
+    /// ([`purlin_model::Limits::pending`]).
+    pub fn pending(&self) -> Duration {
+        self.0.runner.limits.pending
+    }
+
     fn reader<'a>(&'a self, given: &'a CallData<'_>) -> Reader<'a> {
         let runner = &self.0.runner;
-        Reader::new(&runner.name, runner.limits.output, &given.matcher, given.context.observer.as_deref())
+        Reader::new(
+            &runner.name,
+            (runner.limits.output, runner.limits.state),
+            &given.matcher,
+            given.context.observer.as_deref(),
+        )
     }
 
     /// Validates inputs and fills in defaults. `previous` is the result of the last provisioning.
@@ -126,7 +145,7 @@ impl Driver {
         inputs: &Inputs,
         previous: Option<&Inputs>,
     ) -> Result<Checked, CallError> {
-        if !self.0.manifest.implements.check {
+        if !self.implements(context).check {
             return Ok(Checked {
                 values: inputs.values.clone(),
                 secrets: inputs.secrets.clone(),
@@ -135,9 +154,10 @@ impl Driver {
         }
         let given = self.0.runner.given(context, &[Some(inputs), previous], None);
         let request = wit::CheckRequest {
-            resource: convert::resource(context.subject),
+            subject: convert::subject(context.subject),
             inputs: convert::inputs(inputs),
-            previous: previous.map(convert::document),
+            previous: previous.map(convert::previous),
+            call: self.0.runner.facts(&given),
         };
         let answer = self
             .0
@@ -153,13 +173,14 @@ impl Driver {
     /// # Errors
     /// [`CallError::Failure`], or the reason that ended the call.
     pub async fn name_of(&self, context: &CallContext<'_>, inputs: &Inputs) -> Result<Label, CallError> {
-        if !self.0.manifest.implements.name {
+        if !self.implements(context).name {
             return Ok(context.subject.urn.guresid().as_str().into());
         }
         let given = self.0.runner.given(context, &[Some(inputs)], None);
         let request = wit::NameRequest {
-            resource: convert::resource(context.subject),
+            subject: convert::subject(context.subject),
             inputs: convert::known(inputs)?,
+            call: self.0.runner.facts(&given),
         };
         let answer = self
             .0
@@ -174,7 +195,7 @@ impl Driver {
     /// exists.
     ///
     /// # Errors
-    /// [`CallError::Failure`]: nothing was made, unless it is `Partial` or `Undecided`. Any other error
+    /// [`CallError::Failure`]: nothing was made, unless it is `Pending`, `Partial` or `Undecided`. Any other error
     /// leaves the outcome open.
     pub async fn create(
         &self,
@@ -183,9 +204,9 @@ impl Driver {
         name: &str,
         replaces: Option<&Label>,
     ) -> Result<ResourceState, CallError> {
-        let given = self.0.runner.given(context, &[Some(inputs)], None).creating();
+        let given = self.0.runner.given(context, &[Some(inputs)], None).reporting(Checkpoints::OfCreate);
         let request = wit::CreateRequest {
-            resource: convert::resource(context.subject),
+            subject: convert::subject(context.subject),
             inputs: convert::known(inputs)?,
             name: name.to_owned(),
             replaces: replaces.map(|id| id.expose().to_owned()),
@@ -200,7 +221,8 @@ impl Driver {
         answer.map_or_else(|failure| Err(reader.failure(failure)), |state| reader.state(state))
     }
 
-    /// Reads the resource. `None` if it is gone.
+    /// Reads the resource. `None` if it is gone. One that is not done yet is there, and says what it waits
+    /// for.
     ///
     /// A driver without `read` is not called: the record is treated as reality, and nothing else
     /// can be found.
@@ -215,17 +237,17 @@ impl Driver {
         request: ReadRequest<'_>,
     ) -> Result<Option<Observed>, CallError> {
         let ReadRequest { id, name, inputs, state, known } = request;
-        if !self.0.manifest.implements.read {
+        if !self.implements(context).read {
             // "Nothing found" would be treated as "nothing there".
             let Some(state) = state.cloned() else {
                 let message = format!("the driver `{}` cannot read existing objects", self.name());
-                return Err(CallError::Failure(Failure::Failed(message)));
+                return Err(CallError::Failure(Failure::Failed(message.into())));
             };
-            return Ok(Some(Observed { state, values: None }));
+            return Ok(Some(Observed { state, ..Observed::default() }));
         }
         let given = self.0.runner.given(context, &[Some(inputs)], state);
         let request = wit::ReadRequest {
-            resource: convert::resource(context.subject),
+            subject: convert::subject(context.subject),
             id: id.map(str::to_owned),
             name: name.to_owned(),
             inputs: convert::known(inputs)?,
@@ -239,18 +261,27 @@ impl Driver {
             .run(&given, |guest, store| Box::pin(async move { guest.call_read(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
-        match answer {
-            Ok(Some(observed)) => {
-                let observed = reader.observed(observed, inputs)?;
-                let recorded = state.map(|state| state.id.expose()).filter(|recorded| id == Some(recorded));
-                if recorded.is_some_and(|recorded| recorded != observed.state.id.expose()) {
-                    return Err(reader.junk("`read` returned another id than the requested one"));
+        let observed = match answer {
+            Ok(Some(observed)) => reader.observed(observed, inputs)?,
+            Ok(None) => return Ok(None),
+            Err(failure) => match reader.failure(failure) {
+                // It exists: what is not done yet is as it was recorded, if the driver does not say more.
+                CallError::Failure(Failure::Pending { state: found, pending }) => {
+                    match found.map(|found| *found).or_else(|| state.cloned()) {
+                        Some(state) => Observed { state, values: None, pending: Some(pending) },
+                        None => {
+                            return Err(CallError::Failure(Failure::Pending { state: None, pending }));
+                        }
+                    }
                 }
-                Ok(Some(observed))
-            }
-            Ok(None) | Err(wit::Failure::NotFound(_)) => Ok(None),
-            Err(failure) => Err(reader.failure(failure)),
+                error => return Err(error),
+            },
+        };
+        let recorded = state.map(|state| state.id.expose()).filter(|recorded| id == Some(recorded));
+        if recorded.is_some_and(|recorded| recorded != observed.state.id.expose()) {
+            return Err(reader.junk("`read` returned another id than the requested one"));
         }
+        Ok(Some(observed))
     }
 
     /// Decides which changes replace and which update in place, and in which order. No effects;
@@ -263,7 +294,7 @@ impl Driver {
         context: &CallContext<'_>,
         change: Change<'_>,
     ) -> Result<Impact, CallError> {
-        let implements = self.0.manifest.implements;
+        let implements = self.implements(context);
         let whole = || vec![String::new()];
         if !implements.update_impact {
             let replaces = if implements.update { Vec::new() } else { whole() };
@@ -291,7 +322,7 @@ impl Driver {
     /// Changes the resource in place.
     ///
     /// # Errors
-    /// [`CallError::Failure`]: nothing was changed, unless it is `Partial`. Any other error
+    /// [`CallError::Failure`]: nothing was changed, unless it is `Pending` or `Partial`. Any other error
     /// leaves the outcome open; [`CallError::Junk`] if it answers with another id, also in a
     /// `Partial`.
     pub async fn update(
@@ -299,8 +330,11 @@ impl Driver {
         context: &CallContext<'_>,
         change: Change<'_>,
     ) -> Result<ResourceState, CallError> {
-        let given =
-            self.0.runner.given(context, &[Some(change.before), Some(change.after)], Some(change.state));
+        let given = self
+            .0
+            .runner
+            .given(context, &[Some(change.before), Some(change.after)], Some(change.state))
+            .reporting(Checkpoints::OfUpdate(change.state.id.clone()));
         let request = self.change(&given, &change, convert::known(change.after)?);
         let answer = self
             .0
@@ -311,7 +345,9 @@ impl Driver {
         let answer = answer.map_err(|failure| reader.failure(failure)).and_then(|state| reader.state(state));
         let reported = match &answer {
             Ok(state) => Some(state),
-            Err(CallError::Failure(Failure::Partial { state, .. })) => Some(&**state),
+            Err(CallError::Failure(
+                Failure::Partial { state, .. } | Failure::Pending { state: Some(state), .. },
+            )) => Some(&**state),
             Err(_) => None,
         };
         if reported.is_some_and(|state| state.id.expose() != change.state.id.expose()) {
@@ -328,14 +364,15 @@ impl Driver {
     pub async fn delete(
         &self,
         context: &CallContext<'_>,
-        state: &ResourceState,
+        (state, data_loss_allowed): (&ResourceState, bool),
         inputs: &Inputs,
     ) -> Result<(), CallError> {
         let given = self.0.runner.given(context, &[Some(inputs)], Some(state));
         let request = wit::DeleteRequest {
-            resource: convert::resource(context.subject),
+            subject: convert::subject(context.subject),
             state: convert::state(state),
             inputs: convert::inputs(inputs),
+            data_loss_allowed,
             call: self.0.runner.facts(&given),
         };
         let answer = self
@@ -344,6 +381,7 @@ impl Driver {
             .run(&given, |guest, store| Box::pin(async move { guest.call_delete(store, &request).await }))
             .await?;
         match answer {
+            // A missing resource is a success.
             Ok(()) | Err(wit::Failure::NotFound(_)) => Ok(()),
             Err(failure) => Err(self.reader(&given).failure(failure)),
         }
@@ -351,7 +389,7 @@ impl Driver {
 
     fn change(&self, given: &CallData<'_>, change: &Change<'_>, after: wit::Inputs) -> wit::Change {
         wit::Change {
-            resource: convert::resource(given.context.subject),
+            subject: convert::subject(given.context.subject),
             state: convert::state(change.state),
             before: convert::inputs(change.before),
             after,

@@ -55,13 +55,13 @@ pub enum LoadError {
     /// A driver for a later version of a contract that this version runs, with something that is not in the
     /// earlier one.
     #[error(
-        "made for contract `purlin:driver@{found}`, and this version runs `purlin:driver@{supported}`; it needs a newer Purlin: {message}"
+        "made for contract `{found}`, and this version runs `{supported}`; it needs a newer Purlin: {message}"
     )]
     NewerContract {
-        /// What it was made for.
+        /// The package that it was made for, with its version.
         found: String,
-        /// The version that this host supports.
-        supported: &'static str,
+        /// The version of it that this host supports.
+        supported: String,
         /// What it was found by.
         message: String,
     },
@@ -87,8 +87,8 @@ pub enum LoadError {
     #[error("cannot call `describe`")]
     Describe(#[source] Box<CallError>),
     /// The answer of `describe` violates the contract.
-    #[error("returns an invalid manifest: {message}")]
-    Manifest {
+    #[error("returns an invalid description of itself: {message}")]
+    DriverInfo {
         /// What.
         message: String,
     },
@@ -118,16 +118,16 @@ impl LoadError {
         Self::Invalid { message: printable(&SecretMatcher::default(), &format!("{error:#}")) }
     }
 
-    /// The fault in a manifest, in words that may come from it.
-    pub(crate) fn manifest(message: &str) -> Self {
-        Self::Manifest { message: printable(&SecretMatcher::default(), message) }
+    /// The fault in a description, in words that may come from it.
+    pub(crate) fn info(message: &str) -> Self {
+        Self::DriverInfo { message: printable(&SecretMatcher::default(), message) }
     }
 
     /// The fault as a clause about `what`, the component.
     pub fn about(&self, what: &str) -> String {
         match self {
             Self::Read { source, .. } => format!("{what} cannot be read: {}", purlin_files::reason(source)),
-            Self::UnknownImport { .. } | Self::Manifest { .. } => format!("{what} {self}"),
+            Self::UnknownImport { .. } | Self::DriverInfo { .. } => format!("{what} {self}"),
             Self::Describe(source) => match &**source {
                 CallError::Trap { message, .. } => format!("{what} does not describe itself: {message}"),
                 other => format!("{what} does not describe itself: {other}"),

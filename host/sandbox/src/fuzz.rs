@@ -6,11 +6,10 @@ use purlin_model::Value;
 use purlin_model::driver::{Failure, Inputs};
 
 use crate::artifact::Artifact;
-use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
 use crate::convert::Reader;
 use crate::error::CallError;
-use crate::manifest;
+use crate::info;
 use crate::secrets::{self, SecretMatcher};
 use crate::worker;
 
@@ -26,6 +25,16 @@ impl Texts<'_> {
         String::from_utf8_lossy(bytes).replace("SECRET", SECRET)
     }
 
+    fn problem(&mut self) -> types::Problem {
+        types::Problem { message: self.next(), details: vec![(self.next(), self.next())] }
+    }
+
+    /// Facts by name, none without a name.
+    fn notes(&mut self) -> Vec<(String, String)> {
+        let note = (self.next(), self.next());
+        Some(note).filter(|(name, _)| !name.is_empty()).into_iter().collect()
+    }
+
     fn state(&mut self) -> types::State {
         let manifest = types::ManifestFile { name: self.next(), location: self.next(), data: self.next() };
         types::State {
@@ -34,6 +43,9 @@ impl Texts<'_> {
             secrets: self.next(),
             cookie: self.next().into_bytes(),
             manifests: if manifest.name.is_empty() { Vec::new() } else { vec![manifest] },
+            sensitive: Some(self.next()).filter(|place| !place.is_empty()).into_iter().collect(),
+            version: 1,
+            notes: self.notes(),
         }
     }
 }
@@ -52,22 +64,23 @@ pub fn answer(bytes: &[u8]) {
     let mut matcher = SecretMatcher::default();
     matcher.collect(&given.secrets, true);
     matcher.finish();
-    let reader = Reader::new("fuzzed", 1 << 20, &matcher, None);
+    let reader = Reader::new("fuzzed", (1 << 20, 10 << 10), &matcher, None);
     match kind % 6 {
         0 => {
             if let Ok(state) = reader.state(texts.state()) {
                 clean(&state.id.to_string());
                 clean(&state.outputs.redact().to_string());
+                clean(&Value::Map(state.notes).redact().to_string());
                 for file in &state.manifests {
                     clean(&format!("{} {} {}", file.name, file.location, file.data.redact()));
                 }
             }
         }
         1 => {
-            let checked = wit::Checked {
+            let checked = types::Checked {
                 values: texts.next(),
                 secrets: texts.next(),
-                warnings: vec![types::InvalidInput { pointer: texts.next(), message: texts.next() }],
+                warnings: vec![types::Finding { pointer: texts.next(), message: texts.next() }],
             };
             if let Ok(checked) = reader.checked(checked, &given) {
                 clean(&checked.values.redact().to_string());
@@ -77,45 +90,49 @@ pub fn answer(bytes: &[u8]) {
         2 => {
             let values = texts.next();
             let observed =
-                wit::Observed { state: texts.state(), values: (!values.is_empty()).then_some(values) };
+                types::Observed { state: texts.state(), values: (!values.is_empty()).then_some(values) };
             if let Ok(observed) = reader.observed(observed, &given) {
                 clean(&observed.values.unwrap_or(Value::Null).redact().to_string());
             }
         }
         3 => {
-            let manifest = wit::Manifest {
+            let info = types::DriverInfo {
                 name: texts.next(),
                 version: texts.next(),
                 description: texts.next(),
-                implements: wit::Implements::all(),
-                types: vec![wit::TypeSchema {
+                types: vec![types::TypeSchema {
                     type_name: texts.next(),
+                    implements: vec![texts.next(), "read".to_owned()],
                     inputs: texts.next(),
                     outputs: texts.next(),
                 }],
-                requested_capabilities: vec![wit::RequestedCapability {
+                requested_capabilities: vec![types::RequestedCapability {
                     capability: texts.next(),
-                    pattern: texts.next(),
+                    pattern: Some(texts.next()),
                     reason: texts.next(),
                 }],
+                notes: texts.notes(),
             };
-            if let Ok(read) = manifest::from_wit(manifest) {
-                let kept = manifest::from_json(&manifest::to_json(&read));
-                assert_eq!(kept.as_ref(), Some(&read), "a manifest is kept as it is");
+            if let Ok(read) = info::from_wit(info) {
+                let kept = info::from_json(&info::to_json(&read));
+                assert_eq!(kept.as_ref(), Some(&read), "a description is kept as it is");
             }
         }
         4 => {
             let (message, pointer) = (texts.next(), texts.next());
-            let invalid = vec![types::InvalidInput { pointer, message }];
-            check_text(&reader.failure(wit::Failure::InvalidInputs(invalid)));
-            check_text(&reader.failure(wit::Failure::Failed(texts.next())));
+            let invalid = vec![types::Finding { pointer, message }];
+            check_text(&reader.failure(types::Failure::InvalidInputs(invalid)));
+            check_text(&reader.failure(types::Failure::Failed(texts.problem())));
         }
         _ => {
-            let partial = types::Partial { message: texts.next(), state: texts.state() };
-            let error = reader.failure(wit::Failure::Partial(partial));
+            let partial = types::Partial { problem: texts.problem(), state: texts.state() };
+            let error = reader.failure(types::Failure::Partial(partial));
             check_text(&error);
+            let pending =
+                types::Pending { state: Some(texts.state()), after_ms: u64::MAX, message: texts.next() };
+            check_text(&reader.failure(types::Failure::Pending(pending)));
             let retry = types::Retry { after_ms: u64::MAX, message: texts.next() };
-            let error = reader.failure(wit::Failure::RetryAfter(retry));
+            let error = reader.failure(types::Failure::RetryAfter(retry));
             check_text(&error);
             if let CallError::Failure(Failure::RetryAfter { after, .. }) = error {
                 assert!(
@@ -139,8 +156,7 @@ pub fn artifact(bytes: &[u8]) {
             let written = artifact.to_bytes();
             let again = Artifact::parse(&written, false);
             let is_same = again.is_some_and(|again| {
-                (again.digest, &again.manifest, again.code)
-                    == (artifact.digest, &artifact.manifest, artifact.code)
+                (again.digest, &again.info, again.code) == (artifact.digest, &artifact.info, artifact.code)
             });
             assert!(is_same, "what was read is written as it was");
         }
@@ -154,9 +170,16 @@ pub fn secrets(bytes: &[u8]) {
 }
 
 fn check_text(error: &CallError) {
-    let text = error.to_string();
-    clean(&text);
-    assert!(text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'), "{text:?} acts on a terminal");
+    let details = match error {
+        CallError::Failure(failure) => failure.details(),
+        _ => &[],
+    };
+    let details = details.iter().flat_map(|(name, value)| [name.clone(), value.clone()]);
+    for text in details.chain([error.to_string()]) {
+        clean(&text);
+        let is_quiet = text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t');
+        assert!(is_quiet, "{text:?} acts on a terminal");
+    }
 }
 
 fn clean(text: &str) {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use purlin_model::Limits;
-use purlin_model::driver::Manifest;
+use purlin_model::driver::DriverInfo;
 use purlin_model::grants::Capability;
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -30,7 +30,7 @@ use crate::compiler::Names;
 use crate::component;
 use crate::contract;
 use crate::error::{CallError, LoadError};
-use crate::manifest;
+use crate::info;
 use crate::sandbox::{DriverSetup, Sandbox, blocking};
 
 /// Facts from the bytes of a component, without running it.
@@ -122,7 +122,7 @@ type Known = (&'static str, Option<Capability>, &'static str);
 const KNOWN: &[Known] = &[
     ("purlin:driver/types", None, "types of the contract"),
     ("purlin:driver/log", None, "writes log lines for the operator"),
-    ("purlin:driver/metrics", None, "reports metrics"),
+    ("purlin:metrics/metrics", None, "reports metrics"),
     ("purlin:driver/operation", None, "reports progress and checkpoints of the call in flight"),
     ("wasi:cli/environment", Some(Capability::Env), "reads the environment variables that `env` grants"),
     ("wasi:cli/exit", None, "exits"),
@@ -213,7 +213,7 @@ impl Sandbox {
         file: Option<PathBuf>,
         name: &str,
         limits: &Limits,
-    ) -> Result<Manifest, LoadError> {
+    ) -> Result<DriverInfo, LoadError> {
         let named = Arc::from(name);
         let component = self.component(bytes, file, &named).await?;
         component::check_interface(self.engine(), &component)?;
@@ -232,7 +232,7 @@ impl Sandbox {
             };
             component::explained(self.engine(), &component, LoadError::Describe(Box::new(error)))
         })?;
-        manifest::from_wit(described).map_err(|message| LoadError::manifest(&message))
+        info::from_wit(described).map_err(|message| LoadError::info(&message))
     }
 }
 
@@ -309,7 +309,11 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for (name, ..) in KNOWN {
             assert!(seen.insert(*name), "{name}");
-            let version = if name.starts_with("purlin:") { crate::CONTRACT_VERSION } else { "0.2.0" };
+            let version = match name.split_once('/') {
+                Some(("purlin:driver", _)) => crate::CONTRACT_VERSION,
+                Some(("purlin:metrics", _)) => contract::METRICS_VERSION,
+                _ => "0.2.0",
+            };
             let import = describe_import(&format!("{name}@{version}"));
             assert!(import.offered && import.purpose.is_some(), "{name}");
         }

@@ -29,11 +29,11 @@ mod facts;
 mod functions;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+mod info;
 mod inspect;
 mod instances;
 mod json;
 mod limits;
-mod manifest;
 mod modules;
 mod observer;
 mod sandbox;
@@ -57,4 +57,4 @@ pub use sandbox::{
 pub use worker::{Worker, serve_worker};
 
 /// The version of the contract in `wit/`, which this host supports.
-pub const CONTRACT_VERSION: &str = "0.2.0";
+pub const CONTRACT_VERSION: &str = "0.3.0";

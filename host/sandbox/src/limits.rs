@@ -54,6 +54,10 @@ pub(crate) struct Limits {
     pub(crate) total: Option<Duration>,
     pub(crate) response: u64,
     pub(crate) requests: u32,
+    /// Bytes of a cookie.
+    pub(crate) state: usize,
+    /// How long a run waits for one resource that is in progress.
+    pub(crate) pending: Duration,
 }
 
 impl Limits {
@@ -69,6 +73,8 @@ impl Limits {
             total: limits.total,
             response: limits.response.unwrap_or(Defaults::RESPONSE),
             requests: limits.requests.unwrap_or(Defaults::REQUESTS),
+            state: usize::try_from(limits.state.unwrap_or(Defaults::STATE)).unwrap_or(usize::MAX),
+            pending: limits.pending(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use purlin_model::driver::Manifest;
+use purlin_model::driver::DriverInfo;
 use purlin_model::{Grants, Limits};
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
@@ -22,7 +22,7 @@ use crate::compiler::{Compiler, InProcess};
 use crate::driver::Driver;
 use crate::error::{LoadError, SandboxError};
 use crate::ticker::Ticker;
-use crate::{component, engine, manifest};
+use crate::{component, engine, info};
 
 /// Components larger than this are rejected unread, in bytes.
 pub const LARGEST_COMPONENT: u64 = 512 << 20;
@@ -202,20 +202,20 @@ impl Sandbox {
         };
         let compiled = self.compiled(bytes, file, &setup.name).await?;
         let (digest, component) = (compiled.digest, compiled.component);
-        let manifest = match compiled.known {
-            Known::Manifest(manifest) => manifest,
+        let info = match compiled.known {
+            Known::DriverInfo(info) => info,
             Known::Code { code, .. } => {
-                let manifest = self.describe(&component, setup).await?;
-                self.keep(digest, Some(manifest.clone()), &code);
-                manifest
+                let info = self.describe(&component, setup).await?;
+                self.keep(digest, Some(info.clone()), &code);
+                info
             }
         };
-        self.driver(&component, digest, manifest, setup)
+        self.driver(&component, digest, info, setup)
     }
 
-    fn keep(&self, digest: [u8; 32], manifest: Option<Manifest>, code: &[u8]) {
+    fn keep(&self, digest: [u8; 32], info: Option<DriverInfo>, code: &[u8]) {
         if let Some(cache) = &self.0.cache {
-            cache.write(&hex(&digest), &Artifact { digest, manifest, code }.to_bytes());
+            cache.write(&hex(&digest), &Artifact { digest, info, code }.to_bytes());
         }
     }
 
@@ -231,9 +231,9 @@ impl Sandbox {
         setup: &DriverSetup,
     ) -> Result<Driver, LoadError> {
         if let Some((artifact, component)) = self.open_artifact(code.0, true)
-            && let Some(manifest) = artifact.manifest
+            && let Some(info) = artifact.info
         {
-            return self.driver(&component, artifact.digest, manifest, setup);
+            return self.driver(&component, artifact.digest, info, setup);
         }
         self.load(Source::Bytes(Cow::Borrowed(wasm)), setup).await
     }
@@ -270,8 +270,8 @@ impl Sandbox {
             cached.as_deref().and_then(|code| self.open_artifact(code, false))
             && artifact.digest == digest
         {
-            let known = match artifact.manifest {
-                Some(manifest) => Known::Manifest(manifest),
+            let known = match artifact.info {
+                Some(info) => Known::DriverInfo(info),
                 None => Known::Code { code: artifact.code.to_vec(), is_new: false },
             };
             return Ok(Compiled { digest, component, known });
@@ -307,28 +307,28 @@ impl Sandbox {
         Ok(Compiled { digest, component, known: Known::Code { code, is_new: true } })
     }
 
-    /// Asks a component for its manifest. It gets no grants for that.
+    /// Asks a component to describe itself. It gets no grants for that.
     pub(crate) async fn describe(
         &self,
         component: &Component,
         setup: &DriverSetup,
-    ) -> Result<Manifest, LoadError> {
+    ) -> Result<DriverInfo, LoadError> {
         let bare = DriverSetup { grants: Grants::default(), ..setup.clone() };
         let runner = Runner::new(self, component, &bare)?;
         let described = runner.describe().await.map_err(|error| {
             component::explained(self.engine(), component, LoadError::Describe(Box::new(error)))
         })?;
-        manifest::from_wit(described).map_err(|message| LoadError::manifest(&message))
+        info::from_wit(described).map_err(|message| LoadError::info(&message))
     }
 
     fn driver(
         &self,
         component: &Component,
         digest: [u8; 32],
-        manifest: Manifest,
+        info: DriverInfo,
         setup: &DriverSetup,
     ) -> Result<Driver, LoadError> {
-        Ok(Driver::new(Runner::new(self, component, setup)?, manifest, hex(&digest)))
+        Ok(Driver::new(Runner::new(self, component, setup)?, info, hex(&digest)))
     }
 }
 
@@ -340,9 +340,9 @@ struct Compiled {
 
 /// The data that came with a component.
 enum Known {
-    /// Its manifest, from the cache.
-    Manifest(Manifest),
-    /// Its code, whose manifest is still unknown.
+    /// Its description, from the cache.
+    DriverInfo(DriverInfo),
+    /// Its code, whose description is still unknown.
     Code {
         code: Vec<u8>,
         /// Whether it was compiled just now, and so is not in the cache.

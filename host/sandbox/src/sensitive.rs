@@ -1,35 +1,10 @@
-//! Which parts of a driver's results are secret, according to the driver.
-//!
-//! The contract has a place for outputs that are secret as a whole, and none for parts of outputs and
-//! of manifests. A driver names those in the secret output `$sensitive`: a list of JSON Pointers
-//! into `{"outputs":…,"manifests":{NAME: data}}`.
+//! Which parts of a driver's results are secret, according to the driver: places in
+//! `{"outputs":…,"manifests":{NAME: data}}`.
 
 use std::collections::HashMap;
 
+use purlin_model::Value;
 use purlin_model::driver::ManifestFile;
-use purlin_model::{Map, Value};
-
-/// The secret output that names places.
-const NAME: &str = "$sensitive";
-
-/// Removes the places from a driver's secret outputs.
-///
-/// # Errors
-/// If they are not a list of texts.
-pub(crate) fn take(secrets: &mut Map) -> Result<Vec<String>, &'static str> {
-    let wrong = "its secret output `$sensitive` is not a list of JSON Pointers";
-    match secrets.remove(NAME) {
-        None => Ok(Vec::new()),
-        Some(Value::List(places)) => places
-            .into_iter()
-            .map(|place| match place {
-                Value::String(text) if text.is_empty() || text.starts_with('/') => Ok(text.to_string()),
-                _ => Err(wrong),
-            })
-            .collect(),
-        Some(_) => Err(wrong),
-    }
-}
 
 /// Makes the places secret. If there is no such place, its parent becomes secret.
 pub(crate) fn hide(places: &[String], outputs: &mut Value, manifests: &mut [ManifestFile]) {
@@ -41,8 +16,8 @@ pub(crate) fn hide(places: &[String], outputs: &mut Value, manifests: &mut [Mani
         let mut segments = place.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         match segments.next().as_deref() {
             Some("outputs") => at(outputs, &mut segments),
-            Some("manifests") => match segments.next() {
-                Some(name) => in_manifests.extend(numbers.get(&*name).map(|number| (*number, segments))),
+            Some("manifests") => match segments.next().and_then(|name| numbers.get(&*name)) {
+                Some(number) => in_manifests.push((*number, segments)),
                 None => all_manifests = true,
             },
             _ => all = true,
@@ -84,13 +59,7 @@ mod tests {
 
     #[test]
     fn the_places_that_a_driver_names_are_secret() {
-        let Value::Map(mut secrets) = Value::from(json!({
-            "$sensitive": ["/outputs/db/a~1b", "/outputs/l/1", "/manifests/x.yaml/data/p", "/outputs/m/no/where"], "s": 1,
-        })) else {
-            unreachable!()
-        };
-        let places = take(&mut secrets).expect("pointers");
-        assert_eq!(secrets.len(), 1);
+        let places = ["/outputs/db/a~1b", "/outputs/l/1", "/manifests/x.yaml/data/p", "/outputs/m/no/where"];
         let mut outputs = Value::from(json!({"db": {"a/b": 1, "h": 2}, "l": [1, 2], "m": {"x": 1}, "o": 3}));
         let file = |name: &str| ManifestFile {
             name: name.into(),
@@ -98,20 +67,16 @@ mod tests {
             data: json!({"data": {"p": 1, "q": 2}}).into(),
         };
         let mut manifests = [file("x.yaml"), file("y.yaml")];
-        hide(&places, &mut outputs, &mut manifests);
+        hide(&places.map(str::to_owned), &mut outputs, &mut manifests);
         assert_eq!(
             outputs.redact(),
             json!({"db": {"a/b": "[secret]", "h": 2}, "l": [1, "[secret]"], "m": "[secret]", "o": 3})
         );
         assert_eq!(manifests[0].data.redact(), json!({"data": {"p": "[secret]", "q": 2}}));
         assert!(!manifests[1].data.has_secret());
-        for wrong in [
-            json!({"$sensitive": "/outputs"}),
-            json!({"$sensitive": [1]}),
-            json!({"$sensitive": ["outputs"]}),
-        ] {
-            let Value::Map(mut secrets) = Value::from(wrong) else { unreachable!() };
-            assert!(take(&mut secrets).is_err());
-        }
+        hide(&["/manifests/z.yaml/data".to_owned()], &mut outputs, &mut manifests);
+        assert!(matches!(outputs, Value::Map(_)) && matches!(manifests[1].data, Value::Secret(_)));
+        hide(&["elsewhere".to_owned()], &mut outputs, &mut manifests);
+        assert!(matches!(outputs, Value::Secret(_)));
     }
 }

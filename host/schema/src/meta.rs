@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use purlin_expression::nearest;
 use purlin_model::Value;
 use purlin_model::driver::keywords::META_SCHEMA;
-use purlin_model::driver::{Manifest, TypeSchema};
+use purlin_model::driver::{DriverInfo, TypeSchema};
 use serde_json::Value as Json;
 
 use crate::{Schema, Subject, Unusable, say};
@@ -49,7 +49,7 @@ fn known() -> Option<&'static serde_json::Map<String, Json>> {
 }
 
 /// Why types of a driver cannot be used: a sentence for each schema that this version cannot use.
-pub fn unusable_schemas(manifest: &Manifest) -> Vec<String> {
+pub fn unusable_schemas(info: &DriverInfo) -> Vec<String> {
     let sides = |one: &TypeSchema| {
         [(Describes::Inputs, &one.inputs), (Describes::Outputs, &one.outputs)]
             .into_iter()
@@ -59,7 +59,7 @@ pub fn unusable_schemas(manifest: &Manifest) -> Vec<String> {
             })
             .collect::<Vec<_>>()
     };
-    manifest.types.iter().flat_map(sides).collect()
+    info.types.iter().flat_map(sides).collect()
 }
 
 /// Whether a keyword is Purlin's, and this version does not know what it says.
@@ -109,6 +109,7 @@ pub(crate) fn validate(root: &Json) -> Result<(), Unusable> {
 
 #[cfg(test)]
 mod tests {
+    use purlin_model::driver::Implements;
     use serde_json::json;
 
     use super::*;
@@ -145,6 +146,37 @@ mod tests {
         }
         let wrong = fault(Describes::Inputs, &below("x-purlin-immutable", "yes".into())).expect("a fault");
         assert!(wrong.starts_with("at `/properties/values/properties/a/x-purlin-immutable`, "), "{wrong}");
+    }
+
+    #[test]
+    fn every_schema_of_a_driver_is_held_against_them() {
+        let one = |name: &str, inputs, outputs| TypeSchema {
+            type_name: name.to_owned(),
+            implements: Implements::default(),
+            inputs,
+            outputs,
+        };
+        let info = DriverInfo {
+            name: "acme/db".to_owned(),
+            version: "1.0.0".parse().expect("a version"),
+            description: String::new(),
+            types: vec![
+                one("db", json!({}), json!({"x-purlin-expires": 1})),
+                one("queue", json!({"x-purlin-expires": 1}), json!({})),
+                one("*", json!({}), json!({})),
+            ],
+            requested_capabilities: Vec::new(),
+            notes: serde_json::Map::default(),
+        };
+        let why = "cannot be used: at `/x-purlin-expires`, this version of Purlin does not know the keyword \
+                   `x-purlin-expires`: it is misspelt, or the driver needs a newer Purlin";
+        assert_eq!(
+            unusable_schemas(&info),
+            [
+                format!("the schema of the outputs of `db` {why}"),
+                format!("the schema of the inputs of `queue` {why}")
+            ]
+        );
     }
 
     /// Only keywords of schemas count: not names of properties, nor values.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use purlin_model::driver::Checkpoint;
 use purlin_model::{Label, Obstacle, ResourceStatus, Urn};
 
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
@@ -21,13 +22,12 @@ pub enum Change {
     Remove(RecordId),
     /// A driver is about to be called. Replaces an earlier intent for the same record.
     Intend(Box<Intent>),
-    /// The driver reported the id of the resource that it is creating. Does nothing without an
-    /// intent.
+    /// The driver reported what it is creating or changing. Does nothing without an intent.
     Checkpoint {
         /// The record of the intent.
         id: RecordId,
-        /// The id.
-        provider_id: Label,
+        /// What it reported.
+        checkpoint: Checkpoint,
     },
     /// The outcome of the call is known and part of this commit, or no longer matters.
     Settle(RecordId),

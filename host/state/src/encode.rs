@@ -74,9 +74,9 @@ impl Writes {
                 self.put(key(EntryKind::Intent, &id)?, encoded);
                 self.remove(key(EntryKind::Checkpoint, &id)?);
             }
-            Change::Checkpoint { id, provider_id } => {
+            Change::Checkpoint { id, checkpoint } => {
                 let key = key(EntryKind::Checkpoint, id)?;
-                self.put(key, codec::encode_checkpoint(provider_id, keys)?);
+                self.put(key, codec::encode_checkpoint(checkpoint, keys)?);
             }
             Change::Settle(id) => {
                 self.remove(key(EntryKind::Intent, id)?);

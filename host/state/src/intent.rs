@@ -1,7 +1,7 @@
 //! Intents: the record of a call that is written before the driver is called, so that a crash
 //! leaves a trace of what may have happened (SPEC §10).
 
-use purlin_model::Label;
+use purlin_model::driver::Checkpoint;
 
 use crate::{Change, Record, RecordId};
 
@@ -12,8 +12,8 @@ pub struct Intent {
     pub operation: Operation,
     /// The idempotency key of the call, the same for every attempt at it.
     pub idempotency_key: String,
-    /// The provider id that the driver reported before it finished.
-    pub checkpoint: Option<Label>,
+    /// What the driver reported before it finished.
+    pub checkpoint: Option<Checkpoint>,
     /// When the call began, in milliseconds since 1970.
     pub since: u64,
     /// When every attempt at the call has ended, in milliseconds since 1970. A process that takes
@@ -45,7 +45,7 @@ impl Intent {
             Operation::Create(record) | Operation::Update(record) => record.has_secret(),
             Operation::Delete(_) => false,
         };
-        recorded || self.checkpoint.as_ref().is_some_and(Label::is_secret)
+        recorded || self.checkpoint.as_ref().is_some_and(Checkpoint::has_secret)
     }
 
     /// The change that ends it without effects. A deletion that it replaced is open again.

@@ -132,13 +132,14 @@ impl Record {
     /// whether or not each leaf is marked.
     pub(crate) fn has_secret(&self) -> bool {
         let Inputs { values, secrets, params, connection, .. } = &self.inputs;
-        let ResourceState { id, outputs, cookie, manifests } = &self.state;
+        let ResourceState { id, outputs, cookie, manifests, version: _, notes } = &self.state;
         let in_values = [values, params, connection, outputs].into_iter().any(Value::has_secret);
         in_values
             || is_something(secrets)
             || !cookie.is_empty()
             || self.name.is_secret()
             || id.is_secret()
+            || notes.values().any(Value::has_secret)
             || manifests
                 .iter()
                 .any(|file| file.name.is_secret() || file.location.is_secret() || file.data.has_secret())

@@ -183,8 +183,8 @@ impl Aws {
     pub fn settle_create(&self, failure: Failure, made: Option<State>) -> Failure {
         match made {
             _ if matches!(failure, Failure::Partial { .. }) => failure,
-            Some(state) if self.changed.get() => partial(state, &failure),
-            _ if self.changed.get() || self.undecided.get() => Failure::undecided(failure.to_string()),
+            Some(state) if self.changed.get() => Failure::partial(state, failure),
+            _ if self.changed.get() || self.undecided.get() => Failure::undecided(failure),
             _ => failure,
         }
     }
@@ -194,12 +194,8 @@ impl Aws {
     pub fn settle_update(&self, failure: Failure, state: State) -> Failure {
         match failure {
             Failure::Partial { .. } => failure,
-            _ if self.changed.get() || self.undecided.get() => partial(state, &failure),
+            _ if self.changed.get() || self.undecided.get() => Failure::partial(state, failure),
             _ => failure,
         }
     }
-}
-
-fn partial(state: State, failure: &Failure) -> Failure {
-    Failure::Partial { state: Box::new(state), message: failure.to_string() }
 }

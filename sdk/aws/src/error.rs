@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purlin_sdk::Failure;
+use purlin_sdk::{Failure, Problem};
 use purlin_sdk_http::{Error, Response};
 
 use crate::xml::Element;
@@ -21,6 +21,8 @@ pub struct AwsError {
     pub message: String,
     /// The request, such as `s3:PutBucketTagging`.
     pub action: String,
+    /// AWS's own name of the request.
+    pub request_id: Option<String>,
     retry_after: Option<Duration>,
     /// The bucket's region, if it is another one.
     region: Option<String>,
@@ -59,6 +61,9 @@ impl AwsError {
             code,
             message: text("Message").unwrap_or_default(),
             action: action.to_owned(),
+            request_id: response.request_id().map(str::to_owned).or_else(|| {
+                ["RequestId", "RequestID"].iter().find_map(|name| body.text_of(name)).map(str::to_owned)
+            }),
             retry_after: response.retry_after(),
             region: response.header("x-amz-bucket-region").map(str::to_owned).or_else(|| text("Region")),
             date: response.header("date").map(str::to_owned),
@@ -115,7 +120,17 @@ impl AwsError {
         if message.is_empty() { format!("{action}: {code}") } else { format!("{action}: {code}: {message}") }
     }
 
-    fn failure(self) -> Failure {
+    /// A message with the details of this answer: its `status`, AWS's `code` and `request-id`, and the
+    /// `operation`, such as `s3:PutBucketTagging`.
+    pub fn problem(&self, message: impl Into<String>) -> Problem {
+        let status = self.status.to_string();
+        let known = [("status", status.as_str()), ("code", &self.code), ("operation", &self.action)];
+        let id = self.request_id.as_deref().map(|id| ("request-id", id));
+        let all = known.into_iter().chain(id);
+        all.fold(Problem::new(message), |problem, (name, value)| problem.with_detail(name, value))
+    }
+
+    fn failure(&self) -> Failure {
         let message = self.full_message();
         let secret = |name: &str, advice: &str| {
             Failure::input(format!("/connection/{name}"), format!("{advice} ({message})"))
@@ -131,19 +146,19 @@ impl AwsError {
             "InvalidToken" => secret("session_token", "was not issued by AWS for this access key"),
             "RequestTimeTooSkewed" | "RequestExpired" => {
                 let date = self.date.as_deref().unwrap_or("unknown");
-                Failure::failed(format!(
+                Failure::Failed(self.problem(format!(
                     "this machine's clock differs too much from AWS's, where it is {date}: correct it \
                      ({message})"
-                ))
+                )))
             }
             "AccessDenied" | "AccessDeniedException" | "UnauthorizedOperation" | "AllAccessDisabled" => {
-                Failure::failed(format!(
+                Failure::Failed(self.problem(format!(
                     "the credentials may not do `{}`: allow it in a policy of theirs ({message})",
                     self.action
-                ))
+                )))
             }
             "PermanentRedirect" | "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException" => {
-                let there = self.region.map(|region| format!(", `{region}`")).unwrap_or_default();
+                let there = self.region.as_ref().map(|region| format!(", `{region}`")).unwrap_or_default();
                 Failure::input(
                     "/connection/endpoint/region",
                     format!("is not the region of this resource{there} ({message})"),
@@ -155,16 +170,16 @@ impl AwsError {
             | "DeleteConflict"
             | "BucketNotEmpty"
             | "LimitExceeded"
-            | "TooManyBuckets" => Failure::Conflict(message),
-            _ if self.is_unknown() => Failure::failed(format!(
+            | "TooManyBuckets" => Failure::Conflict(self.problem(message)),
+            _ if self.is_unknown() => Failure::Failed(self.problem(format!(
                 "this server does not support `{}`: remove the inputs that need it ({message})",
                 self.action
-            )),
+            ))),
             _ if self.is_busy() || self.is_internal() => {
-                Failure::RetryAfter { after: self.retry_after.unwrap_or(BUSY), message }
+                Failure::retry_after(self.retry_after.unwrap_or(BUSY), message)
             }
-            _ if self.is_missing() => Failure::NotFound(message),
-            _ => Failure::failed(message),
+            _ if self.is_missing() => Failure::NotFound(self.problem(message)),
+            _ => Failure::Failed(self.problem(message)),
         }
     }
 }
@@ -196,7 +211,7 @@ impl RequestError {
 impl From<RequestError> for Failure {
     fn from(fault: RequestError) -> Self {
         match fault {
-            RequestError::Aws(error) => (*error).failure(),
+            RequestError::Aws(error) => error.failure(),
             RequestError::Failed(failure) => failure,
         }
     }
@@ -233,6 +248,20 @@ mod tests {
         );
         assert!(iam.is(&["DeleteConflict"]) && !iam.is_missing());
         assert!(error(404, "").is_missing() && error(503, "<html>").is_internal());
+    }
+
+    #[test]
+    fn a_failure_says_which_request_failed() {
+        let body = "<ErrorResponse><Error><Code>DeleteConflict</Code></Error><RequestId>r-1</RequestId>\
+                    </ErrorResponse>";
+        let failure = Failure::from(RequestError::Aws(Box::new(error(409, body))));
+        let details = failure.problem().expect("a problem").details.clone();
+        let expected =
+            [("status", "409"), ("code", "DeleteConflict"), ("operation", "s3:Try"), ("request-id", "r-1")];
+        assert_eq!(details, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let headers = vec![("x-amz-request-id".to_owned(), "r-2".to_owned())];
+        let missing = AwsError::of(&Response::new(404, headers, ""), "s3:HeadBucket");
+        assert_eq!(missing.problem("gone").detail("request-id"), Some("r-2"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The common part of inputs of drivers for AWS, as JSON: with unknowns, or of an older version.
 
-use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Object, Raw};
+use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Object, Raw, Subject};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ pub fn check<I: DeserializeOwned>(
     kinds: &[&str],
     named: &[&str],
     one_of: &str,
-    normalise: impl FnOnce(&mut Raw<I>, &str, &mut Faults),
+    normalise: impl FnOnce(&mut Raw<I>, &Subject, &mut Faults),
     whole: impl FnOnce(&I, &mut Faults),
     parts: impl FnOnce(&Raw<I>, &mut Faults),
 ) -> Result<Checked, Failure> {
@@ -28,10 +28,10 @@ pub fn check<I: DeserializeOwned>(
         faults.add("/values", one_of);
     }
     for kind in named {
-        request.choose(&format!("{kind}/name"), |resource| json!(format!("purlin-{}", resource.guresid)));
+        request.choose(&format!("{kind}/name"), |subject| json!(format!("purlin-{}", subject.guresid)));
     }
-    let CheckRequest { mut inputs, resource, .. } = request;
-    normalise(&mut inputs, &resource.guresid, &mut faults);
+    let CheckRequest { mut inputs, subject, .. } = request;
+    normalise(&mut inputs, &subject, &mut faults);
     match faults.take(inputs.known())? {
         Some(Some(known)) => whole(&known, &mut faults),
         // Known parts can be checked before the others.
@@ -42,9 +42,13 @@ pub fn check<I: DeserializeOwned>(
     Ok(Checked::unchanged(inputs))
 }
 
-/// Adds the tag that marks an object. `place` is that of the object.
-pub fn own(object: &mut Object, guresid: &str, place: &str, faults: &mut Faults) {
+/// Adds the labels that the operator wants on every object, unless the inputs have them, and the tag that
+/// marks an object. `place` is that of the object.
+pub fn own(object: &mut Object, subject: &Subject, place: &str, faults: &mut Faults) {
     if let Some(tags) = object.entry("tags").or_insert_with(|| json!({})).as_object_mut() {
-        tags::mark(tags, guresid, &format!("{place}/tags"), faults);
+        for (name, value) in &subject.context.labels {
+            tags.entry(name.as_str()).or_insert_with(|| value.as_str().into());
+        }
+        tags::mark(tags, &subject.guresid, &format!("{place}/tags"), faults);
     }
 }

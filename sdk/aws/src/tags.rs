@@ -54,7 +54,7 @@ pub fn mark(tags: &mut Object, guresid: &str, pointer: &str, faults: &mut Faults
 /// [`Failure::Conflict`].
 pub fn not_another_s(tags: &Tags, owners: &[&str], what: &str) -> Result<(), Failure> {
     match tags.get(MARK) {
-        Some(owner) if !owners.contains(&owner.as_str()) => Err(Failure::Conflict(format!(
+        Some(owner) if !owners.contains(&owner.as_str()) => Err(Failure::conflict(format!(
             "{what} belongs to another resource: its tag `{MARK}` is `{owner}`"
         ))),
         _ => Ok(()),

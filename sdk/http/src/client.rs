@@ -1,6 +1,6 @@
 //! Sends requests within the deadline of a call. This module does not know how they travel.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use purlin_sdk::{Call, Failure, operation};
 
@@ -56,9 +56,9 @@ impl Transport for Platform {
 /// A client for one call of a driver.
 pub struct Client {
     transport: Box<dyn Transport>,
-    /// Milliseconds since 1970.
-    deadline: u64,
-    reserve: Duration,
+    begin: Instant,
+    /// The call's time from then on, without a reserve for the driver's answer.
+    time: Duration,
     largest: usize,
     attempts: u32,
     reason: String,
@@ -69,10 +69,11 @@ impl Client {
     /// A client that finishes before the call's deadline. Answers may have 4 MiB, and nothing is
     /// sent twice.
     pub fn new(call: &Call) -> Self {
+        let left = call.time_left();
         Self {
             transport: Box::new(Platform),
-            deadline: call.deadline,
-            reserve: RESERVE.min(left(call.deadline) / 5),
+            begin: Instant::now(),
+            time: left - RESERVE.min(left / 5),
             largest: 4 << 20,
             attempts: 1,
             reason: "to do what the inputs say".to_owned(),
@@ -119,7 +120,7 @@ impl Client {
 
     /// The rest of the call's time, without the reserve for an answer.
     pub fn remaining(&self) -> Duration {
-        left(self.deadline).saturating_sub(self.reserve)
+        self.time.saturating_sub(self.begin.elapsed())
     }
 
     /// Sends a request. Any status is returned as an answer: use [`Response::success`] to reject
@@ -170,15 +171,12 @@ impl Client {
     /// failure.
     pub fn pause(&self, time: Duration) -> Result<(), Failure> {
         if time >= self.remaining() {
-            return Err(Failure::RetryAfter { after: time, message: "the call's time is over".to_owned() });
+            return Err(Failure::retry_after(time, "the call's time is over"));
         }
         let mut left = time;
         loop {
             if operation::cancelled() {
-                return Err(Failure::RetryAfter {
-                    after: left,
-                    message: "the call was cancelled".to_owned(),
-                });
+                return Err(Failure::retry_after(left, "the call was cancelled"));
             }
             if left.is_zero() {
                 return Ok(());
@@ -188,9 +186,4 @@ impl Client {
             left -= step;
         }
     }
-}
-
-fn left(deadline: u64) -> Duration {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Duration::from_millis(deadline).saturating_sub(now)
 }

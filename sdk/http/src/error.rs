@@ -134,13 +134,13 @@ impl From<Error> for Failure {
             // The effect is unknown, and the host finds out. Any other failure would mean that
             // nothing was created, and a created object would be forgotten.
             Error::Lost { effects: true, .. } | Error::TooLarge { effects: true, .. } => {
-                Self::Undecided(text)
+                Self::undecided(text)
             }
             Error::Unreachable { .. } | Error::Lost { effects: false, .. } => {
-                Self::RetryAfter { after: UNREACHABLE, message: text }
+                Self::retry_after(UNREACHABLE, text)
             }
             Error::Unusable { .. } | Error::Untrusted { .. } | Error::TooLarge { effects: false, .. } => {
-                Self::Failed(text)
+                Self::failed(text)
             }
         }
     }

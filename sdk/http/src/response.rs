@@ -2,13 +2,15 @@
 
 use std::time::{Duration, SystemTime};
 
-use purlin_sdk::{Failure, Json};
+use purlin_sdk::{Failure, Json, Problem};
 use serde::de::DeserializeOwned;
 
 use crate::{Request, request};
 
 /// Characters of a body that a message quotes.
 const QUOTED: usize = 300;
+/// Headers that have the server's own name of a request.
+const REQUEST_IDS: [&str; 3] = ["x-request-id", "x-amzn-requestid", "x-amz-request-id"];
 /// How long to wait if a server asks for a retry and does not say when.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -94,9 +96,10 @@ impl Response {
     /// effects and the status is a success. It quotes nothing, because an answer may hold secrets.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            let message = format!("{}: the answer is not the JSON expected: {error}", self.target);
+            let problem =
+                self.problem(format!("{}: the answer is not the JSON expected: {error}", self.target));
             let is_done = self.effects && self.is_success();
-            if is_done { Failure::undecided(message) } else { Failure::failed(message) }
+            if is_done { Failure::Undecided(problem) } else { Failure::Failed(problem) }
         })
     }
 
@@ -125,18 +128,33 @@ impl Response {
     /// request for a retry is granted if nothing can have happened, and an uncertain outcome is
     /// undecided ([`Response::is_undecided`]).
     pub fn failure(&self) -> Failure {
-        let message = self.message();
+        let problem = self.problem(self.message());
         if self.effects && self.is_undecided() {
-            return Failure::Undecided(message);
+            return Failure::Undecided(problem);
         }
         if let Some(after) = self.retry_delay() {
-            return Failure::RetryAfter { after: after.unwrap_or(PATIENCE), message };
+            return Failure::retry_after(after.unwrap_or(PATIENCE), problem.message);
         }
         match self.status {
-            404 | 410 => Failure::NotFound(message),
-            409 | 412 => Failure::Conflict(message),
-            _ => Failure::Failed(message),
+            404 | 410 => Failure::NotFound(problem),
+            409 | 412 => Failure::Conflict(problem),
+            _ => Failure::Failed(problem),
         }
+    }
+
+    /// A message with the details of this answer: its `status` and, if the server named it, the
+    /// `request-id`.
+    pub fn problem(&self, message: impl Into<String>) -> Problem {
+        let problem = Problem::new(message).with_detail("status", self.status.to_string());
+        match self.request_id() {
+            Some(id) => problem.with_detail("request-id", id),
+            None => problem,
+        }
+    }
+
+    /// The server's own name of the request, which its operators can look up.
+    pub fn request_id(&self) -> Option<&str> {
+        REQUEST_IDS.iter().find_map(|name| self.header(name)).filter(|id| !id.is_empty())
     }
 
     /// Method, URL, status, and the server's message. For a success, only the part for people is

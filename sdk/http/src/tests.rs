@@ -53,7 +53,7 @@ fn server(answers: Vec<&'static str>) -> (String, Receiver<String>) {
 
 fn call(left: Duration) -> Call {
     let end = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock") + left;
-    Call { idempotency_key: "k".to_owned(), deadline: end.as_millis() as u64 }
+    Call { deadline: end.as_millis() as u64, ..Call::default() }
 }
 
 fn client() -> Client {
@@ -175,6 +175,29 @@ fn a_status_determines_the_failure() {
     assert!(matches!(failure(503, "GET", &[], ""), Failure::RetryAfter { .. }));
     let text = failure(400, "POST", &[], "{\"error\": {\"message\": \"no\\n  such thing\"}}").to_string();
     assert_eq!(text, "POST https://a.example/x: status 400: no such thing");
+}
+
+#[test]
+fn a_failure_has_the_details_of_the_answer() {
+    let details = |status: u16, headers: &[(&str, &str)], body: &'static str| {
+        let headers: Vec<_> = headers.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        let transport = move |_: &Request, _: &Limits| Ok(Response::new(status, headers.clone(), body));
+        let answer = client().with_transport(transport).send(Request::post("https://a.example/x"));
+        let failure = answer
+            .expect("answered")
+            .success()
+            .and_then(|answer| answer.json::<u8>())
+            .expect_err("a failure");
+        failure.problem().expect("a problem").details.clone()
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(details(503, &[], ""), [pair("status", "503")]);
+    assert_eq!(
+        details(409, &[("X-Request-Id", "r-1")], ""),
+        [pair("status", "409"), pair("request-id", "r-1")]
+    );
+    let of_aws = details(201, &[("x-amzn-RequestId", "r-2")], "<html>");
+    assert_eq!(of_aws, [pair("status", "201"), pair("request-id", "r-2")]);
 }
 
 #[test]

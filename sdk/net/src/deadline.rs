@@ -1,6 +1,8 @@
 //! Deadlines.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+
+use purlin_sdk::Call;
 
 /// How long before the host ends a call the driver ends it itself, and reports what it waited for.
 const MARGIN: Duration = Duration::from_millis(1500);
@@ -17,10 +19,9 @@ impl Deadline {
         Self(Instant::now() + time.min(LONGEST))
     }
 
-    /// A little before the host ends the call; `deadline` is [`purlin_sdk::Call::deadline`].
-    pub fn of_call(deadline: u64) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let left = Duration::from_millis(deadline).saturating_sub(now);
+    /// A little before the host ends the call.
+    pub fn of_call(call: &Call) -> Self {
+        let left = call.time_left();
         // With little time left, half of it must suffice.
         Self::after(left.saturating_sub(MARGIN).max(left / 2))
     }

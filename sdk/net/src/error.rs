@@ -42,10 +42,7 @@ pub struct Error {
 impl Error {
     /// The failure for a call that has not changed anything yet.
     pub fn failure(&self, what: &str) -> Failure {
-        let again = |seconds| Failure::RetryAfter {
-            after: Duration::from_secs(seconds),
-            message: format!("{what}: {self}"),
-        };
+        let again = |seconds| Failure::retry_after(Duration::from_secs(seconds), format!("{what}: {self}"));
         match &self.trouble {
             Trouble::Denied { .. } => Failure::denied("tcp", &self.server, format!("{what} needs it")),
             // A server that is starting does so; the host retries only a bounded number of times.

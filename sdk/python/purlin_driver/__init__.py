@@ -5,22 +5,22 @@ that it overrides. `purlin_driver.component` turns it into a component; this mod
 WebAssembly, so that tests run natively.
 """
 
-from .driver import Driver, RequestedCapability, TypeSchema
+from .driver import Driver, RequestedCapability, ResourceType, TypeSchema
 from .failures import (
-    Conflict, Denied, Failed, Failure, Faults, InvalidInputs, NeedsDeleteBefore, NotFound, Partial,
-    RetryAfter, Undecided
+    Conflict, Denied, Failed, Failure, Faults, InvalidInputs, NeedsDeleteBefore, NotFound, Partial, Pending,
+    Problem, RetryAfter, Undecided
 )
 from .host import host
 from .http import HttpError
 from .requests import (
     Call, Change, Checked, CheckRequest, Context, CreateRequest, DeleteRequest, Impact, Inputs,
-    ManifestFile, NameRequest, Observed, ReadRequest, Resource, State
+    ManifestFile, NameRequest, Observed, ReadRequest, State, Subject
 )
 
 __all__ = [
     "Call", "Change", "CheckRequest", "Checked", "Conflict", "Context", "CreateRequest", "DeleteRequest",
     "Denied", "Driver", "Failed", "Failure", "Faults", "HttpError", "Impact", "Inputs", "InvalidInputs",
-    "ManifestFile", "NameRequest", "NeedsDeleteBefore", "NotFound", "Observed", "Partial",
-    "ReadRequest", "RequestedCapability", "Resource", "RetryAfter", "State", "TypeSchema", "Undecided",
-    "host",
+    "ManifestFile", "NameRequest", "NeedsDeleteBefore", "NotFound", "Observed", "Partial", "Pending",
+    "Problem", "ReadRequest", "RequestedCapability", "ResourceType", "RetryAfter", "State", "Subject",
+    "TypeSchema", "Undecided", "host",
 ]

@@ -8,7 +8,6 @@ from dataclasses import fields
 
 from componentize_py_types import Err
 from wit_world import exports
-from wit_world.exports import lifecycle as wit
 from wit_world.imports import log, metrics, operation, purlin_driver_types as types
 
 from . import clients, failures, http, outcome, requests, wasi
@@ -18,8 +17,6 @@ from .host import host
 #: Places of a traceback that the operator sees.
 FRAMES = 20
 
-FUNCTIONS = ["check", "name", "read", "update_impact", "update"]
-
 
 def export(driver: Driver) -> type:
     """The class that componentize-py looks for, under the name `Lifecycle`."""
@@ -28,37 +25,38 @@ def export(driver: Driver) -> type:
 
     class Lifecycle(exports.Lifecycle):
         def describe(self):
-            return manifest(driver)
+            return info(driver)
 
         def check(self, request):
-            return call(driver.check, request, checked)
+            return call(driver, "check", request, checked)
 
         def name(self, request):
-            return call(driver.name, request, str)
+            return call(driver, "name", request, str)
 
         def create(self, request):
-            return call(driver.create, request, state, changes=True)
+            return call(driver, "create", request, state, changes=True)
 
         def read(self, request):
-            return call(driver.read, request, observed)
+            return call(driver, "read", request, observed)
 
         def update_impact(self, change):
-            return call(driver.update_impact, change, impact)
+            return call(driver, "update_impact", change, impact)
 
         def update(self, change):
-            return call(driver.update, change, state, changes=True)
+            return call(driver, "update", change, state, changes=True)
 
         def delete(self, request):
-            return call(driver.delete, request, lambda _: None, changes=True)
+            return call(driver, "delete", request, lambda _: None, changes=True)
 
     return Lifecycle
 
 
-def call(function, request, answer, changes=False):
+def call(driver, function, request, answer, changes=False):
     """Calls a driver. An exception that is neither a failure nor about a request is a fault of the
     driver, which ends the call: its outcome is unknown, and the host finds out."""
     try:
-        return answer(function(record(request)))
+        kind = driver.type_of(request.subject.type_name)
+        return answer(getattr(kind, function)(record(request)))
     except Exception as fault:
         meant = outcome.of(fault, changes)
         if not isinstance(fault, failures.Failure):
@@ -73,86 +71,109 @@ def call(function, request, answer, changes=False):
 
 
 def record(theirs):
-    """A record of the contract as one of ours: the same fields, with JSON parsed."""
-    name = type(theirs).__name__
-    if name == "CheckRequest":
-        previous = None if theirs.previous is None else json.loads(theirs.previous)
-        return requests.CheckRequest(record(theirs.resource), record(theirs.inputs), previous)
-    if name == "ManifestFile":
-        return requests.ManifestFile(theirs.name, theirs.location, json.loads(theirs.data))
-    ours = getattr(requests, name)
-    read = {"Inputs": ("values", "secrets", "params", "connection"), "State": ("outputs", "secrets")}.get(name, ())
-    found = {}
-    for field in fields(ours):
-        value = getattr(theirs, field.name)
-        if field.name in read:
-            value = json.loads(value)
-        elif isinstance(value, list):
-            value = [record(item) if hasattr(requests, type(item).__name__) else item for item in value]
-        elif hasattr(requests, type(value).__name__):
-            value = record(value)
-        found[field.name] = value
-    return ours(**found)
+    """A record of the contract as one of ours: the same fields, with JSON parsed, and pairs as dicts."""
+    ours = getattr(requests, type(theirs).__name__)
+    read = READ.get(ours, {})
+    return ours(**{
+        field.name: read.get(field.name, plain)(getattr(theirs, field.name)) for field in fields(ours)
+    })
 
 
-def checked(ours: requests.Checked) -> wit.Checked:
-    warnings = [types.InvalidInput(*warning) for warning in ours.warnings]
-    return wit.Checked(text(ours.values), text(ours.secrets), warnings)
+def plain(value):
+    """The value of a field that is neither JSON nor pairs."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return record(value) if hasattr(requests, type(value).__name__) else value
 
 
-def observed(ours: requests.Observed | None) -> wit.Observed | None:
+def documents(pairs) -> dict:
+    """JSON by name."""
+    return {name: json.loads(text) for name, text in pairs}
+
+
+#: How to read the other fields.
+READ = {
+    requests.Context: {"labels": dict},
+    requests.Call: {"hints": documents},
+    requests.Inputs: dict.fromkeys(("values", "secrets", "params", "connection", "account"), json.loads),
+    requests.ManifestFile: {"data": json.loads},
+    requests.State: {"outputs": json.loads, "secrets": json.loads, "notes": documents},
+}
+
+
+def checked(ours: requests.Checked) -> types.Checked:
+    warnings = [types.Finding(*warning) for warning in ours.warnings]
+    return types.Checked(text(ours.values), text(ours.secrets), warnings)
+
+
+def observed(ours: requests.Observed | None) -> types.Observed | None:
     if ours is None:
         return None
-    return wit.Observed(state(ours.state), None if ours.values is None else text(ours.values))
+    return types.Observed(state(ours.state), None if ours.values is None else text(ours.values))
 
 
-def impact(ours: requests.Impact) -> wit.Impact:
-    return wit.Impact(ours.replaces, ours.delete_before_replace, ours.stable_outputs)
+def impact(ours: requests.Impact) -> types.Impact:
+    return types.Impact(ours.replaces, ours.delete_before_replace, ours.stable_outputs)
 
 
 def state(ours: requests.State) -> types.State:
     files = [types.ManifestFile(file.name, file.location, text(file.data)) for file in ours.manifests]
-    return types.State(ours.id, text(ours.outputs), text(ours.secrets), ours.cookie, files)
+    return types.State(
+        ours.id, text(ours.outputs), text(ours.secrets), ours.cookie, files, ours.sensitive, ours.version,
+        texts(ours.notes),
+    )
+
+
+def problem(ours: failures.Problem) -> types.Problem:
+    return types.Problem(ours.message, [(name, str(value)) for name, value in ours.details.items()])
 
 
 def failure(failed: failures.Failure):
     match failed:
         case failures.InvalidInputs(faults=faults):
-            return types.Failure_InvalidInputs([types.InvalidInput(*fault) for fault in faults])
+            return types.Failure_InvalidInputs([types.Finding(*fault) for fault in faults])
         case failures.Denied(capability=capability, target=target, message=message):
             return types.Failure_Denied(types.Denial(capability, target, message))
         case failures.NotFound():
-            return types.Failure_NotFound(str(failed))
+            return types.Failure_NotFound(problem(failed))
         case failures.Conflict():
-            return types.Failure_Conflict(str(failed))
+            return types.Failure_Conflict(problem(failed))
         case failures.RetryAfter(after_ms=after_ms, message=message):
-            return types.Failure_RetryAfter(types.Retry(after_ms, message))
-        case failures.Partial(state=exists, message=message):
-            return types.Failure_Partial(types.Partial(state(exists), message))
+            return types.Failure_RetryAfter(types.Retry(int(after_ms), message))
+        case failures.Pending(state=exists, after_ms=after_ms, message=message):
+            shown = None if exists is None else state(exists)
+            return types.Failure_Pending(types.Pending(shown, int(after_ms), message))
+        case failures.Partial(state=exists):
+            return types.Failure_Partial(types.Partial(state(exists), problem(failed)))
         case failures.Undecided():
-            return types.Failure_Undecided(str(failed))
+            return types.Failure_Undecided(problem(failed))
         case failures.NeedsDeleteBefore():
-            return types.Failure_NeedsDeleteBefore(str(failed))
-    return types.Failure_Failed(str(failed))
+            return types.Failure_NeedsDeleteBefore(problem(failed))
+        case failures.Failed():
+            return types.Failure_Failed(problem(failed))
+    return types.Failure_Failed(types.Problem(str(failed), []))
 
 
-def manifest(driver: Driver) -> wit.Manifest:
-    implements = wit.Implements(0)
-    for function in FUNCTIONS:
-        if driver.implements(function):
-            implements |= wit.Implements[function.upper()]
-    if driver.REPEAT_CREATE:
-        implements |= wit.Implements.REPEAT_CREATE
-    schemas = [wit.TypeSchema(t.type_name, text(t.inputs), text(t.outputs)) for t in driver.TYPES]
+def info(driver: Driver) -> types.DriverInfo:
+    schemas = [
+        types.TypeSchema(one.TYPE.type_name, one.implements(), text(one.TYPE.inputs), text(one.TYPE.outputs))
+        for one in driver.types()
+    ]
     requested = [
-        wit.RequestedCapability(one.capability, one.pattern, one.reason)
+        types.RequestedCapability(one.capability, one.pattern, one.reason)
         for one in driver.REQUESTED_CAPABILITIES
     ]
-    return wit.Manifest(driver.NAME, driver.VERSION, driver.DESCRIPTION, implements, schemas, requested)
+    return types.DriverInfo(
+        driver.NAME, driver.VERSION, driver.DESCRIPTION, schemas, requested, texts(driver.NOTES)
+    )
 
 
 def text(value) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def texts(values: dict) -> list[tuple[str, str]]:
+    return [(name, text(value)) for name, value in values.items()]
 
 
 def say(kind: str, *what) -> None:
@@ -166,9 +187,10 @@ def say(kind: str, *what) -> None:
         case "count":
             metrics.count(*what)
         case "measure":
-            metrics.record_value(*what)
+            metrics.measure(*what)
 
 
 http.transport = wasi.send
 host.say = say
 host.asked_to_end = operation.cancelled
+host.left = operation.time_left

@@ -1,7 +1,8 @@
 """Why a call failed: one exception for each kind of failure in the contract.
 
-Raise these only if it is certain that nothing was changed, and `Partial` if something was. After any
-other exception the host finds out the outcome; `outcome.py` says how.
+Raise these only if it is certain that nothing was changed, `Partial` if something was and the rest failed,
+and `Pending` if nothing failed but it is not done yet. After any other exception the host finds out the
+outcome; `outcome.py` says how.
 """
 
 
@@ -9,9 +10,18 @@ class Failure(Exception):
     """Any of them."""
 
 
+class Problem(Failure):
+    """Any with a message and details: facts for people, by name, such as `code`, `status`, `request-id` and
+    `operation` of the service that answered."""
+
+    def __init__(self, message: str, details: dict[str, str] | None = None):
+        super().__init__(message)
+        self.message, self.details = message, dict(details or {})
+
+
 class InvalidInputs(Failure):
     """The inputs are wrong. Places are pointers into
-    `{"values":…,"secrets":…,"params":…,"connection":…}`."""
+    `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`."""
 
     def __init__(self, *faults: tuple[str, str]):
         super().__init__("; ".join(f"{pointer}: {message}" for pointer, message in faults))
@@ -26,12 +36,13 @@ class Denied(Failure):
         self.capability, self.target, self.message = capability, target, message
 
 
-class NotFound(Failure):
-    """The resource, or one that it needs, does not exist."""
+class NotFound(Problem):
+    """Something that the resource needs does not exist; nothing was changed. That the resource itself is
+    missing is `None` from `read`, and a success of `delete`."""
 
 
-class Conflict(Failure):
-    """Somebody else's change blocks it."""
+class Conflict(Problem):
+    """An object that is not this resource's, or its contents, stands in the way; nothing was changed."""
 
 
 class RetryAfter(Failure):
@@ -42,24 +53,34 @@ class RetryAfter(Failure):
         self.after_ms, self.message = after_ms, message
 
 
-class Partial(Failure):
-    """Something exists now that must not be forgotten: its state."""
+class Pending(Failure):
+    """It exists, or is going away, and is not done yet. Purlin records it and looks again later: by `read`
+    after `create`, `update` and `read`, by `delete` after `delete`. From `create` and `update` with the
+    state, from `read` with or without it, from `delete` without it; from no other function."""
 
-    def __init__(self, state, message: str):
+    def __init__(self, after_ms: int, message: str, state=None):
         super().__init__(message)
-        self.state, self.message = state, message
+        self.after_ms, self.message, self.state = after_ms, message, state
 
 
-class Failed(Failure):
+class Partial(Problem):
+    """Something exists now that must not be forgotten, its state; the rest failed."""
+
+    def __init__(self, state, message: str, details: dict[str, str] | None = None):
+        super().__init__(message, details)
+        self.state = state
+
+
+class Failed(Problem):
     """Anything else; nothing was changed."""
 
 
-class Undecided(Failure):
+class Undecided(Problem):
     """It is unknown whether anything was changed. Purlin keeps the attempt open and finds out. Only
     `create`, `update` and `delete` may raise it."""
 
 
-class NeedsDeleteBefore(Failure):
+class NeedsDeleteBefore(Problem):
     """The resource that this one replaces must be deleted first; nothing was created. Only a `create` with
     `replaces` may raise it."""
 

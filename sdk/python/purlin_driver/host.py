@@ -2,20 +2,23 @@
 
 
 class Host:
-    """`component` connects the real host; until then `messages` has the driver's messages."""
+    """`component` connects the real host; until then `messages` has the driver's messages, and a call has
+    a minute."""
 
     def __init__(self):
         self.messages: list[tuple] = []
         self.say = lambda *what: self.messages.append(what)
         self.asked_to_end = lambda: False
+        self.left = lambda: 60_000
 
     def log(self, level: str, message: str) -> None:
         """A line for the operator: `trace`, `debug`, `info`, `warn` or `error`."""
         self.say("log", level, message)
 
-    def checkpoint(self, id: str) -> None:
-        """Stores the id before `create` finishes: after a crash the host reads the resource by it."""
-        self.say("checkpoint", id)
+    def checkpoint(self, id: str, cookie: bytes | None = None) -> None:
+        """Stores what exists before `create` or `update` finishes: after a crash the host reads the resource
+        by this id, and the next request has the cookie in its state, if one was given."""
+        self.say("checkpoint", id, cookie)
 
     def progress(self, message: str, percent: int | None = None) -> None:
         """Shows people the progress."""
@@ -32,6 +35,10 @@ class Host:
     def cancelled(self) -> bool:
         """Whether the operator cancelled this call; check it while you wait."""
         return self.asked_to_end()
+
+    def time_left(self) -> int:
+        """Milliseconds until the host ends the call."""
+        return self.left()
 
 
 host = Host()

@@ -5,21 +5,22 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Context:
-    org: str = ""
+    org: str | None = None
     app: str = "app"
     env: str = "dev"
     env_type: str = "development"
-    namespace: str = "dev"
+    namespace: str | None = None
     deployment: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
-class Resource:
+class Subject:
     urn: str
     guresid: str
     type_name: str
     class_: str = "default"
-    id: str = ""
+    local_name: str = ""
     context: Context = field(default_factory=Context)
 
 
@@ -27,6 +28,7 @@ class Resource:
 class Call:
     idempotency_key: str = ""
     deadline: int = 0
+    hints: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass
@@ -35,7 +37,7 @@ class Inputs:
     secrets: dict = field(default_factory=dict)
     params: dict = field(default_factory=dict)
     connection: dict = field(default_factory=dict)
-    account: str | None = None
+    account: dict = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     sensitive: list[str] = field(default_factory=list)
 
@@ -58,13 +60,18 @@ class State:
     secrets: dict = field(default_factory=dict)
     cookie: bytes = b""
     manifests: list[ManifestFile] = field(default_factory=list)
+    #: Pointers into `{"outputs":…,"manifests":{NAME: data}}`.
+    sensitive: list[str] = field(default_factory=list)
+    version: int = 0
+    notes: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass
 class CheckRequest:
-    resource: Resource
+    subject: Subject
     inputs: Inputs
-    previous: dict | None = None
+    previous: Inputs | None = None
+    call: Call = field(default_factory=Call)
 
 
 @dataclass
@@ -76,13 +83,14 @@ class Checked:
 
 @dataclass
 class NameRequest:
-    resource: Resource
+    subject: Subject
     inputs: Inputs
+    call: Call = field(default_factory=Call)
 
 
 @dataclass
 class CreateRequest:
-    resource: Resource
+    subject: Subject
     inputs: Inputs
     name: str
     replaces: str | None = None
@@ -91,7 +99,7 @@ class CreateRequest:
 
 @dataclass
 class ReadRequest:
-    resource: Resource
+    subject: Subject
     id: str | None
     name: str
     inputs: Inputs
@@ -108,7 +116,7 @@ class Observed:
 
 @dataclass
 class Change:
-    resource: Resource
+    subject: Subject
     state: State
     before: Inputs
     after: Inputs
@@ -120,12 +128,14 @@ class Change:
 class Impact:
     replaces: list[str] = field(default_factory=list)
     delete_before_replace: bool = False
+    #: Pointers into `{"outputs":…,"secrets":…}`.
     stable_outputs: list[str] = field(default_factory=list)
 
 
 @dataclass
 class DeleteRequest:
-    resource: Resource
+    subject: Subject
     state: State
     inputs: Inputs
+    data_loss_allowed: bool = False
     call: Call = field(default_factory=Call)

@@ -16,6 +16,11 @@ from .requests import Call
 REPEATABLE = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
 #: Seconds of the longest wait between two attempts.
 LONGEST_WAIT = 10
+#: Seconds until a failed request may be sent again, if the server does not say so, and the longest time that
+#: it may say.
+AGAIN, LATEST = 1, 24 * 60 * 60
+#: Headers with the id that the server gave the request.
+REQUEST_IDS = ("x-request-id", "x-amzn-requestid", "x-amz-request-id")
 #: Places where APIs put error messages.
 MESSAGE_FIELDS = ("message", "error_description", "error", "detail", "title", "reason")
 
@@ -48,7 +53,7 @@ class Answer:
             return json.loads(self.body)
         except ValueError as error:
             kind = Undecided if self.effects and self.status < 300 else Failed
-            raise kind(f"{self.target}: the answer is not JSON: {error}") from None
+            raise kind(f"{self.target}: the answer is not JSON: {error}", self.details()) from None
 
     def retry_after(self) -> float | None:
         """Seconds after which the server wants the next attempt, if it says so."""
@@ -60,6 +65,16 @@ class Answer:
         except (TypeError, ValueError):
             return None
 
+    def after_ms(self) -> int:
+        """Milliseconds after which to ask again: as the server says, or a second."""
+        after = self.retry_after()
+        return int(min(AGAIN if after is None else after, LATEST) * 1000)
+
+    def details(self) -> dict[str, str]:
+        """Facts for people about a failure: its status, and the request's id."""
+        ids = [self.headers[name] for name in REQUEST_IDS if name in self.headers]
+        return {"status": str(self.status), **({"request-id": ids[0]} if ids else {})}
+
     def asks_again(self) -> bool:
         """Whether another attempt is useful and harmless."""
         if self.status == 503:
@@ -67,19 +82,18 @@ class Answer:
         return self.status == 429 or (self.repeatable and self.status in (408, 425, 502, 504))
 
     def failure(self) -> Failure:
-        """The failure of this answer: 404 and 410 are not found, 409 and 412 a conflict. If the
-        server gave up in the middle of a request with effects, it is undecided."""
+        """The failure of this answer, with its details: 404 and 410 are not found, 409 and 412 a conflict. If
+        the server gave up in the middle of a request with effects, it is undecided."""
         text = f"{self.target}: status {self.status}{self.server_message()}"
         # A 501 or 505 was understood and rejected.
         certain = self.status in (501, 505) or (self.status == 503 and self.retry_after() is not None)
         gave_up = self.status in (408, 499) or (self.status >= 500 and not certain)
         if self.effects and gave_up:
-            return Undecided(text)
+            return Undecided(text, self.details())
         if self.asks_again():
-            after = self.retry_after()
-            return RetryAfter(1000 if after is None else int(after * 1000), text)
+            return RetryAfter(self.after_ms(), text)
         kinds = {404: NotFound, 410: NotFound, 409: Conflict, 412: Conflict}
-        return kinds.get(self.status, Failed)(text)
+        return kinds.get(self.status, Failed)(text, self.details())
 
     def server_message(self) -> str:
         """The server's message."""
@@ -141,8 +155,7 @@ class Client:
 
     def pause(self, seconds: float) -> bool:
         """Waits, if the call has the time for it and the operator has not cancelled it."""
-        left = self.call.deadline / 1000 - time.time() if self.call.deadline else LONGEST_WAIT
-        if seconds > LONGEST_WAIT or seconds >= left or host.cancelled():
+        if seconds > LONGEST_WAIT or seconds * 1000 >= host.time_left() or host.cancelled():
             return False
         time.sleep(seconds)
         return True

@@ -333,6 +333,7 @@ mod tests {
         let schema = TypeSchema::of::<StoreInputs, StoreOutputs>("store");
         let types = [crate::glue::raw::TypeSchema {
             type_name: schema.type_name,
+            implements: Vec::new(),
             inputs: schema.inputs.to_string(),
             outputs: schema.outputs.to_string(),
         }];

@@ -1,10 +1,11 @@
-//! The traits of a driver: one for every driver, and one more for each optional function.
+//! The traits of a driver: one for a driver of one type, or one for each type and one for the driver that has
+//! them; and one more for each optional function.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::{
-    CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Impact, ImpactRequest, NameRequest,
+    CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Impact, ImpactRequest, NameRequest, Object,
     Observed, ReadRequest, RequestedCapability, State, UpdateRequest,
 };
 
@@ -13,7 +14,7 @@ use crate::{
 pub struct TypeSchema {
     /// Resource type, or `*` for any.
     pub type_name: String,
-    /// JSON Schema (2020-12) of `{"values":…,"secrets":…,"params":…}`.
+    /// JSON Schema (2020-12) of `{"values":…,"secrets":…,"params":…,"connection":…}`.
     pub inputs: Value,
     /// JSON Schema of the outputs, secret ones with `"writeOnly": true`.
     pub outputs: Value,
@@ -26,9 +27,11 @@ impl TypeSchema {
     }
 }
 
-/// A driver. To support further functions, implement [`Check`], [`Name`], [`Read`],
-/// [`UpdateImpact`] and [`Update`]; [`crate::export!`] finds out which of them exist and tells the
-/// host, which uses the stated default for the others.
+/// A driver whose resources are all of one kind. To support further functions, implement [`Check`],
+/// [`Name`], [`Read`], [`UpdateImpact`] and [`Update`]; [`crate::export!`] finds out which of them
+/// exist and tells the host, which uses the stated default for the others.
+///
+/// A driver of several types has a [`DriverInfo`] instead, and a [`ResourceType`] for each type.
 pub trait Driver: Sized {
     /// `ORG/NAME`, such as `purlin/echo`.
     const NAME: &'static str;
@@ -39,7 +42,8 @@ pub trait Driver: Sized {
     /// host then calls it again; otherwise it may have to ask a person for the outcome of the
     /// attempt.
     const REPEAT_CREATE: bool = false;
-    /// The type of `{"values":…,"secrets":…,"params":…}`, [`crate::Anything`] to accept everything.
+    /// The type of `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`,
+    /// [`crate::Anything`] to accept everything.
     /// Inputs that do not fit are rejected before the driver is called.
     type Inputs: DeserializeOwned;
 
@@ -54,14 +58,22 @@ pub trait Driver: Sized {
         Vec::new()
     }
 
-    /// Creates the resource. It is transactional: any failure but [`Failure::Partial`] means that
-    /// nothing was created. Checkpoint the id as soon as it is known.
+    /// Anything else for people, such as `homepage` or `license`, by name; nothing by default.
+    fn notes() -> Object {
+        Object::new()
+    }
+
+    /// Creates the resource. It is transactional: any failure but [`Failure::Pending`],
+    /// [`Failure::Partial`] and [`Failure::Undecided`] means that nothing was created. Checkpoint the id
+    /// as soon as it is known. A resource that exists and is not ready yet is [`Failure::Pending`]: the
+    /// host looks again later, so that the call need not wait.
     ///
     /// # Errors
     /// Any.
     fn create(request: CreateRequest<Self::Inputs>) -> Result<State, Failure>;
 
-    /// Deletes the resource. A missing resource is a success.
+    /// Deletes the resource. A missing resource is a success; one whose deletion was only accepted, or
+    /// that is still shown, is [`Failure::Pending`].
     ///
     /// # Errors
     /// Any but [`Failure::NotFound`] and [`Failure::Partial`]; the host then assumes that it still
@@ -69,9 +81,83 @@ pub trait Driver: Sized {
     fn delete(request: DeleteRequest<Self::Inputs>) -> Result<(), Failure>;
 }
 
+/// What is said once about a driver of several types, each of which is a [`ResourceType`]:
+/// `purlin_sdk::export!(Messaging: Queue, Topic);`.
+pub trait DriverInfo: Sized {
+    /// `ORG/NAME`, such as `purlin/echo`.
+    const NAME: &'static str;
+    /// What it provisions, in one sentence.
+    const DESCRIPTION: &'static str;
+
+    /// The capabilities that it requests; none by default.
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        Vec::new()
+    }
+
+    /// Anything else for people, such as `homepage` or `license`, by name; nothing by default.
+    fn notes() -> Object {
+        Object::new()
+    }
+}
+
+/// One type of a driver of several types, with its own inputs, outputs and optional functions. Every
+/// [`Driver`] is one, too.
+pub trait ResourceType: Sized {
+    /// As [`Driver::REPEAT_CREATE`].
+    const REPEAT_CREATE: bool = false;
+    /// As [`Driver::Inputs`].
+    type Inputs: DeserializeOwned;
+
+    /// The type, or several that share everything. A `*` stands for every type that no other
+    /// `ResourceType` of the driver has.
+    fn types() -> Vec<TypeSchema>;
+
+    /// Creates the resource, as [`Driver::create`] does.
+    ///
+    /// # Errors
+    /// Any.
+    fn create(request: CreateRequest<Self::Inputs>) -> Result<State, Failure>;
+
+    /// Deletes the resource, as [`Driver::delete`] does.
+    ///
+    /// # Errors
+    /// Any but [`Failure::NotFound`] and [`Failure::Partial`].
+    fn delete(request: DeleteRequest<Self::Inputs>) -> Result<(), Failure>;
+}
+
+impl<D: Driver> DriverInfo for D {
+    const NAME: &'static str = <D as Driver>::NAME;
+    const DESCRIPTION: &'static str = <D as Driver>::DESCRIPTION;
+
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        <D as Driver>::requested_capabilities()
+    }
+
+    fn notes() -> Object {
+        <D as Driver>::notes()
+    }
+}
+
+impl<D: Driver> ResourceType for D {
+    const REPEAT_CREATE: bool = <D as Driver>::REPEAT_CREATE;
+    type Inputs = <D as Driver>::Inputs;
+
+    fn types() -> Vec<TypeSchema> {
+        <D as Driver>::types()
+    }
+
+    fn create(request: CreateRequest<Self::Inputs>) -> Result<State, Failure> {
+        <D as Driver>::create(request)
+    }
+
+    fn delete(request: DeleteRequest<Self::Inputs>) -> Result<(), Failure> {
+        <D as Driver>::delete(request)
+    }
+}
+
 /// Validates inputs, fills in defaults and normalises them. Without it inputs are used unchanged,
 /// and faults show when the resource is created.
-pub trait Check: Driver {
+pub trait Check: ResourceType {
     /// The inputs as they will be used. No effects; checking the result again returns it unchanged.
     ///
     /// # Errors
@@ -80,7 +166,7 @@ pub trait Check: Driver {
 }
 
 /// Names the real object. Without it the name is the `guresid`.
-pub trait Name: Driver {
+pub trait Name: ResourceType {
     /// The friendly name. The same request gives the same name; no effects.
     ///
     /// # Errors
@@ -90,14 +176,15 @@ pub trait Name: Driver {
 
 /// Reads the resource. Without it the host assumes that reality equals the record: drift is not
 /// detected, nothing can be imported, and the outcome after a lost answer cannot be found.
-pub trait Read: Driver {
+pub trait Read: ResourceType {
     /// The existing resource; `None` if the system does not show it. The host believes that only once
     /// the grace of the driver has passed since the creation, and may then call `create`. A driver
     /// that cannot look fails instead. By name, only this resource's own object: another one with the
-    /// name is [`Failure::Conflict`]. No effects.
+    /// name is [`Failure::Conflict`]. One that exists and is not ready is [`Failure::Pending`]. No
+    /// effects.
     ///
     /// # Errors
-    /// Any but [`Failure::Partial`]; [`Failure::NotFound`] means `None`.
+    /// Any but [`Failure::Partial`] and [`Failure::Undecided`].
     fn read(request: ReadRequest<Self::Inputs>) -> Result<Option<Observed>, Failure>;
 }
 
@@ -111,10 +198,12 @@ pub trait UpdateImpact: Update {
 }
 
 /// Changes the resource in place. Without it every change is a replacement.
-pub trait Update: Driver {
-    /// Brings the resource to the wanted state. Its id may not change.
+pub trait Update: ResourceType {
+    /// Brings the resource to the wanted state. Its id may not change. If that takes its time, the answer
+    /// is [`Failure::Pending`].
     ///
     /// # Errors
-    /// Any; all but [`Failure::Partial`] mean that nothing was changed.
+    /// Any; all but [`Failure::Pending`], [`Failure::Partial`] and [`Failure::Undecided`] mean that
+    /// nothing was changed.
     fn update(request: UpdateRequest<Self::Inputs>) -> Result<State, Failure>;
 }

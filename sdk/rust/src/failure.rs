@@ -4,69 +4,70 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use crate::{InvalidInput, State};
+use crate::{Finding, Problem, State};
 
-/// Why a call failed. Any `std` error becomes [`Failure::Failed`] with `?`, which is why this type
-/// is not an error itself.
+/// Why a call did not answer with a result. Any `std` error becomes [`Failure::Failed`] with `?`, which
+/// is why this type is not an error itself.
 ///
-/// All but [`Failure::Partial`] and [`Failure::Undecided`] promise that nothing was created or
-/// changed.
+/// All but [`Failure::Pending`], [`Failure::Partial`] and [`Failure::Undecided`] promise that nothing was
+/// created or changed.
 #[derive(Clone)]
 pub enum Failure {
     /// The inputs are wrong; another attempt does not help.
-    InvalidInputs(Vec<InvalidInput>),
+    InvalidInputs(Vec<Finding>),
     /// A capability is missing; the operator has to grant it.
     Denied {
-        /// `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
+        /// `http`, `tcp`, `udp`, `dns`, `env`, `dirs`, `secrets` or another one that operators grant.
         capability: String,
         /// The target, such as `db.internal:5432`.
         target: String,
         /// The purpose.
         message: String,
     },
-    /// The resource, or one it needs, does not exist.
-    NotFound(String),
-    /// Somebody else's change blocks it.
-    Conflict(String),
-    /// Busy or rate-limited; nothing was changed.
+    /// Something that the resource needs does not exist.
+    NotFound(Problem),
+    /// An object that is not this resource's, or the contents of it, stands in the way.
+    Conflict(Problem),
+    /// Busy or rate-limited; nothing was changed. The host tries again.
     RetryAfter {
         /// The time after which another attempt makes sense.
         after: Duration,
         /// The message of the other side.
         message: String,
     },
-    /// Something exists that must not be forgotten.
+    /// It exists, or is going away, and is not done yet; nothing failed. The host records it, ends the
+    /// call, and looks again later: with `read` after `create`, `update` and `read`, with `delete` after
+    /// `delete`. From these four only.
+    Pending {
+        /// What exists so far, with its write-once outputs; none from `delete`.
+        state: Option<Box<State>>,
+        /// The time after which it makes sense to look again.
+        after: Duration,
+        /// What it waits for.
+        message: String,
+    },
+    /// Something exists that must not be forgotten, and the rest failed.
     Partial {
         /// What exists now.
         state: Box<State>,
         /// What failed.
-        message: String,
+        problem: Problem,
     },
     /// Any other failure.
-    Failed(String),
+    Failed(Problem),
     /// It is unknown whether anything was created or changed: a request with effects was sent, and
-    /// its answer did not arrive. The host finds out later.
-    Undecided(String),
+    /// its answer did not arrive. The host finds out later. From `create`, `update` and `delete` only.
+    Undecided(Problem),
     /// The resource cannot be created while the one that it replaces
     /// ([`crate::CreateRequest::replaces`]) exists. The host deletes that one first, if the plan
     /// allows it.
-    NeedsDeleteBefore(String),
+    NeedsDeleteBefore(Problem),
 }
 
 impl Failure {
-    /// One wrong input, at a pointer into `{"values":…,"secrets":…,"params":…,"connection":…}`.
+    /// One wrong input, at a pointer into `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`.
     pub fn input(pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::InvalidInputs(vec![InvalidInput { pointer: pointer.into(), message: message.into() }])
-    }
-
-    /// The outcome of a request with effects is unknown.
-    pub fn undecided(message: impl Into<String>) -> Self {
-        Self::Undecided(message.into())
-    }
-
-    /// A failure of no other kind.
-    pub fn failed(message: impl Into<String>) -> Self {
-        Self::Failed(message.into())
+        Self::InvalidInputs(vec![Finding { pointer: pointer.into(), message: message.into() }])
     }
 
     /// A capability that the operator has not granted.
@@ -76,6 +77,82 @@ impl Failure {
         message: impl Into<String>,
     ) -> Self {
         Self::Denied { capability: capability.into(), target: target.into(), message: message.into() }
+    }
+
+    /// Something that the resource needs does not exist.
+    pub fn not_found(problem: impl Into<Problem>) -> Self {
+        Self::NotFound(problem.into())
+    }
+
+    /// Something that is not this resource's stands in the way.
+    pub fn conflict(problem: impl Into<Problem>) -> Self {
+        Self::Conflict(problem.into())
+    }
+
+    /// The other side is busy, and nothing was changed.
+    pub fn retry_after(after: Duration, message: impl Into<String>) -> Self {
+        Self::RetryAfter { after, message: message.into() }
+    }
+
+    /// Something is not done yet, and there is no state to record: from `read` and `delete`. See
+    /// [`State::pending`] for one with a state.
+    pub fn pending(after: Duration, message: impl Into<String>) -> Self {
+        Self::Pending { state: None, after, message: message.into() }
+    }
+
+    /// Something exists, and the rest failed. A `problem` can be another failure.
+    pub fn partial(state: State, problem: impl Into<Problem>) -> Self {
+        Self::Partial { state: Box::new(state), problem: problem.into() }
+    }
+
+    /// A failure of no other kind.
+    pub fn failed(problem: impl Into<Problem>) -> Self {
+        Self::Failed(problem.into())
+    }
+
+    /// The outcome of a request with effects is unknown.
+    pub fn undecided(problem: impl Into<Problem>) -> Self {
+        Self::Undecided(problem.into())
+    }
+
+    /// The resource that this one replaces has to be deleted first.
+    pub fn needs_delete_before(problem: impl Into<Problem>) -> Self {
+        Self::NeedsDeleteBefore(problem.into())
+    }
+
+    /// The same with a fact about it, such as `code`, `status`, `request-id` or `operation` of the service
+    /// that answered. It stays as it is if it is of a kind without a [`Problem`].
+    #[must_use]
+    pub fn with_detail(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Some(problem) = self.problem_mut() {
+            problem.details.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// What happened, with details, if it is of a kind that has them.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::NotFound(problem)
+            | Self::Conflict(problem)
+            | Self::Partial { problem, .. }
+            | Self::Failed(problem)
+            | Self::Undecided(problem)
+            | Self::NeedsDeleteBefore(problem) => Some(problem),
+            _ => None,
+        }
+    }
+
+    fn problem_mut(&mut self) -> Option<&mut Problem> {
+        match self {
+            Self::NotFound(problem)
+            | Self::Conflict(problem)
+            | Self::Partial { problem, .. }
+            | Self::Failed(problem)
+            | Self::Undecided(problem)
+            | Self::NeedsDeleteBefore(problem) => Some(problem),
+            _ => None,
+        }
     }
 }
 
@@ -91,7 +168,7 @@ impl<E: Error> From<E> for Failure {
             }
             source = cause.source();
         }
-        Self::Failed(text)
+        Self::failed(text)
     }
 }
 
@@ -109,14 +186,17 @@ impl fmt::Display for Failure {
             Self::Denied { capability, target, message } => {
                 write!(f, "denied: {capability} {target}: {message}")
             }
-            Self::NotFound(message) => write!(f, "not found: {message}"),
-            Self::Conflict(message) => write!(f, "conflict: {message}"),
+            Self::NotFound(problem) => write!(f, "not found: {problem}"),
+            Self::Conflict(problem) => write!(f, "conflict: {problem}"),
             Self::RetryAfter { after, message } => write!(f, "busy for {} ms: {message}", after.as_millis()),
-            Self::Partial { state, message } => write!(f, "partly done, {} exists: {message}", state.id),
-            Self::Failed(message) => f.write_str(message),
-            Self::Undecided(message) => write!(f, "undecided: {message}"),
-            Self::NeedsDeleteBefore(message) => {
-                write!(f, "the current one has to be deleted first: {message}")
+            Self::Pending { after, message, .. } => {
+                write!(f, "not done for another {} ms: {message}", after.as_millis())
+            }
+            Self::Partial { state, problem } => write!(f, "partly done, {} exists: {problem}", state.id),
+            Self::Failed(problem) => problem.fmt(f),
+            Self::Undecided(problem) => write!(f, "undecided: {problem}"),
+            Self::NeedsDeleteBefore(problem) => {
+                write!(f, "the current one has to be deleted first: {problem}")
             }
         }
     }
@@ -130,12 +210,12 @@ impl fmt::Debug for Failure {
 
 /// Collects every fault of the inputs, so that all are reported at once.
 #[derive(Clone, Debug, Default)]
-pub struct Faults(Vec<InvalidInput>);
+pub struct Faults(Vec<Finding>);
 
 impl Faults {
-    /// Adds a fault at a pointer into `{"values":…,"secrets":…,"params":…,"connection":…}`.
+    /// Adds a fault at a pointer into `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`.
     pub fn add(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
-        self.0.push(InvalidInput { pointer: pointer.into(), message: message.into() });
+        self.0.push(Finding { pointer: pointer.into(), message: message.into() });
     }
 
     /// Adds the faults of another check. Failures other than wrong inputs are returned.
@@ -191,5 +271,16 @@ mod tests {
         assert!(faults.take::<()>(Err(Failure::failed("else"))).is_err());
         let text = faults.into_result().map_err(|failure| failure.to_string());
         assert_eq!(text, Err("invalid inputs: /values/a: is wrong; /values/b: too".to_owned()));
+    }
+
+    #[test]
+    fn details_stay_with_a_failure_that_becomes_another() {
+        let failure = Failure::not_found("no such zone").with_detail("status", "404");
+        let partial = Failure::partial(State::new("a"), failure);
+        assert_eq!(partial.to_string(), "partly done, a exists: not found: no such zone");
+        let expected = Problem::new("not found: no such zone").with_detail("status", "404");
+        assert_eq!(partial.problem(), Some(&expected));
+        let busy = Failure::retry_after(Duration::ZERO, "busy").with_detail("status", "429");
+        assert!(busy.problem().is_none());
     }
 }

@@ -44,29 +44,53 @@ pub mod metrics {
     /// Adds to a counter.
     pub fn count(name: &str, by: u64) {
         #[cfg(target_family = "wasm")]
-        crate::bindings::purlin::driver::metrics::count(name, by);
+        crate::bindings::purlin::metrics::metrics::count(name, by);
         #[cfg(not(target_family = "wasm"))]
         crate::testing::record(crate::testing::HostMessage::Count(name.to_owned(), by));
     }
 
     /// Records a measurement, in the unit that the name ends with (`_ms`, `_bytes`).
-    pub fn record(name: &str, value: f64) {
+    pub fn measure(name: &str, value: f64) {
         #[cfg(target_family = "wasm")]
-        crate::bindings::purlin::driver::metrics::record_value(name, value);
+        crate::bindings::purlin::metrics::metrics::measure(name, value);
         #[cfg(not(target_family = "wasm"))]
-        crate::testing::record(crate::testing::HostMessage::Value(name.to_owned(), value));
+        crate::testing::record(crate::testing::HostMessage::Measure(name.to_owned(), value));
     }
 }
 
 /// The operation in flight.
 pub mod operation {
+    use std::time::Duration;
+
+    use serde::Serialize;
+
+    use crate::Failure;
+
     /// Reports the provider id to the host before `create` finishes, so that nothing is created
-    /// twice after a crash. Returns once the id is stored.
+    /// twice after a crash. Returns once the id is stored. Only in `create` and `update`.
     pub fn checkpoint(id: &str) {
+        report(id, None);
+    }
+
+    /// Reports the provider id together with a cookie, as JSON. After a crash, the next call has it in its
+    /// state, where [`crate::State::read_cookie`] reads it; in `update` it takes the place of the recorded
+    /// one. Returns once both are stored. Only in `create` and `update`.
+    ///
+    /// # Errors
+    /// If the cookie does not serialise.
+    pub fn checkpoint_with(id: &str, cookie: impl Serialize) -> Result<(), Failure> {
+        report(id, Some(&serde_json::to_vec(&cookie)?));
+        Ok(())
+    }
+
+    fn report(id: &str, cookie: Option<&[u8]>) {
         #[cfg(target_family = "wasm")]
-        crate::bindings::purlin::driver::operation::checkpoint(id);
+        crate::bindings::purlin::driver::operation::checkpoint(id, cookie);
         #[cfg(not(target_family = "wasm"))]
-        crate::testing::record(crate::testing::HostMessage::Checkpoint(id.to_owned()));
+        crate::testing::record(crate::testing::HostMessage::Checkpoint(
+            id.to_owned(),
+            cookie.map(<[u8]>::to_vec),
+        ));
     }
 
     /// Shows people the progress; `percent` if known (0 to 100).
@@ -83,5 +107,12 @@ pub mod operation {
         return crate::bindings::purlin::driver::operation::cancelled();
         #[cfg(not(target_family = "wasm"))]
         return crate::testing::is_cancelled();
+    }
+    /// The time until the host ends the call. No clock changes it.
+    pub fn time_left() -> Duration {
+        #[cfg(target_family = "wasm")]
+        return Duration::from_millis(crate::bindings::purlin::driver::operation::time_left());
+        #[cfg(not(target_family = "wasm"))]
+        return crate::testing::time();
     }
 }

@@ -32,10 +32,10 @@ pub struct Anything {
 pub struct Inputs<I> {
     /// The inputs.
     pub given: I,
-    /// The definition's `driver_account`, if any.
-    pub account: Option<String>,
+    /// The definition's `driver_account`: `{"name":…}`, or `{}` if it names none.
+    pub account: Object,
     /// Places outside of `secrets` that hold secrets, as pointers. Put everything made from them in
-    /// [`crate::State::secrets`].
+    /// [`crate::State::secrets`], or name it in [`crate::State::sensitive`].
     pub sensitive: Vec<String>,
 }
 
@@ -51,8 +51,6 @@ impl<I> Deref for Inputs<I> {
 #[derive(Clone)]
 pub struct Raw<I> {
     document: Value,
-    /// The definition's `driver_account`, if any.
-    pub account: Option<String>,
     /// Places that are still unknown, and `null` until they are known, as pointers.
     pub unknown: Vec<String>,
     /// Places outside of `secrets` that hold secrets, as pointers.
@@ -61,9 +59,10 @@ pub struct Raw<I> {
 }
 
 impl<I> Raw<I> {
-    /// Inputs from the whole document `{"values":…,"secrets":…,"params":…,"connection":…}`.
+    /// Inputs from the whole document
+    /// `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`.
     pub fn new(document: Value) -> Self {
-        Self { document, account: None, unknown: Vec::new(), sensitive: Vec::new(), kind: PhantomData }
+        Self { document, unknown: Vec::new(), sensitive: Vec::new(), kind: PhantomData }
     }
 
     /// The whole document.
@@ -79,6 +78,11 @@ impl<I> Raw<I> {
     /// The whole document, owned.
     pub fn into_document(self) -> Value {
         self.document
+    }
+
+    /// The definition's `driver_account`: `{"name":…}`, or `{}` if it names none.
+    pub fn account(&self) -> Object {
+        self.get("/account").and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
     /// The value at a pointer such as `/values/path`; `None` if there is none.
@@ -180,7 +184,7 @@ impl<I: DeserializeOwned> Raw<I> {
 
     pub(crate) fn into_inputs(self) -> Result<Inputs<I>, Failure> {
         let given = self.parse()?;
-        Ok(Inputs { given, account: self.account, sensitive: self.sensitive })
+        Ok(Inputs { given, account: self.account(), sensitive: self.sensitive })
     }
 }
 

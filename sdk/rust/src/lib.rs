@@ -17,24 +17,24 @@ mod failure;
 pub mod glue;
 mod host;
 mod inputs;
+mod problem;
 mod request;
 mod state;
 mod table;
 pub mod testing;
 
-pub use bindings::exports::purlin::driver::lifecycle::RequestedCapability;
-pub use bindings::purlin::driver::types::{Call, Context, InvalidInput, Resource};
-pub use driver::{Check, Driver, Name, Read, TypeSchema, Update, UpdateImpact};
+pub use bindings::purlin::driver::types::{Context, Finding, Problem, RequestedCapability, Subject};
+pub use driver::{Check, Driver, DriverInfo, Name, Read, ResourceType, TypeSchema, Update, UpdateImpact};
 pub use failure::{Failure, Faults};
 pub use host::{log, metrics, operation};
 pub use inputs::{Anything, Inputs, Raw, only_one};
 pub use purlin_sdk_derive::{Input, Inputs, Outputs};
 pub use request::{
-    CheckRequest, Checked, CreateRequest, DeleteRequest, Impact, ImpactRequest, NameRequest, Observed,
+    Call, CheckRequest, Checked, CreateRequest, DeleteRequest, Impact, ImpactRequest, NameRequest, Observed,
     ReadRequest, UpdateRequest,
 };
 pub use serde_json::{self, Map as JsonMap, Value as Json};
-pub use state::{ManifestFile, SENSITIVE, State};
+pub use state::{ManifestFile, State};
 
 /// A JSON object.
 pub type Object = JsonMap<String, Json>;

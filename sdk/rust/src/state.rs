@@ -1,5 +1,7 @@
 //! A live resource as its driver describes it.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,9 +20,6 @@ pub struct ManifestFile {
     pub data: Value,
 }
 
-/// The secret output that carries [`State::sensitive`].
-pub const SENSITIVE: &str = "$sensitive";
-
 /// A live resource. There is no `Debug`, because it holds secrets.
 #[derive(Clone, Default)]
 pub struct State {
@@ -31,14 +30,20 @@ pub struct State {
     pub outputs: Object,
     /// Outputs that are secret. They take precedence over outputs of the same name.
     pub secrets: Object,
-    /// Anything that the driver needs in the next call, at most 10 KiB. Stored encrypted.
+    /// Anything that the driver needs in the next call, within the operator's limit (`limits.state`,
+    /// 10 KiB by default). Stored encrypted.
     pub cookie: Vec<u8>,
     /// Manifests to deliver, often none.
     pub manifests: Vec<ManifestFile>,
     /// Places within outputs and manifests that hold secrets, as pointers into
     /// `{"outputs":…,"manifests":{NAME: data}}`, such as `/outputs/db/password`. The host encrypts
-    /// and hides their values. The list travels as the secret output `$sensitive`.
+    /// and hides their values. If there is no such place, all of what is above it counts as secret.
     pub sensitive: Vec<String>,
+    /// The driver's own number of the form of its cookie, outputs and inputs; 0 if it never changed one.
+    /// The host returns it as it was.
+    pub version: u32,
+    /// Anything else for people, such as `console-url` or `health`, by name. Nothing depends on them.
+    pub notes: Object,
 }
 
 impl State {
@@ -87,7 +92,35 @@ impl State {
         Ok(self)
     }
 
-    /// The cookie from [`State::cookie`]; `None` without one.
+    /// The same with a place within outputs or manifests that holds a secret: see [`State::sensitive`].
+    #[must_use]
+    pub fn sensitive(mut self, pointer: impl Into<String>) -> Self {
+        self.sensitive.push(pointer.into());
+        self
+    }
+
+    /// The same in another form of cookie, outputs and inputs: see [`State::version`].
+    #[must_use]
+    pub fn version(mut self, version: u32) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// The same with a note for people: see [`State::notes`].
+    #[must_use]
+    pub fn note(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.notes.insert(name.into(), value.into());
+        self
+    }
+
+    /// The answer of `create`, `update` and `read` for a resource that exists and is not ready yet:
+    /// `Err(state.pending(Duration::from_secs(5), "its volume is attached"))`. The host records the state, and
+    /// looks again after this time.
+    pub fn pending(self, after: Duration, message: impl Into<String>) -> Failure {
+        Failure::Pending { state: Some(Box::new(self)), after, message: message.into() }
+    }
+
+    /// The cookie from [`State::cookie`], or from a checkpoint; `None` without one.
     ///
     /// # Errors
     /// If it does not read as a `T`.
@@ -99,6 +132,6 @@ impl State {
 pub(crate) fn object(value: impl Serialize, what: &str) -> Result<Object, Failure> {
     match serde_json::to_value(value)? {
         Value::Object(object) => Ok(object),
-        _ => Err(Failure::Failed(format!("the {what} of this driver are not a JSON object"))),
+        _ => Err(Failure::failed(format!("the {what} of this driver are not a JSON object"))),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::bindings::exports::purlin::driver::lifecycle::TypeSchema;
+use crate::glue::raw::TypeSchema;
 
 /// The maximum depth of listed inputs.
 const DEEPEST: usize = 8;

@@ -1,20 +1,20 @@
 //! Unit tests of drivers without WebAssembly: requests to send, and the messages to the host.
 //!
 //! [`describe`], [`check`], [`create`] and the others call a driver as the host does, through the
-//! same JSON and the same defaults, for any type that was passed to [`crate::export!`].
+//! same JSON and the same defaults, for any type that was passed to [`crate::export!`]: a driver, or one
+//! resource type of a driver that has several.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::bindings::exports::purlin::driver::lifecycle as raw;
-use crate::bindings::purlin::driver::types;
-use crate::glue::failure;
+use crate::glue::{failure, raw};
 use crate::{Checked, Failure, Impact, Observed, Raw, State, log::Level, table};
 
 pub use raw::Guest as Exported;
-pub use types::Inputs as GivenInputs;
+pub use raw::Inputs as GivenInputs;
 
 /// A message from a driver to the host.
 #[derive(Clone, Debug)]
@@ -24,9 +24,9 @@ pub enum HostMessage {
     /// An addition to a counter.
     Count(String, u64),
     /// A measurement.
-    Value(String, f64),
-    /// A checkpoint.
-    Checkpoint(String),
+    Measure(String, f64),
+    /// A checkpoint of an id, perhaps with a cookie.
+    Checkpoint(String, Option<Vec<u8>>),
     /// Progress.
     Progress(String, Option<u8>),
 }
@@ -34,6 +34,7 @@ pub enum HostMessage {
 thread_local! {
     static MESSAGES: RefCell<Vec<HostMessage>> = const { RefCell::new(Vec::new()) };
     static CANCELLED: Cell<bool> = const { Cell::new(false) };
+    static TIME_LEFT: Cell<Duration> = const { Cell::new(Duration::from_secs(3600)) };
 }
 
 #[cfg(not(target_family = "wasm"))]
@@ -46,6 +47,11 @@ pub(crate) fn is_cancelled() -> bool {
     CANCELLED.get()
 }
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn time() -> Duration {
+    TIME_LEFT.get()
+}
+
 /// The messages on this thread since the last call.
 pub fn messages() -> Vec<HostMessage> {
     MESSAGES.take()
@@ -56,45 +62,64 @@ pub fn cancel(cancelled: bool) {
     CANCELLED.set(cancelled);
 }
 
+/// The result of [`crate::operation::time_left`] on this thread from now on; an hour before.
+pub fn time_left(time: Duration) {
+    TIME_LEFT.set(time);
+}
+
 /// A resource `demo.default#shared.demo` of the application `shop` in the environment `dev`.
-pub fn resource() -> types::Resource {
-    types::Resource {
-        urn: "urn:purlin:dev/acme::shop::shared::demo.default::shared.demo".to_owned(),
+pub fn subject() -> raw::Subject {
+    subject_of("demo")
+}
+
+fn subject_of(type_name: &str) -> raw::Subject {
+    raw::Subject {
+        urn: format!("urn:purlin:dev/acme::shop::shared::{type_name}.default::shared.demo"),
         guresid: "0123456789abcdef0123456789abcdef01234567".to_owned(),
-        type_name: "demo".to_owned(),
+        type_name: type_name.to_owned(),
         class: "default".to_owned(),
-        id: "shared.demo".to_owned(),
-        context: types::Context {
-            org: "acme".to_owned(),
+        local_name: "shared.demo".to_owned(),
+        context: raw::Context {
+            org: Some("acme".to_owned()),
             app: "shop".to_owned(),
             env: "dev".to_owned(),
             env_type: "development".to_owned(),
-            namespace: "dev".to_owned(),
+            namespace: Some("dev".to_owned()),
             deployment: "1".to_owned(),
+            labels: Vec::new(),
         },
     }
 }
 
-/// Inputs from `{"values":…,"secrets":…,"params":…,"connection":…}`; omitted parts are empty.
-pub fn inputs(document: &Value) -> types::Inputs {
+/// [`subject`] with the first of the driver's types.
+fn subject_for<D: Exported>() -> raw::Subject {
+    let first = D::describe().types.into_iter().map(|schema| schema.type_name).next();
+    subject_of(first.as_deref().filter(|name| *name != "*").unwrap_or("demo"))
+}
+
+/// Inputs from `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`; omitted parts are empty.
+pub fn inputs(document: &Value) -> raw::Inputs {
     let part = |name: &str| document.get(name).cloned().unwrap_or_else(|| json!({})).to_string();
-    types::Inputs {
+    raw::Inputs {
         values: part("values"),
         secrets: part("secrets"),
         params: part("params"),
         connection: part("connection"),
-        account: None,
+        account: part("account"),
         unknown: Vec::new(),
         sensitive: Vec::new(),
     }
 }
 
-fn call() -> types::Call {
-    types::Call { idempotency_key: "test".to_owned(), deadline: u64::MAX }
+fn call(idempotency_key: &str) -> raw::Call {
+    raw::Call { idempotency_key: idempotency_key.to_owned(), deadline: u64::MAX, hints: Vec::new() }
 }
 
-/// The driver's manifest.
-pub fn describe<D: Exported>() -> raw::Manifest {
+/// The key of every call with effects.
+const KEY: &str = "test";
+
+/// The driver's description of itself.
+pub fn describe<D: Exported>() -> raw::DriverInfo {
     D::describe()
 }
 
@@ -102,9 +127,21 @@ pub fn describe<D: Exported>() -> raw::Manifest {
 ///
 /// # Errors
 /// The driver's failure.
-pub fn check<D: Exported>(inputs: types::Inputs, previous: Option<&Value>) -> Result<Checked, Failure> {
-    let request =
-        raw::CheckRequest { resource: resource(), inputs, previous: previous.map(Value::to_string) };
+pub fn check<D: Exported>(inputs: raw::Inputs, previous: Option<&Value>) -> Result<Checked, Failure> {
+    check_as::<D>(subject_for::<D>(), inputs, previous)
+}
+
+/// [`check`] for another resource than [`subject`], such as one with labels.
+///
+/// # Errors
+/// The driver's failure.
+pub fn check_as<D: Exported>(
+    subject: raw::Subject,
+    given: raw::Inputs,
+    previous: Option<&Value>,
+) -> Result<Checked, Failure> {
+    let previous = previous.map(inputs);
+    let request = raw::CheckRequest { subject, inputs: given, previous, call: call("") };
     let checked = D::check(request).map_err(failure)?;
     Ok(Checked {
         values: serde_json::from_str(&checked.values)?,
@@ -113,22 +150,27 @@ pub fn check<D: Exported>(inputs: types::Inputs, previous: Option<&Value>) -> Re
     })
 }
 
+fn name<D: Exported>(inputs: raw::Inputs) -> Result<String, Failure> {
+    D::name(raw::NameRequest { subject: subject_for::<D>(), inputs, call: call("") }).map_err(failure)
+}
+
 /// Names and creates a resource.
 ///
 /// # Errors
 /// The driver's failure.
-pub fn create<D: Exported>(inputs: types::Inputs) -> Result<State, Failure> {
-    let name = D::name(raw::NameRequest { resource: resource(), inputs: inputs.clone() }).map_err(failure)?;
-    let request = raw::CreateRequest { resource: resource(), inputs, name, replaces: None, call: call() };
+pub fn create<D: Exported>(inputs: raw::Inputs) -> Result<State, Failure> {
+    let (subject, name) = (subject_for::<D>(), name::<D>(inputs.clone())?);
+    let request = raw::CreateRequest { subject, inputs, name, replaces: None, call: call(KEY) };
     Ok(D::create(request).map_err(failure)?.try_into()?)
 }
 
-/// Reads a resource from its record.
+/// Reads a resource from its record. After a crash that followed a checkpoint with a cookie, the record
+/// has only that id and cookie.
 ///
 /// # Errors
 /// The driver's failure.
-pub fn read<D: Exported>(inputs: types::Inputs, state: &State) -> Result<Option<Observed>, Failure> {
-    look::<D>(inputs, Some(&state.id), Some(state))
+pub fn read<D: Exported>(inputs: raw::Inputs, state: &State) -> Result<Option<Observed>, Failure> {
+    look::<D>(inputs, Some(&state.id), Some(state), "")
 }
 
 /// Searches for a resource without a record: by the id of an import or a checkpoint, or without one
@@ -136,41 +178,42 @@ pub fn read<D: Exported>(inputs: types::Inputs, state: &State) -> Result<Option<
 ///
 /// # Errors
 /// The driver's failure.
-pub fn find<D: Exported>(inputs: types::Inputs, id: Option<&str>) -> Result<Option<Observed>, Failure> {
-    look::<D>(inputs, id, None)
+pub fn find<D: Exported>(inputs: raw::Inputs, id: Option<&str>) -> Result<Option<Observed>, Failure> {
+    look::<D>(inputs, id, None, KEY)
 }
 
 fn look<D: Exported>(
-    inputs: types::Inputs,
+    inputs: raw::Inputs,
     id: Option<&str>,
     state: Option<&State>,
+    key: &str,
 ) -> Result<Option<Observed>, Failure> {
-    let name = match D::name(raw::NameRequest { resource: resource(), inputs: inputs.clone() }) {
+    let name = match name::<D>(inputs.clone()) {
         Ok(name) => name,
         // Inputs of another version may have no name now; the host would know the recorded one.
         Err(_) if id.is_some() => String::new(),
-        Err(error) => return Err(failure(error)),
+        Err(failure) => return Err(failure),
     };
     let request = raw::ReadRequest {
-        resource: resource(),
+        subject: subject_for::<D>(),
         id: id.map(str::to_owned),
         name,
         inputs,
         state: state.cloned().map(Into::into),
         known: Vec::new(),
-        call: call(),
+        call: call(key),
     };
     D::read(request).map_err(failure)?.map(TryInto::try_into).transpose().map_err(Failure::from)
 }
 
-fn change(before: types::Inputs, after: types::Inputs, state: &State) -> raw::Change {
+fn change<D: Exported>(before: raw::Inputs, after: raw::Inputs, state: &State, key: &str) -> raw::Change {
     raw::Change {
-        resource: resource(),
+        subject: subject_for::<D>(),
         state: state.clone().into(),
         before,
         after,
         name: String::new(),
-        call: call(),
+        call: call(key),
     }
 }
 
@@ -179,11 +222,11 @@ fn change(before: types::Inputs, after: types::Inputs, state: &State) -> raw::Ch
 /// # Errors
 /// The driver's failure.
 pub fn update_impact<D: Exported>(
-    before: types::Inputs,
-    after: types::Inputs,
+    before: raw::Inputs,
+    after: raw::Inputs,
     state: &State,
 ) -> Result<Impact, Failure> {
-    let impact = D::update_impact(change(before, after, state)).map_err(failure)?;
+    let impact = D::update_impact(change::<D>(before, after, state, "")).map_err(failure)?;
     Ok(Impact {
         replaces: impact.replaces,
         delete_before_replace: impact.delete_before_replace,
@@ -195,27 +238,28 @@ pub fn update_impact<D: Exported>(
 ///
 /// # Errors
 /// The driver's failure.
-pub fn update<D: Exported>(
-    before: types::Inputs,
-    after: types::Inputs,
-    state: &State,
-) -> Result<State, Failure> {
-    Ok(D::update(change(before, after, state)).map_err(failure)?.try_into()?)
+pub fn update<D: Exported>(before: raw::Inputs, after: raw::Inputs, state: &State) -> Result<State, Failure> {
+    Ok(D::update(change::<D>(before, after, state, KEY)).map_err(failure)?.try_into()?)
 }
 
-/// Deletes a resource.
+/// Deletes a resource, although its data is lost.
 ///
 /// # Errors
 /// The driver's failure.
-pub fn delete<D: Exported>(inputs: types::Inputs, state: &State) -> Result<(), Failure> {
-    let request =
-        raw::DeleteRequest { resource: resource(), state: state.clone().into(), inputs, call: call() };
+pub fn delete<D: Exported>(inputs: raw::Inputs, state: &State) -> Result<(), Failure> {
+    let request = raw::DeleteRequest {
+        subject: subject_for::<D>(),
+        state: state.clone().into(),
+        inputs,
+        data_loss_allowed: true,
+        call: call(KEY),
+    };
     D::delete(request).map_err(failure)
 }
 
 /// The same inputs with these places unknown.
 #[must_use]
-pub fn unknown(mut inputs: types::Inputs, pointers: &[&str]) -> types::Inputs {
+pub fn unknown(mut inputs: raw::Inputs, pointers: &[&str]) -> raw::Inputs {
     inputs.unknown = pointers.iter().map(|pointer| (*pointer).to_owned()).collect();
     inputs
 }
@@ -226,21 +270,17 @@ pub fn unknown(mut inputs: types::Inputs, pointers: &[&str]) -> types::Inputs {
 ///
 /// # Errors
 /// The inputs that change, or the driver's failure.
-pub fn chosen_inputs_stay<D: Exported>(inputs: types::Inputs) -> Result<(), String> {
-    let request = |resource, previous| raw::CheckRequest { resource, inputs: inputs.clone(), previous };
-    let check = |request| {
-        let checked = D::check(request).map_err(|error| failure(error).to_string())?;
-        serde_json::from_str::<Value>(&checked.values).map_err(|error| error.to_string())
+pub fn chosen_inputs_stay<D: Exported>(inputs: raw::Inputs) -> Result<(), String> {
+    let check = |subject, previous: Option<&Value>| {
+        let checked = check_as::<D>(subject, inputs.clone(), previous);
+        checked.map(|checked| checked.values).map_err(|failure| failure.to_string())
     };
-    let first = check(request(resource(), None))?;
-    let previous = json!({"values": first, "secrets": {}, "params": {}, "connection": {}}).to_string();
-    let renamed = types::Resource {
-        urn: "urn:purlin:dev/acme::shop::shared::demo.default::shared.other".to_owned(),
-        guresid: "f".repeat(40),
-        id: "shared.other".to_owned(),
-        ..resource()
-    };
-    let again = check(request(renamed, Some(previous)))?;
+    let first = check(subject_for::<D>(), None)?;
+    let mut renamed = subject_for::<D>();
+    renamed.urn = renamed.urn.replace("shared.demo", "shared.other");
+    renamed.guresid = "f".repeat(40);
+    renamed.local_name = "shared.other".to_owned();
+    let again = check(renamed, Some(&json!({"values": first})))?;
     let mut changed = Vec::new();
     for schema in describe::<D>().types {
         let schema: Value = serde_json::from_str(&schema.inputs).map_err(|error| error.to_string())?;
@@ -271,7 +311,7 @@ fn differing(schema: &Value, before: &Value, after: &Value, place: &str, found: 
 ///
 /// # Errors
 /// If the inputs are not JSON.
-pub fn raw<I>(inputs: types::Inputs) -> Result<Raw<I>, Failure> {
+pub fn raw<I>(inputs: raw::Inputs) -> Result<Raw<I>, Failure> {
     crate::glue::raw_inputs(inputs)
 }
 

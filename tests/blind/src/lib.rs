@@ -22,14 +22,14 @@ impl Driver for Blind {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "dirs".to_owned(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the folder with what is made, as /data".to_owned(),
         }]
     }
 
     fn create(request: CreateRequest<Anything>) -> Result<State, Failure> {
         let key = &request.call.idempotency_key;
-        let id = format!("{}-{}", request.resource.guresid, key.get(..8).unwrap_or(key));
+        let id = format!("{}-{}", request.subject.guresid, key.get(..8).unwrap_or(key));
         fs::create_dir_all(folder()).and_then(|()| fs::write(path(&id), "")).map_err(failed)?;
         State::new(&id).outputs(serde_json::json!({"id": id}))
     }
@@ -53,5 +53,5 @@ fn path(id: &str) -> PathBuf {
 }
 
 fn failed(error: std::io::Error) -> Failure {
-    Failure::Failed(error.to_string())
+    Failure::failed(error.to_string())
 }

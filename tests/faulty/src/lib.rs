@@ -16,11 +16,11 @@
 mod announce;
 mod store;
 
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{
-    Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements, Inputs,
-    Manifest, NameRequest, Observed, ReadRequest, RequestedCapability, State, TypeSchema,
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Guest;
+use purlin_sdk::bindings::purlin::driver::types::{
+    Change, CheckRequest, Checked, CreateRequest, DeleteRequest, DriverInfo, Failure, Finding, Impact,
+    Inputs, NameRequest, Observed, ReadRequest, RequestedCapability, State, TypeSchema,
 };
-use purlin_sdk::bindings::purlin::driver::types::InvalidInput;
 use purlin_sdk::bindings::purlin::driver::{log, operation};
 use serde_json::{Map, Value, json};
 
@@ -83,11 +83,14 @@ fn state(wanted: &Wanted) -> State {
         secrets: secrets.to_string(),
         cookie,
         manifests: Vec::new(),
+        sensitive: Vec::new(),
+        version: 0,
+        notes: Vec::new(),
     }
 }
 
 impl Guest for Faulty {
-    fn describe() -> Manifest {
+    fn describe() -> DriverInfo {
         if fault("describe.alone") {
             log::write(log::Level::Info, "here I am");
         }
@@ -120,33 +123,26 @@ impl Guest for Faulty {
                 "receipt": {"type": "string", "x-purlin-write-once": true},
             },
         });
-        Manifest {
+        let implements = ["check", "name", "read", "update-impact", "update", "repeat-create"];
+        DriverInfo {
             name: "purlin-test/faulty".into(),
             version: "1.0.0".into(),
             description,
-            implements: Implements::CHECK
-                | Implements::NAME
-                | Implements::READ
-                | Implements::UPDATE_IMPACT
-                | Implements::UPDATE
-                | Implements::REPEAT_CREATE,
             types: vec![TypeSchema {
                 type_name: "thing".into(),
+                implements: implements.map(str::to_owned).into(),
                 inputs: inputs.to_string(),
                 outputs: outputs.to_string(),
             }],
             requested_capabilities: vec![
                 RequestedCapability {
                     capability: "dirs".into(),
-                    pattern: String::new(),
+                    pattern: None,
                     reason: "to keep them".into(),
                 },
-                RequestedCapability {
-                    capability: "tcp".into(),
-                    pattern: String::new(),
-                    reason: "to announce".into(),
-                },
+                RequestedCapability { capability: "tcp".into(), pattern: None, reason: "to announce".into() },
             ],
+            notes: Vec::new(),
         }
     }
 
@@ -187,7 +183,7 @@ impl Guest for Faulty {
         if !faults.is_empty() {
             return Err(Failure::InvalidInputs(faults));
         }
-        let drawn = format!("t-{}", &request.resource.guresid[..12]);
+        let drawn = format!("t-{}", &request.subject.guresid[..12]);
         values.entry("title").or_insert(drawn.into());
         if fault("check.fixpoint") {
             let title = format!("{}-x", values["title"].as_str().unwrap_or_default());
@@ -196,12 +192,12 @@ impl Guest for Faulty {
                 values.insert("title".into(), title.into());
             }
         }
-        if fault("check.previous") && request.previous.is_some() && !values["text"].is_null() {
+        if let Some(previous) = request.previous.filter(|_| fault("check.previous"))
+            && !values["text"].is_null()
+        {
             // A random draw that forgets its result; the checked inputs are used unchanged.
             let given = object(&request.inputs.values).contains_key("title");
-            let before: Value =
-                serde_json::from_str(request.previous.as_deref().unwrap_or_default()).unwrap();
-            if !given && before["values"]["text"] == values["text"] {
+            if !given && object(&previous.values)["text"] == values["text"] {
                 values.insert("title".into(), "t-drawn-anew".into());
             }
         }
@@ -262,17 +258,17 @@ impl Guest for Faulty {
         if fault("create.cut") {
             // In place, in two steps: between them, only half of it exists.
             store::write_in_two(&wanted)?;
-            operation::checkpoint(checkpoint);
+            operation::checkpoint(checkpoint, None);
         } else {
-            operation::checkpoint(checkpoint);
+            operation::checkpoint(checkpoint, None);
             store::write(&wanted)?;
         }
         if let Some(old) = request.replaces.filter(|_| fault("replace.beside")) {
             store::remove(&old)?;
         }
         announce::effect(wanted.announce.as_deref()).map_err(|lost| match fault("create.lost") {
-            true => Failure::Failed(lost),
-            false => Failure::Undecided(lost),
+            true => Failure::Failed(lost.into()),
+            false => Failure::Undecided(lost.into()),
         })?;
         operation::progress("kept", Some(100));
         Ok(with_receipt(state(&wanted), "first"))
@@ -306,7 +302,7 @@ impl Guest for Faulty {
         if before["title"] != after["title"] {
             replaces.push(if fault("impact.agrees") { "/values/name" } else { "/values/title" }.to_owned());
         }
-        let stable = if fault("impact.stable") { "bytes" } else { "title" };
+        let stable = if fault("impact.stable") { "/outputs/bytes" } else { "/outputs/title" };
         Ok(Impact { replaces, delete_before_replace: false, stable_outputs: vec![stable.into()] })
     }
 
@@ -333,7 +329,7 @@ impl Guest for Faulty {
         announce::effect(wanted.announce.as_deref()).map_err(|lost| {
             let key = &request.call.idempotency_key;
             let kept = if fault("update.lost") { store::only("lost", key) } else { Ok(()) };
-            kept.err().unwrap_or(Failure::Undecided(lost))
+            kept.err().unwrap_or(Failure::Undecided(lost.into()))
         })?;
         Ok(state(&wanted))
     }
@@ -354,7 +350,7 @@ impl Guest for Faulty {
         announce::effect(wanted.announce.as_deref()).map_err(|lost| {
             let is_marked = fault("delete.lost") || fault("delete.repeat");
             let kept = if is_marked { store::mark("lost") } else { Ok(()) };
-            kept.err().unwrap_or(Failure::Undecided(lost))
+            kept.err().unwrap_or(Failure::Undecided(lost.into()))
         })
     }
 }
@@ -367,6 +363,6 @@ fn with_receipt(mut state: State, receipt: &str) -> State {
     state
 }
 
-fn invalid(pointer: &str, message: &str) -> InvalidInput {
-    InvalidInput { pointer: pointer.into(), message: message.into() }
+fn invalid(pointer: &str, message: &str) -> Finding {
+    Finding { pointer: pointer.into(), message: message.into() }
 }

@@ -4,8 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 
 use crate::Wanted;
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Failure;
-use purlin_sdk::bindings::purlin::driver::types::Denial;
+use purlin_sdk::bindings::purlin::driver::types::{Denial, Failure};
 
 pub(crate) const FOLDER: &str = "/things";
 
@@ -29,7 +28,7 @@ fn path(title: &str) -> String {
 }
 
 fn failed(error: std::io::Error) -> Failure {
-    Failure::Failed(error.to_string())
+    Failure::Failed(error.to_string().into())
 }
 
 pub(crate) fn exists(title: &str) -> bool {

@@ -92,12 +92,7 @@ async fn live(sandbox: &Sandbox, component: Vec<u8>) {
         params: Value::map(),
         ..Inputs::default()
     };
-    let state = ResourceState {
-        id: "id".into(),
-        outputs: Value::map(),
-        cookie: Box::default(),
-        manifests: Vec::new(),
-    };
+    let state = ResourceState { id: "id".into(), outputs: Value::map(), ..ResourceState::default() };
     let _ = driver.check(&call, &inputs, None).await;
     let _ = driver.create(&call, &inputs, "name", None).await;
     let _ = driver
@@ -106,5 +101,5 @@ async fn live(sandbox: &Sandbox, component: Vec<u8>) {
             ReadRequest { id: Some("id"), name: "name", inputs: &inputs, state: Some(&state), known: &[] },
         )
         .await;
-    let _ = driver.delete(&call, &state, &inputs).await;
+    let _ = driver.delete(&call, (&state, false), &inputs).await;
 }

@@ -4,11 +4,11 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use crate::{http, net};
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
 use purlin_sdk::bindings::purlin::driver::types::{
-    Call, Denial, Inputs, InvalidInput, ManifestFile, Partial, Retry,
+    Call, Denial, Failure, Finding, Inputs, ManifestFile, Partial, Pending, Problem, Retry, State,
 };
-use purlin_sdk::bindings::purlin::driver::{log, metrics, operation};
+use purlin_sdk::bindings::purlin::driver::{log, operation};
+use purlin_sdk::bindings::purlin::metrics::metrics;
 use serde_json::{Value, json};
 
 /// Colours, a link, the clipboard, a title, a bell, overwriting, other directions, nothing at all.
@@ -22,8 +22,29 @@ pub(crate) fn facts(id: &str, call: &Call) -> State {
 
 /// The state of an object without a record.
 pub(crate) fn found(id: &str) -> State {
-    let (outputs, secrets) = (json!({"found": id}).to_string(), "{}".into());
-    State { id: id.into(), outputs, secrets, cookie: vec![], manifests: vec![] }
+    State {
+        id: id.into(),
+        outputs: json!({"found": id}).to_string(),
+        secrets: "{}".into(),
+        cookie: vec![],
+        manifests: vec![],
+        sensitive: vec![],
+        version: 0,
+        notes: vec![],
+    }
+}
+
+/// A state that holds, as texts, what the host returned of an earlier one.
+pub(crate) fn recalled(state: &State) -> State {
+    let notes = state.notes.iter().map(|(name, note)| format!("{}:{note}", json!(name)));
+    let outputs = json!({
+        "outputs": state.outputs,
+        "secrets": state.secrets,
+        "sensitive": json!(state.sensitive).to_string(),
+        "version": state.version.to_string(),
+        "notes": format!("{{{}}}", notes.collect::<Vec<_>>().join(",")),
+    });
+    State { outputs: outputs.to_string(), ..found(&state.id) }
 }
 
 pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
@@ -32,13 +53,9 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
     let number = |name: &str, default: u64| values[name].as_u64().unwrap_or(default);
     let text = |name: &str| values[name].as_str().unwrap_or_default().to_owned();
     let secret = secrets["password"].as_str().unwrap_or_default().to_owned();
-    let state = |outputs: Value| State {
-        id: id.to_owned(),
-        outputs: outputs.to_string(),
-        secrets: "{}".into(),
-        cookie: b"cookie".to_vec(),
-        manifests: vec![],
-    };
+    let filled = |text: &str| text.replace("{secret}", &secret);
+    let state =
+        |outputs: Value| State { outputs: outputs.to_string(), cookie: b"cookie".to_vec(), ..found(id) };
     Ok(match text("do").as_str() {
         "" | "echo" => State { secrets: inputs.secrets.clone(), ..state(values) },
 
@@ -119,7 +136,9 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
         }
 
         "checkpoint" => {
-            operation::checkpoint(&text("id"));
+            let bytes = values["cookie-bytes"].as_u64().map(|bytes| vec![0; bytes as usize]);
+            let cookie = bytes.or_else(|| values["cookie"].as_str().map(|text| text.as_bytes().to_vec()));
+            operation::checkpoint(&filled(&text("id")), cookie.as_deref());
             if values["then"] == "loop" {
                 loop {
                     std::hint::spin_loop();
@@ -129,6 +148,11 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
                 operation::progress("after the checkpoint", None);
             }
             state(json!({"after": "checkpoint"}))
+        }
+        "time-left" => {
+            let before = operation::time_left();
+            std::thread::sleep(Duration::from_millis(number("ms", 0)));
+            state(json!({"before": before, "after": operation::time_left()}))
         }
         "wait-for-cancel" => {
             while !operation::cancelled() {
@@ -154,33 +178,33 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
         // Connects, sends a text and reads until the other side ends.
         "connect" => match net::connect(&text("to"), &text("send")) {
             Ok(answer) => state(json!({"answer": answer})),
-            Err(error) => return Err(Failure::Failed(error.kind().to_string())),
+            Err(error) => return Err(Failure::Failed(error.kind().to_string().into())),
         },
         "send" => match net::send(&text("to"), &text("send")) {
             Ok(answer) => state(json!({"answer": answer})),
-            Err(error) => return Err(Failure::Failed(error.kind().to_string())),
+            Err(error) => return Err(Failure::Failed(error.kind().to_string().into())),
         },
         "look-up" => match net::look_up(&text("name")) {
             Ok(addresses) => state(json!({"addresses": addresses})),
-            Err(error) => return Err(Failure::Failed(error.to_string())),
+            Err(error) => return Err(Failure::Failed(error.to_string().into())),
         },
         "listen" => match std::net::TcpListener::bind("0.0.0.0:0") {
             Ok(_) => state(json!({"listens": true})),
-            Err(error) => return Err(Failure::Failed(error.kind().to_string())),
+            Err(error) => return Err(Failure::Failed(error.kind().to_string().into())),
         },
         "hold-sockets" => state(json!({"sockets": net::hold_sockets(&text("to"), number("count", 1_000))})),
         "request" => match http::request(&values) {
             Ok(answer) => state(answer),
-            Err(error) => return Err(Failure::Failed(error)),
+            Err(error) => return Err(Failure::Failed(error.into())),
         },
         // One after the other.
         "requests" => match (0..number("count", 1)).try_for_each(|_| http::request(&values).map(drop)) {
             Ok(()) => state(json!({})),
-            Err(error) => return Err(Failure::Failed(error)),
+            Err(error) => return Err(Failure::Failed(error.into())),
         },
         "write" => match std::fs::write(text("path"), text("text")) {
             Ok(()) => state(json!({"read": std::fs::read_to_string(text("path")).unwrap()})),
-            Err(error) => return Err(Failure::Failed(error.to_string())),
+            Err(error) => return Err(Failure::Failed(error.to_string().into())),
         },
 
         // Paints wherever it can put its own text.
@@ -198,7 +222,7 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
             State { id: format!("{id}-{PAINT}"), manifests: vec![file], ..state(outputs) }
         }
         "paint-invalid" => {
-            let fault = InvalidInput { pointer: format!("/values/{PAINT}"), message: PAINT.into() };
+            let fault = Finding { pointer: format!("/values/{PAINT}"), message: PAINT.into() };
             return Err(Failure::InvalidInputs(vec![fault]));
         }
         "paint-denied" => {
@@ -207,13 +231,12 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
         }
         "paint-partial" => {
             let state = State { id: PAINT.into(), ..state(json!({"host": PAINT})) };
-            return Err(Failure::Partial(Partial { state, message: PAINT.into() }));
+            return Err(Failure::Partial(Partial { state, problem: PAINT.into() }));
         }
         "paint-failed" => return Err(Failure::Failed(PAINT.into())),
         "paint-panic" => panic!("{PAINT}"),
         "invalid" => {
-            let fault =
-                |pointer: &str| InvalidInput { pointer: pointer.into(), message: format!("not {secret}") };
+            let fault = |pointer: &str| Finding { pointer: pointer.into(), message: format!("not {secret}") };
             return Err(Failure::InvalidInputs(vec![fault("/values/a"), fault("/values/b")]));
         }
         "denied" => {
@@ -229,10 +252,56 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
         "half" => {
             return Err(Failure::Partial(Partial {
                 state: state(json!({"half": true})),
-                message: "the other half is missing".into(),
+                problem: "the other half is missing".into(),
             }));
         }
-        other => return Err(Failure::Failed(format!("it cannot `{other}`"))),
+        // It exists, or is going away, and is not done yet.
+        "pending" => {
+            let id = if values["other-id"] == true { "another" } else { id };
+            let begun =
+                State { id: id.into(), ..state(json!({"starts": true, "url": format!("x://{secret}@h")})) };
+            return Err(Failure::Pending(Pending {
+                state: (values["state"] == true).then_some(begun),
+                after_ms: number("after", 0),
+                message: filled(&text("message")),
+            }));
+        }
+        // A failure with details.
+        "problem" => {
+            let details = values["details"].as_array().into_iter().flatten().map(|pair| {
+                let part = |index: usize| filled(pair[index].as_str().unwrap_or_default());
+                (part(0), part(1))
+            });
+            let problem = Problem { message: filled(&text("message")), details: details.collect() };
+            return Err(match text("kind").as_str() {
+                "not-found" => Failure::NotFound(problem),
+                "conflict" => Failure::Conflict(problem),
+                "undecided" => Failure::Undecided(problem),
+                "needs-delete-before" => Failure::NeedsDeleteBefore(problem),
+                "partial" => Failure::Partial(Partial { state: state(json!({})), problem }),
+                _ => Failure::Failed(problem),
+            });
+        }
+        // Whatever can be said of a state.
+        "tell" => {
+            let object = |name: &str| values[name].as_object().cloned().unwrap_or_default();
+            let file = |(name, data): (String, Value)| ManifestFile {
+                name,
+                location: "cluster".into(),
+                data: data.to_string(),
+            };
+            let note = |(name, note): (String, Value)| (filled(&name), filled(&note.to_string()));
+            let raw = values["note"].as_str().map(|text| ("note".to_owned(), text.to_owned()));
+            let places = values["sensitive"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            State {
+                manifests: object("manifests").into_iter().map(file).collect(),
+                sensitive: places.map(str::to_owned).collect(),
+                version: number("version", 0) as u32,
+                notes: object("notes").into_iter().map(note).chain(raw).collect(),
+                ..state(object("outputs").into())
+            }
+        }
+        other => return Err(Failure::Failed(format!("it cannot `{other}`").into())),
     })
 }
 

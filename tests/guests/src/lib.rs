@@ -16,9 +16,10 @@ mod http;
 mod net;
 mod vault;
 
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{
-    Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements,
-    Manifest, NameRequest, Observed, ReadRequest, RequestedCapability, State, TypeSchema,
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Guest;
+use purlin_sdk::bindings::purlin::driver::types::{
+    Change, CheckRequest, Checked, CreateRequest, DeleteRequest, DriverInfo, Failure, Impact, NameRequest,
+    Observed, ReadRequest, RequestedCapability, State, TypeSchema,
 };
 use serde_json::Value;
 
@@ -27,27 +28,27 @@ struct Adversary;
 purlin_sdk::bindings::export_lifecycle!(Adversary with_types_in purlin_sdk::bindings);
 
 impl Guest for Adversary {
-    fn describe() -> Manifest {
-        Manifest {
+    fn describe() -> DriverInfo {
+        let schema = |name: &str, implements: &[&str]| TypeSchema {
+            type_name: name.into(),
+            implements: implements.iter().map(|name| (*name).to_owned()).collect(),
+            inputs: r#"{"type":"object"}"#.into(),
+            outputs: r#"{"type":"object"}"#.into(),
+        };
+        DriverInfo {
             name: "purlin-test/guests".into(),
             version: "1.2.3".into(),
             description: "Does whatever its inputs ask for.".into(),
-            implements: Implements::CHECK
-                | Implements::NAME
-                | Implements::READ
-                | Implements::UPDATE_IMPACT
-                | Implements::UPDATE
-                | Implements::REPEAT_CREATE,
-            types: vec![TypeSchema {
-                type_name: "*".into(),
-                inputs: r#"{"type":"object"}"#.into(),
-                outputs: r#"{"type":"object"}"#.into(),
-            }],
+            types: vec![
+                schema("*", &["check", "name", "read", "update-impact", "update", "repeat-create"]),
+                schema("plain", &["name"]),
+            ],
             requested_capabilities: vec![RequestedCapability {
                 capability: "dirs".into(),
-                pattern: "/data".into(),
+                pattern: Some("/data".into()),
                 reason: "to write where it is told to".into(),
             }],
+            notes: vec![],
         }
     }
 
@@ -63,19 +64,19 @@ impl Guest for Adversary {
     }
 
     fn name(request: NameRequest) -> Result<String, Failure> {
-        Ok(format!("{}-{}", request.resource.type_name, &request.resource.guresid[..8]))
+        Ok(format!("{}-{}", request.subject.type_name, &request.subject.guresid[..8]))
     }
 
     /// The object gets the id `values.id`, if there is one: with the id `do`, its deletion performs the deed too.
     fn create(request: CreateRequest) -> Result<State, Failure> {
         let values: Value = serde_json::from_str(&request.inputs.values).unwrap();
         let id = values["id"].as_str().map(str::to_owned);
-        deeds::perform(&request.inputs, &id.unwrap_or_else(|| format!("id-{}", request.resource.guresid)))
+        deeds::perform(&request.inputs, &id.unwrap_or_else(|| format!("id-{}", request.subject.guresid)))
     }
 
     /// Reality has the values in `values.reality`, verbatim.
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
-        if request.resource.type_name == "secret" {
+        if request.subject.type_name == "secret" {
             return vault::look_up(&request);
         }
         let values: Value = serde_json::from_str(&request.inputs.values).unwrap();
@@ -98,20 +99,27 @@ impl Guest for Adversary {
         let before: Value = serde_json::from_str(&request.before.values).unwrap();
         let after: Value = serde_json::from_str(&request.after.values).unwrap();
         let replaces = if before["place"] == after["place"] { vec![] } else { vec!["/values/place".into()] };
-        Ok(Impact { replaces, delete_before_replace: false, stable_outputs: vec!["host".into()] })
+        Ok(Impact { replaces, delete_before_replace: false, stable_outputs: vec!["/outputs/host".into()] })
     }
 
     fn update(request: Change) -> Result<State, Failure> {
         if request.state.id == "facts" {
             return Ok(deeds::facts("facts", &request.call));
         }
-        deeds::perform(&request.after, &request.state.id)
+        let values: Value = serde_json::from_str(&request.after.values).unwrap();
+        match values["do"].as_str() {
+            Some("tell") => Ok(deeds::recalled(&request.state)),
+            _ => deeds::perform(&request.after, &request.state.id),
+        }
     }
 
     fn delete(request: DeleteRequest) -> Result<(), Failure> {
         match request.state.id.as_str() {
             "missing" => Err(Failure::NotFound("it is missing".into())),
-            "facts" => Err(Failure::Failed(deeds::facts("facts", &request.call).outputs)),
+            "facts" => Err(Failure::Failed(deeds::facts("facts", &request.call).outputs.into())),
+            "consent" => {
+                Err(Failure::Failed(format!("data loss allowed: {}", request.data_loss_allowed).into()))
+            }
             "do" => deeds::perform(&request.inputs, "do").map(drop),
             _ => Ok(()),
         }

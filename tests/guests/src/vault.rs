@@ -1,8 +1,8 @@
 //! A store of secrets: `read` of a resource of type `secret`. Its secrets contain the request, so
 //! that tests know them; some names cause bad behaviour.
 
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, Observed, ReadRequest, State};
 use purlin_sdk::bindings::purlin::driver::log;
+use purlin_sdk::bindings::purlin::driver::types::{Failure, Observed, ReadRequest, State};
 use serde_json::{Value, json};
 
 pub(crate) fn look_up(request: &ReadRequest) -> Result<Option<Observed>, Failure> {
@@ -28,14 +28,9 @@ pub(crate) fn look_up(request: &ReadRequest) -> Result<Option<Observed>, Failure
             log::write(log::Level::Error, &format!("log {secret}"));
             (json!({}), json!({"value": secret}))
         }
-        _ => (json!({"resource": request.resource.urn}), json!({"value": secret})),
+        _ => (json!({"resource": request.subject.urn}), json!({"value": secret})),
     };
-    let state = State {
-        id: name,
-        outputs: outputs.to_string(),
-        secrets: secrets.to_string(),
-        cookie: vec![],
-        manifests: vec![],
-    };
+    let (outputs, secrets) = (outputs.to_string(), secrets.to_string());
+    let state = State { outputs, secrets, ..crate::deeds::found(&name) };
     Ok(Some(Observed { state, values: None }))
 }

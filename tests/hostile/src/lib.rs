@@ -14,11 +14,11 @@ mod attacks;
 mod encodings;
 
 use attacks::Attack;
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{
-    Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements, Inputs,
-    InvalidInput, Manifest, NameRequest, Observed, ReadRequest, State, TypeSchema,
+use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Guest;
+use purlin_sdk::bindings::purlin::driver::types::{
+    Change, CheckRequest, Checked, CreateRequest, DeleteRequest, DriverInfo, Failure, Finding, Impact,
+    Inputs, NameRequest, Observed, Partial, ReadRequest, State, TypeSchema,
 };
-use purlin_sdk::bindings::purlin::driver::types::Partial;
 use serde_json::{Value, json};
 
 struct Hostile;
@@ -26,28 +26,27 @@ struct Hostile;
 purlin_sdk::bindings::export_lifecycle!(Hostile with_types_in purlin_sdk::bindings);
 
 impl Guest for Hostile {
-    fn describe() -> Manifest {
-        Manifest {
+    fn describe() -> DriverInfo {
+        DriverInfo {
             name: "purlin-test/hostile".into(),
             version: "1.0.0".into(),
             description: "Attacks its host.".into(),
-            implements: Implements::CHECK
-                | Implements::NAME
-                | Implements::READ
-                | Implements::UPDATE_IMPACT
-                | Implements::UPDATE,
-            types: vec![TypeSchema { type_name: "*".into(), inputs: "{}".into(), outputs: "{}".into() }],
+            types: vec![TypeSchema {
+                type_name: "*".into(),
+                implements: ["check", "name", "read", "update-impact", "update"].map(String::from).into(),
+                inputs: "{}".into(),
+                outputs: "{}".into(),
+            }],
             requested_capabilities: vec![],
+            notes: vec![],
         }
     }
 
     fn check(request: CheckRequest) -> Result<Checked, Failure> {
         let attack = Attack::of(&request.inputs);
         attack.at("check")?;
-        let warnings = attack
-            .texts("warnings")
-            .into_iter()
-            .map(|message| InvalidInput { pointer: message.clone(), message });
+        let warnings =
+            attack.texts("warnings").into_iter().map(|message| Finding { pointer: message.clone(), message });
         Ok(Checked {
             values: request.inputs.values,
             secrets: request.inputs.secrets,
@@ -90,7 +89,7 @@ impl Guest for Hostile {
         attack.at("update")?;
         let state = State { id: attack.text_or("id", &request.state.id), ..request.state };
         match attack.text("kind").as_str() {
-            "partial" => Err(Failure::Partial(Partial { state, message: "the rest is missing".into() })),
+            "partial" => Err(Failure::Partial(Partial { state, problem: "the rest is missing".into() })),
             _ => Ok(state),
         }
     }

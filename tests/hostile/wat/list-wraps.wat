@@ -1,5 +1,5 @@
 ;; A list whose size in bytes overflows to a small number.
-(func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32)
+(func $create (export "purlin:driver/lifecycle@0.3.0#create") (param i32) (result i32)
   (drop (call $state))
   (i32.store (i32.const 2088) (i32.const 8192)) (i32.store (i32.const 2092) (i32.const 0x0aaaaaab))
   (i32.const 2048))

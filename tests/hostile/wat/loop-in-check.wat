@@ -1,1 +1,1 @@
-(func $check (export "purlin:driver/lifecycle@0.2.0#check") (param i32) (result i32) (loop $again (br $again)) (unreachable))
+(func $check (export "purlin:driver/lifecycle@0.3.0#check") (param i32) (result i32) (loop $again (br $again)) (unreachable))

@@ -1,1 +1,1 @@
-(func $delete (export "purlin:driver/lifecycle@0.2.0#delete") (param i32) (result i32) (loop $again (br $again)) (unreachable))
+(func $delete (export "purlin:driver/lifecycle@0.3.0#delete") (param i32) (result i32) (loop $again (br $again)) (unreachable))

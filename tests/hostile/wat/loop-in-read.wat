@@ -1,1 +1,1 @@
-(func $read (export "purlin:driver/lifecycle@0.2.0#read") (param i32) (result i32) (loop $again (br $again)) (unreachable))
+(func $read (export "purlin:driver/lifecycle@0.3.0#read") (param i32) (result i32) (loop $again (br $again)) (unreachable))

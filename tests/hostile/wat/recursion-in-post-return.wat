@@ -1,2 +1,2 @@
 ;; Returns an answer and then recurses without end.
-(func $post (export "cabi_post_purlin:driver/lifecycle@0.2.0#create") (param i32) (call $post (local.get 0)))
+(func $post (export "cabi_post_purlin:driver/lifecycle@0.3.0#create") (param i32) (call $post (local.get 0)))

@@ -1,2 +1,2 @@
 ;; An answer outside the memory.
-(func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32) (i32.const 0x7ffffff8))
+(func $create (export "purlin:driver/lifecycle@0.3.0#create") (param i32) (result i32) (i32.const 0x7ffffff8))

@@ -1,1 +1,1 @@
-(func $describe (export "purlin:driver/lifecycle@0.2.0#describe") (result i32) (unreachable))
+(func $describe (export "purlin:driver/lifecycle@0.3.0#describe") (result i32) (unreachable))

@@ -1,1 +1,1 @@
-(func $name (export "purlin:driver/lifecycle@0.2.0#name") (param i32) (result i32) (unreachable))
+(func $name (export "purlin:driver/lifecycle@0.3.0#name") (param i32) (result i32) (unreachable))

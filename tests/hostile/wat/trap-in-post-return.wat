@@ -1,2 +1,2 @@
 ;; Returns an answer and then traps.
-(func $post (export "cabi_post_purlin:driver/lifecycle@0.2.0#create") (param i32) (unreachable))
+(func $post (export "cabi_post_purlin:driver/lifecycle@0.3.0#create") (param i32) (unreachable))

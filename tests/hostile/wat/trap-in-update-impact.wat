@@ -1,1 +1,1 @@
-(func $update-impact (export "purlin:driver/lifecycle@0.2.0#update-impact") (param i32) (result i32) (unreachable))
+(func $update-impact (export "purlin:driver/lifecycle@0.3.0#update-impact") (param i32) (result i32) (unreachable))

@@ -1,1 +1,1 @@
-(func $update (export "purlin:driver/lifecycle@0.2.0#update") (param i32) (result i32) (unreachable))
+(func $update (export "purlin:driver/lifecycle@0.3.0#update") (param i32) (result i32) (unreachable))

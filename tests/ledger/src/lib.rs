@@ -64,7 +64,7 @@ impl Driver for Ledger {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "dirs".to_owned(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the folder with what is made, as /data".to_owned(),
         }]
     }
@@ -76,7 +76,7 @@ impl Driver for Ledger {
         if !values.quiet {
             operation::checkpoint(&id);
         }
-        write(&id, &Thing { urn: request.resource.urn, name: request.name, values: values.clone() })?;
+        write(&id, &Thing { urn: request.subject.urn, name: request.name, values: values.clone() })?;
         note("create", &id, key)?;
         state(&id, &values)
     }
@@ -85,7 +85,7 @@ impl Driver for Ledger {
         match fs::remove_file(path(&request.state.id)) {
             Ok(()) => note("delete", &request.state.id, &request.call.idempotency_key),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Failure::Failed(error.to_string())),
+            Err(error) => Err(Failure::failed(error.to_string())),
         }
     }
 }
@@ -98,8 +98,8 @@ impl Read for Ledger {
             None => id_of(&request.name, &request.call.idempotency_key),
         };
         let Ok(text) = fs::read(path(&id)) else { return Ok(None) };
-        let thing: Thing = serde_json::from_slice(&text).map_err(|e| Failure::Failed(e.to_string()))?;
-        let values = serde_json::to_value(&thing.values).map_err(|e| Failure::Failed(e.to_string()))?;
+        let thing: Thing = serde_json::from_slice(&text).map_err(|e| Failure::failed(e.to_string()))?;
+        let values = serde_json::to_value(&thing.values).map_err(|e| Failure::failed(e.to_string()))?;
         let values = values.as_object().cloned().unwrap_or_default();
         Observed::new(state(&id, &thing.values)?, values).map(Some)
     }
@@ -112,7 +112,7 @@ impl UpdateImpact for Ledger {
             impact.replaces.push("/values/fixed".to_owned());
             impact.delete_before_replace = request.after.get("/values/first") == Some(&true.into());
         }
-        impact.stable_outputs.push("id".to_owned());
+        impact.keep(&request.state, ["id"]);
         Ok(impact)
     }
 }
@@ -121,10 +121,10 @@ impl Update for Ledger {
     fn update(request: UpdateRequest<Given>) -> Result<State, Failure> {
         let id = request.state.id;
         if fs::metadata(path(&id)).is_err() {
-            return Err(Failure::NotFound(id));
+            return Err(Failure::not_found(id));
         }
         let values = request.after.given.values;
-        write(&id, &Thing { urn: request.resource.urn, name: request.name, values: values.clone() })?;
+        write(&id, &Thing { urn: request.subject.urn, name: request.name, values: values.clone() })?;
         note("update", &id, &request.call.idempotency_key)?;
         state(&id, &values)
     }
@@ -142,10 +142,10 @@ fn path(id: &str) -> PathBuf {
 
 /// Writes the whole object or nothing.
 fn write(id: &str, thing: &Thing) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Failed(error.to_string());
+    let failed = |error: std::io::Error| Failure::failed(error.to_string());
     fs::create_dir_all(PathBuf::from(FOLDER).join("things")).map_err(failed)?;
     fs::create_dir_all(PathBuf::from(FOLDER).join("making")).map_err(failed)?;
-    let text = serde_json::to_vec(thing).map_err(|error| Failure::Failed(error.to_string()))?;
+    let text = serde_json::to_vec(thing).map_err(|error| Failure::failed(error.to_string()))?;
     let making = PathBuf::from(FOLDER).join("making").join(id);
     fs::write(&making, text).map_err(failed)?;
     fs::rename(&making, path(id)).map_err(failed)
@@ -156,7 +156,7 @@ fn note(what: &str, id: &str, key: &str) -> Result<(), Failure> {
     let folder = PathBuf::from(FOLDER).join("effects");
     fs::create_dir_all(&folder)
         .and_then(|()| fs::write(folder.join(format!("{what} {id} {key}")), ""))
-        .map_err(|error| Failure::Failed(error.to_string()))
+        .map_err(|error| Failure::failed(error.to_string()))
 }
 
 fn state(id: &str, values: &Values) -> Result<State, Failure> {

@@ -481,8 +481,11 @@ impl Data {
             }
             ("DELETE", Some(thing)) => {
                 if takes {
-                    thing["status"] = json!("deleting");
-                    self.later(id);
+                    // A deletion that is repeated begins no second time.
+                    if thing["status"] != "deleting" {
+                        thing["status"] = json!("deleting");
+                        self.later(id);
+                    }
                     return plain(202, Value::Null);
                 }
                 let deleted = things.remove(id).unwrap_or_default();

@@ -252,23 +252,34 @@ fn is_shown_late(built: &Built) {
 /// The service answers 200 to a deletion, and still shows the project: it counts as deleted once it is no
 /// longer shown. If it never goes, it stays recorded.
 fn lingers(built: &Built) {
-    let service = service();
-    let workspace = built.scene(service.port());
-    workspace.purlin(UP);
+    // No run waits for long.
+    let begun = || {
+        let service = service();
+        let workspace = built.scene(service.port());
+        workspace.edit("purlin.yaml", "      grants:", "      limits: {pending: 2s}\n      grants:");
+        workspace.purlin(UP);
+        (service, workspace)
+    };
+    let (service, workspace) = begun();
     service.lingers(1);
     service.requests();
     workspace.purlin(DESTROY);
     let deletions = service.requests().into_iter().filter(|request| request.method == "DELETE").count();
     assert_eq!((service.all("projects"), deletions), ([].into(), 2), "it was still shown once");
 
-    // It never goes.
+    // It never goes, and nothing is created beside it.
     workspace.purlin(UP);
     service.lingers(u32::MAX);
-    workspace.run(DESTROY).status(1).prints("it still exists");
+    workspace.run(DESTROY).status(1).prints("its deletion is in progress: it still exists");
     workspace.purlin(&["state", "list"]).prints(RESOURCE);
+    workspace.run(UP).status(1).prints("its deletion is in progress: it still exists");
+    assert_eq!(service.all("projects"), [].into());
 
     // It goes at last, after a deletion whose answers are lost. The documents have it again.
-    for _ in 0..8 {
+    let (service, workspace) = begun();
+    service.lingers(u32::MAX);
+    // More than a run attempts.
+    for _ in 0..64 {
         service.fault("DELETE", Misbehaviour::LoseAnswer);
     }
     workspace.run(DESTROY).status(1).prints(RESOURCE);

@@ -95,10 +95,6 @@ fn manifests_become_objects_of_a_cluster() {
             ("    - port: 80\n", "    - port: 80\n      protocol: TCP\n"),
             // A slow machine takes longer.
             ("time: 60s", "time: 160s"),
-            (
-                "      manifest: ${manifest}\n",
-                "      manifest: ${manifest}\n      wait: {timeout: 140s}\n      delete: {timeout: 140s}\n",
-            ),
             (&entry, &source),
         ],
     );

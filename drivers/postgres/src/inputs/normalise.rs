@@ -1,16 +1,16 @@
 //! Inputs in their only spelling, so that the server's answers can be compared with them.
 
-use purlin_sdk::{Json, Object, Raw, Resource};
+use purlin_sdk::{Json, Object, Raw, Subject};
 
 use super::{KINDS, PgInputs};
 
 /// Fills in names, and unifies spellings. Unknown values stay unknown.
-pub(crate) fn normalise(inputs: &mut Raw<PgInputs>, resource: &Resource) {
+pub(crate) fn normalise(inputs: &mut Raw<PgInputs>, subject: &Subject) {
     let document = inputs.document_mut();
     for place in KINDS {
         if let Some(Json::Object(object)) = document.pointer_mut(place) {
             if place != "/values/grant" {
-                object.entry("name").or_insert_with(|| default_name(resource).into());
+                object.entry("name").or_insert_with(|| default_name(subject).into());
             }
             respell(object);
         }
@@ -54,12 +54,12 @@ fn sort(items: &mut Vec<Json>) {
 }
 
 /// A unique name: the last part of the id and digits of the URN's digest.
-fn default_name(resource: &Resource) -> String {
-    let last = resource.id.rsplit('.').next().unwrap_or_default();
+fn default_name(subject: &Subject) -> String {
+    let last = subject.local_name.rsplit('.').next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     let mut name: String = last.chars().map(plain).take(40).collect();
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         name.insert_str(0, "p_");
     }
-    format!("{name}_{}", resource.guresid.get(..12).unwrap_or_default())
+    format!("{name}_{}", subject.guresid.get(..12).unwrap_or_default())
 }

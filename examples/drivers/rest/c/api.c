@@ -2,8 +2,8 @@
 
 #include "project.h"
 
-// Milliseconds to wait before looking again for a deleted project.
-#define AGAIN 1000
+// What `status` is while the API works on a project. Call `purlin_fail` if it says that this went wrong.
+static const char *const BUSY[] = {"creating", "updating", "deleting"};
 
 static text path_of(text id) { return text_format("/projects/%s", rest_segment(id).at); }
 
@@ -15,7 +15,11 @@ static bool read_project(const rest_answer *answer, const json *from, project *f
       .region = json_as_text(json_item(from, "region")),
       .owner = json_as_text(json_item(from, "owner")),
       .token = json_as_text(json_item(from, "token")),
+      .is_busy = answer->status == 202,
+      .after_ms = rest_after_ms(answer),
   };
+  text status = json_as_text(json_item(from, "status"));
+  for (size_t i = 0; i < sizeof BUSY / sizeof *BUSY; i++) found->is_busy = found->is_busy || text_is(status, BUSY[i]);
   bool sized = json_as_int(json_item(from, "size"), &found->size);
   if (!sized || found->id.length == 0 || found->name.length == 0 || found->region.length == 0) {
     return rest_unreadable(answer, "the project has no `id`, `name`, `region` or `size`", failure);
@@ -39,7 +43,7 @@ bool api_create(const purlin_request *request, project *created, purlin_failure 
   json_set(body, "name", purlin_get(&request->inputs, "/values/name"));
   json_set(body, "region", purlin_get(&request->inputs, "/values/region"));
   json_set(body, "size", purlin_get(&request->inputs, "/values/size"));
-  json_set(body, "owner", json_text(request->resource.guresid));
+  json_set(body, "owner", json_text(request->subject.guresid));
   rest_request post = {.method = "POST", .path = text_of("/projects"), .body = body, .keyed = true};
   return send_for_project(request, post, created, failure);
 }
@@ -59,7 +63,7 @@ static bool is_own(const purlin_request *request, const project *found) {
   for (size_t i = 0; i < request->known.length; i++) {
     if (text_same(request->known.items[i], found->id)) return false;
   }
-  return text_same(found->name, request->name) && text_same(found->owner, request->resource.guresid);
+  return text_same(found->name, request->name) && text_same(found->owner, request->subject.guresid);
 }
 
 bool api_find(const purlin_request *request, project *found, purlin_failure *failure) {
@@ -98,9 +102,12 @@ bool api_delete(const purlin_request *request, text id, purlin_failure *failure)
   rest_answer answer;
   if (!rest_send(&client, (rest_request){.method = "DELETE", .path = path_of(id)}, &answer, failure)) return false;
   if (!rest_is_success(&answer) && answer.status != 404) return rest_fail(&answer, failure);
-  // APIs may answer before a project is gone, so the answer counts only once the project cannot be read any
-  // more. Purlin calls again until then.
-  project found;
-  if (!api_get(request, id, &found, failure)) return false;
-  return found.id.length == 0 || purlin_retry_after(failure, AGAIN, text_of("it still exists"));
+  // APIs may answer before a project is gone, so until it cannot be read any more it is pending: Purlin calls
+  // again.
+  if (answer.status != 202) {
+    project found;
+    if (!api_get(request, id, &found, failure)) return false;
+    if (found.id.length == 0) return true;
+  }
+  return purlin_pending(failure, (purlin_state){0}, rest_after_ms(&answer), text_of("it still exists"));
 }

@@ -13,6 +13,12 @@ static purlin_state state_of(const project *found) {
   return state;
 }
 
+// Whether a project is ready. Otherwise Purlin records its state, and calls `read` later.
+static bool is_ready(const project *found, purlin_state state, purlin_failure *failure) {
+  if (!found->is_busy) return true;
+  return purlin_pending(failure, state, found->after_ms, text_of("the API is still working on the project"));
+}
+
 static bool project_name_of(const purlin_request *request, text *name, purlin_failure *failure) {
   (void)failure;
   *name = json_as_text(purlin_get(&request->inputs, "/values/name"));
@@ -29,7 +35,7 @@ static bool driver_create(const purlin_request *request, purlin_state *state, pu
     state->secrets = json_object();
     json_set(state->secrets, "token", json_text(created.token));
   }
-  return true;
+  return is_ready(&created, *state, failure);
 }
 
 static bool driver_read(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
@@ -42,23 +48,36 @@ static bool driver_read(const purlin_request *request, purlin_observed *observed
   json_set(observed->values, "name", json_text(found.name));
   json_set(observed->values, "region", json_text(found.region));
   json_set(observed->values, "size", json_int(found.size));
-  return true;
+  return is_ready(&found, observed->state, failure);
 }
 
 static bool driver_update(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
   project updated;
   if (!api_update(request, request->state->id, &updated, failure)) return false;
   *state = state_of(&updated);
-  return true;
+  return is_ready(&updated, *state, failure);
 }
 
 static bool driver_delete(const purlin_request *request, purlin_failure *failure) {
   return api_delete(request, request->state->id, failure);
 }
 
-static const purlin_type types[] = {{"project", INPUT_SCHEMA, OUTPUT_SCHEMA}};
+static const purlin_type types[] = {{
+    .name = "project",
+    .inputs = INPUT_SCHEMA,
+    .outputs = OUTPUT_SCHEMA,
+    // The API accepts idempotency keys: a repeated `create` returns the result of the first one, with the
+    // token. Remove this line if your API may forget keys before an interrupted deployment continues.
+    .repeat_create = true,
+    .name_of = project_name_of,
+    .create = driver_create,
+    .read = driver_read,
+    .update = driver_update,
+    .delete = driver_delete,
+}};
+
 static const purlin_requested_capability requested_capabilities[] = {
-    {"http", "", "the API that `connection.server` names"}};
+    {.capability = "http", .reason = "the API that `connection.server` names"}};
 
 const purlin_driver the_driver = {
     .name = "acme/project",
@@ -68,12 +87,4 @@ const purlin_driver the_driver = {
     .type_count = 1,
     .requested_capabilities = requested_capabilities,
     .requested_capability_count = 1,
-    // The API accepts idempotency keys: a repeated `create` returns the result of the first one, with the
-    // token. Remove this line if your API may forget keys before an interrupted deployment continues.
-    .repeat_create = true,
-    .name_of = project_name_of,
-    .create = driver_create,
-    .read = driver_read,
-    .update = driver_update,
-    .delete = driver_delete,
 };

@@ -11,8 +11,10 @@ typedef struct project {
   text name;
   text region;
   int64_t size;
-  text owner; // the resource that it belongs to; names are not unique
-  text token; // only in the response that creates the project
+  text owner;        // the resource that it belongs to; names are not unique
+  text token;        // only in the response that creates the project
+  bool is_busy;      // whether the API is still working on it
+  uint64_t after_ms; // when it makes sense to look again
 } project;
 
 // The requests, in api.c. They return whether they succeeded. Everything that is special about your API
@@ -26,7 +28,7 @@ bool api_get(const purlin_request *request, text id, project *found, purlin_fail
 bool api_find(const purlin_request *request, project *found, purlin_failure *failure);
 // Changes a project in place.
 bool api_update(const purlin_request *request, text id, project *updated, purlin_failure *failure);
-// Deletes a project. A missing project is a success.
+// Deletes a project. A missing project is a success, and one that is still there is pending.
 bool api_delete(const purlin_request *request, text id, purlin_failure *failure);
 
 // In schema.c.

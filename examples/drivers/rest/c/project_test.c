@@ -50,7 +50,8 @@ static purlin_request given(void) {
   const char *inputs = "{\"values\":{\"name\":\"hello\",\"region\":\"eu\",\"size\":2},"
                        "\"connection\":{\"server\":\"https://api.example/v1/\",\"token\":\"secret\"}}";
   purlin_request request = {.inputs = {.document = json_read(text_of(inputs), NULL)}, .name = text_of("hello")};
-  request.resource.guresid = text_of("me");
+  request.subject.type = text_of("project");
+  request.subject.guresid = text_of("me");
   request.idempotency_key = text_of("key-1");
   return request;
 }
@@ -68,7 +69,7 @@ static void a_lost_answer_is_asked_for_again_with_the_same_key(void) {
   purlin_request request = given();
   purlin_state state;
   purlin_failure failure;
-  EXPECT(the_driver.create(&request, &state, &failure));
+  EXPECT(purlin_create(&request, &state, &failure));
   EXPECT(text_is(state.id, "p-1") && text_is(json_as_text(json_at(state.secrets, "/token")), "shown-once"));
   EXPECT(strstr(purlin_messages().at, "checkpoint p-1\n") != NULL && request_count == 3);
   for (size_t i = 0; i < request_count; i++) {
@@ -83,12 +84,13 @@ static void an_unknown_outcome_is_undecided(void) {
   purlin_state state;
   purlin_failure failure;
   begin((const answer[]){{0, ""}, {0, ""}, {0, ""}, {0, ""}});
-  EXPECT(!the_driver.create(&request, &state, &failure) && failure.kind == PURLIN_UNDECIDED);
+  EXPECT(!purlin_create(&request, &state, &failure) && failure.kind == PURLIN_UNDECIDED);
   begin((const answer[]){{201, "{\"ok\":true}"}});
-  EXPECT(!the_driver.create(&request, &state, &failure) && failure.kind == PURLIN_UNDECIDED);
+  EXPECT(!purlin_create(&request, &state, &failure) && failure.kind == PURLIN_UNDECIDED);
   begin((const answer[]){{400, "{\"error\":\"no such region\"}"}});
-  EXPECT(!the_driver.create(&request, &state, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(!purlin_create(&request, &state, &failure) && failure.kind == PURLIN_FAILED);
   EXPECT(strstr(failure.message.at, "no such region") != NULL);
+  EXPECT(text_is(json_write(failure.details), "{\"status\":\"400\"}"));
 }
 
 static void a_project_is_found_on_any_page(void) {
@@ -98,9 +100,9 @@ static void a_project_is_found_on_any_page(void) {
   });
   purlin_request request = given();
   purlin_add_text(&request.known, text_of("p-2"));
-  purlin_observed observed = {0};
+  purlin_observed observed;
   purlin_failure failure;
-  EXPECT(the_driver.read(&request, &observed, &failure) && text_is(observed.state.id, "p-3"));
+  EXPECT(purlin_read(&request, &observed, &failure) && text_is(observed.state.id, "p-3"));
   EXPECT(request_count == 2 && text_is(requests[0].url, "https://api.example/v1/projects?name=hello"));
   EXPECT(text_is(requests[1].url, "https://api.example/v1/projects?name=hello&after=2"));
 }
@@ -109,33 +111,74 @@ static void gone_is_deleted_and_nothing_to_read(void) {
   begin((const answer[]){{204, ""}, {404, "{}"}, {404, "{}"}, {404, "{}"}, {404, "{}"}});
   purlin_request request = given();
   purlin_state state = {.id = text_of("a/b")};
-  purlin_observed observed = {0};
+  purlin_observed observed;
   purlin_failure failure;
   request.state = &state;
   request.id = &state.id;
-  EXPECT(the_driver.delete(&request, &failure) && the_driver.delete(&request, &failure));
-  EXPECT(the_driver.read(&request, &observed, &failure) && observed.state.id.length == 0);
+  EXPECT(purlin_delete(&request, &failure) && purlin_delete(&request, &failure));
+  EXPECT(purlin_read(&request, &observed, &failure) && observed.state.id.length == 0);
   EXPECT(text_is(requests[0].url, "https://api.example/v1/projects/a%2Fb"));
 }
 
 static void a_project_that_can_still_be_read_is_not_gone(void) {
-  begin((const answer[]){{200, "{}"}, {200, PROJECT("p-1", "me", "")}});
+  begin((const answer[]){{200, "{}"}, {200, PROJECT("p-1", "me", "")}, {202, ""}});
   purlin_request request = given();
   purlin_state state = {.id = text_of("p-1")};
   purlin_failure failure;
   request.state = &state;
-  EXPECT(!the_driver.delete(&request, &failure) && failure.kind == PURLIN_RETRY_AFTER);
+  for (int i = 0; i < 2; i++) {
+    EXPECT(!purlin_delete(&request, &failure) && failure.kind == PURLIN_PENDING && failure.state.id.length == 0);
+  }
+  EXPECT(request_count == 3);
+}
+
+#define CREATING ",\"status\":\"creating\""
+#define TOKEN ",\"token\":\"once\""
+
+// Whether the failure is a pending project. What exists is recorded, with the token that is shown only once.
+static bool is_pending(const purlin_failure *failure, const char *secrets) {
+  const char *outputs = "{\"id\":\"p-1\",\"name\":\"hello\",\"region\":\"eu\",\"size\":2}";
+  return failure->kind == PURLIN_PENDING && failure->after_ms == 0 && text_is(failure->state.id, "p-1") &&
+         text_is(json_write(failure->state.outputs), outputs) &&
+         text_is(json_write(failure->state.secrets), secrets);
+}
+
+static void a_project_that_is_not_ready_is_pending(void) {
+  begin((const answer[]){
+      {201, PROJECT("p-1", "me", CREATING TOKEN)},
+      {202, PROJECT("p-1", "me", TOKEN)},
+      {202, PROJECT("p-1", "me", "")},
+      {200, PROJECT("p-1", "me", CREATING)},
+      {200, "{\"items\":[" PROJECT("p-1", "me", CREATING) "]}"},
+      {200, PROJECT("p-1", "me", ",\"status\":\"ready\"")},
+  });
+  purlin_request request = given();
+  purlin_state recorded = {.id = text_of("p-1")}, state;
+  purlin_observed observed;
+  purlin_failure failure;
+  for (int i = 0; i < 2; i++) {
+    EXPECT(!purlin_create(&request, &state, &failure) && is_pending(&failure, "{\"token\":\"once\"}"));
+  }
+  EXPECT(strstr(purlin_messages().at, "checkpoint p-1\n") != NULL);
+  request.state = &recorded;
+  EXPECT(!purlin_update(&request, &state, &failure) && is_pending(&failure, "null"));
+  request.id = &recorded.id;
+  EXPECT(!purlin_read(&request, &observed, &failure) && is_pending(&failure, "null"));
+  request.id = NULL;
+  EXPECT(!purlin_read(&request, &observed, &failure) && is_pending(&failure, "null"));
+  request.id = &recorded.id;
+  EXPECT(purlin_read(&request, &observed, &failure) && text_is(observed.state.id, "p-1"));
 }
 
 static void an_unreadable_resource_is_not_reported_as_gone(void) {
   begin((const answer[]){{200, "{\"uid\":\"p-1\"}"}, {401, "{}"}});
   purlin_request request = given();
   text id = text_of("p-1");
-  purlin_observed observed = {0};
+  purlin_observed observed;
   purlin_failure failure;
   request.id = &id;
-  EXPECT(!the_driver.read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
-  EXPECT(!the_driver.read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(!purlin_read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(!purlin_read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
 }
 
 int main(void) {
@@ -144,6 +187,7 @@ int main(void) {
                                  a_project_is_found_on_any_page,
                                  gone_is_deleted_and_nothing_to_read,
                                  a_project_that_can_still_be_read_is_not_gone,
+                                 a_project_that_is_not_ready_is_pending,
                                  an_unreadable_resource_is_not_reported_as_gone};
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();

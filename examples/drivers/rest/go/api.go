@@ -3,13 +3,9 @@ package main
 import (
 	"net/url"
 	"slices"
-	"time"
 
 	"acme/project/purlin"
 )
-
-// again is how long to wait before looking again for a deleted project.
-const again = time.Second
 
 // api is a client of the API for one call of the driver: its requests, and the meaning of the responses.
 // Everything that is specific to your API belongs here.
@@ -25,6 +21,30 @@ type project struct {
 	Owner string `json:"owner"`
 	// Token is only in the response that creates the project.
 	Token string `json:"token"`
+	// Status is one of busy while the API works on the project.
+	Status string `json:"status"`
+	// pending is nil if the project is ready.
+	pending *purlin.Pending
+}
+
+// busy is what Status is while the API works on a project.
+var busy = []string{"creating", "updating", "deleting"}
+
+// judge decides whether a project is ready. If it is not, Purlin records it, and reads it later.
+func (project *project) judge(answer purlin.Answer) {
+	if answer.Status == 202 || slices.Contains(busy, project.Status) {
+		pending := answer.Pending("the API is still working on the project")
+		project.pending = &pending
+	}
+}
+
+// unfinished is the failure of a project that is not ready, with its state; nil for any other.
+func (project project) unfinished(state purlin.State) error {
+	if project.pending == nil {
+		return nil
+	}
+	project.pending.State = &state
+	return *project.pending
 }
 
 func newAPI(connection connection, call purlin.Call) api {
@@ -75,6 +95,7 @@ func (api api) find(name, owner string, known []string) (*project, error) {
 				return nil, answer.Unreadable("a project has no `id`")
 			}
 			if found.Name == name && found.Owner == owner && !slices.Contains(known, found.ID) {
+				found.judge(answer)
 				return &found, nil
 			}
 		}
@@ -93,7 +114,7 @@ func (api api) update(id string, wanted values) (project, error) {
 }
 
 // delete deletes a project. A missing project is a success. APIs may answer before a project is gone, so
-// the answer counts only once the project cannot be read any more. Purlin calls again until then.
+// until it cannot be read any more it is pending: Purlin calls again.
 func (api api) delete(id string) error {
 	answer, err := api.Send(purlin.Ask{Method: "DELETE", Path: path(id)})
 	if err != nil {
@@ -102,11 +123,13 @@ func (api api) delete(id string) error {
 	if !answer.IsSuccess() && answer.Status != 404 {
 		return answer.Failure()
 	}
-	found, err := api.get(id)
-	if err == nil && found != nil {
-		return purlin.RetryAfter{After: again, Message: "it still exists"}
+	if answer.Status != 202 {
+		found, err := api.get(id)
+		if err != nil || found == nil {
+			return err
+		}
 	}
-	return err
+	return answer.Pending("it still exists")
 }
 
 // project sends a request whose response is a project.
@@ -123,6 +146,7 @@ func decoded(answer purlin.Answer) (found project, err error) {
 	if err == nil && (found.ID == "" || found.Name == "" || found.Region == "" || found.Size == 0) {
 		err = answer.Unreadable("the project has no `id`, `name`, `region` or `size`")
 	}
+	found.judge(answer)
 	return found, err
 }
 

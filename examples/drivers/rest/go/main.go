@@ -3,23 +3,29 @@ package main
 
 import "acme/project/purlin"
 
-func init() { purlin.Export(Project{}) }
+func init() {
+	purlin.Export(purlin.DriverInfo{
+		Name:        "acme/project",
+		Version:     "0.1.0",
+		Description: "A project in a REST API.",
+		RequestedCapabilities: []purlin.RequestedCapability{{
+			Capability: "http",
+			Reason:     "the API that `connection.server` names",
+		}},
+	}, Project{})
+}
 
 func main() {} // a driver is a library
 
 // Project is a project in the API.
 type Project struct{}
 
-func (Project) Manifest() purlin.Manifest {
-	return purlin.Manifest{
-		Name:        "acme/project",
-		Version:     "0.1.0",
-		Description: "A project in a REST API.",
+func (Project) Schema() purlin.TypeSchema {
+	return purlin.TypeSchema{
+		Type: "project", Inputs: inputSchema, Outputs: outputSchema,
 		// The API accepts idempotency keys: a repeated Create returns the result of the first one, with the
 		// token. Remove this line if your API may forget keys before an interrupted deployment continues.
-		RepeatCreate:          true,
-		Types:                 []purlin.TypeSchema{{Type: "project", Inputs: inputSchema, Outputs: outputSchema}},
-		RequestedCapabilities: []purlin.RequestedCapability{{Capability: "http", Reason: "the API that `connection.server` names"}},
+		RepeatCreate: true,
 	}
 }
 
@@ -33,7 +39,7 @@ func (Project) Create(request purlin.CreateRequest) (purlin.State, error) {
 	if err != nil {
 		return purlin.State{}, err
 	}
-	created, err := newAPI(given.Connection, request.Call).create(given.Values, request.Resource.Guresid)
+	created, err := newAPI(given.Connection, request.Call).create(given.Values, request.Subject.Guresid)
 	if err != nil {
 		return purlin.State{}, err
 	}
@@ -43,7 +49,7 @@ func (Project) Create(request purlin.CreateRequest) (purlin.State, error) {
 	if created.Token != "" {
 		state.Secrets = purlin.Object{"token": created.Token}
 	}
-	return state, nil
+	return state, created.unfinished(state)
 }
 
 func (Project) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
@@ -55,15 +61,16 @@ func (Project) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
 	if request.ID != nil {
 		found, err = api.get(*request.ID)
 	} else {
-		found, err = api.find(request.Name, request.Resource.Guresid, request.Known)
+		found, err = api.find(request.Name, request.Subject.Guresid, request.Known)
 	}
 	if err != nil || found == nil {
 		return nil, err
 	}
+	state := state(*found)
 	return &purlin.Observed{
-		State:  state(*found),
+		State:  state,
 		Values: purlin.Object{"name": found.Name, "region": found.Region, "size": found.Size},
-	}, nil
+	}, found.unfinished(state)
 }
 
 func (Project) Update(change purlin.Change) (purlin.State, error) {
@@ -75,7 +82,8 @@ func (Project) Update(change purlin.Change) (purlin.State, error) {
 	if err != nil {
 		return purlin.State{}, err
 	}
-	return state(updated), nil
+	state := state(updated)
+	return state, updated.unfinished(state)
 }
 
 func (Project) Delete(request purlin.DeleteRequest) error {

@@ -116,8 +116,59 @@ func TestGoneIsDeletedAndNothingToRead(t *testing.T) {
 }
 
 func TestAProjectThatCanStillBeReadIsNotGone(t *testing.T) {
-	api, _ := answers(t, answer{200, nil}, answer{200, thing("p-1", "me", "")})
-	if err := api.delete("p-1"); !errors.As(err, new(purlin.RetryAfter)) {
+	shown := answer{200, thing("p-1", "me", "")}
+	for _, all := range [][]answer{{{200, nil}, shown}, {{202, nil}}} {
+		api, _ := answers(t, all...)
+		var pending purlin.Pending
+		if err := api.delete("p-1"); !errors.As(err, &pending) || pending.State != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAProjectThatIsNotReadyIsPending(t *testing.T) {
+	begun := thing("p-1", "me", "")
+	begun.Status = "creating"
+	ready := begun
+	ready.Status = "ready"
+	list := purlin.Object{"items": []project{begun}}
+	api, _ := answers(t, answer{202, thing("p-1", "me", "")}, answer{201, begun}, answer{200, list}, answer{200, begun})
+	var all []project
+	for range 2 {
+		created, err := api.create(wanted, "me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, created)
+	}
+	found, err := api.find("hello", "me", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := api.get("p-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, project := range append(all, *found, *read) {
+		var pending purlin.Pending
+		if err := project.unfinished(state(project)); !errors.As(err, &pending) || pending.State.ID != "p-1" {
+			t.Fatal(project, err)
+		}
+	}
+	api, _ = answers(t, answer{200, ready}, answer{200, thing("p-1", "me", "")})
+	for range 2 {
+		read, err := api.get("p-1")
+		if err != nil || read.unfinished(state(*read)) != nil {
+			t.Fatal(read, err)
+		}
+	}
+}
+
+func TestAFailureHasTheStatus(t *testing.T) {
+	api, _ := answers(t, answer{409, purlin.Object{"error": "the name is taken"}})
+	_, err := api.create(wanted, "me")
+	var conflict purlin.Conflict
+	if !errors.As(err, &conflict) || conflict.Details["status"] != "409" {
 		t.Fatal(err)
 	}
 }

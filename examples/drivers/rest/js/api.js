@@ -1,13 +1,13 @@
 // A client of the API: its requests, and the meaning of the responses. Everything that is specific to
 // your API belongs here.
 
-import { failed, retryAfter, undecided } from "@purlin/driver";
+import { failed, pending, undecided } from "@purlin/driver";
 import { Client, segment } from "@purlin/driver/rest";
 
 /** The parts of a project that the driver needs. */
 const FIELDS = ["id", "name", "region", "size"];
-/** Milliseconds to wait before looking again for a deleted project. */
-const AGAIN = 1000;
+/** What `status` is while the API works on a project. Throw `failed` if it says that this went wrong. */
+const BUSY = ["creating", "updating", "deleting"];
 
 /** A client for one call of the driver. */
 export class Api {
@@ -23,14 +23,14 @@ export class Api {
    */
   async create({ name, region, size }, owner) {
     const body = { name, region, size, owner };
-    const answer = await this.client.send("POST", "/projects", { body, keyed: true });
-    return complete(answer.success().json(), undecided);
+    const answer = (await this.client.send("POST", "/projects", { body, keyed: true })).success();
+    return complete(answer, answer.json(), undecided);
   }
 
   /** @param {string} id @returns {Promise<import("./types").Project | undefined>} */
   async get(id) {
     const answer = await this.client.send("GET", `/projects/${segment(id)}`);
-    return answer.status === 404 ? undefined : complete(answer.success().json(), failed);
+    return answer.status === 404 ? undefined : complete(answer, answer.success().json(), failed);
   }
 
   /**
@@ -42,10 +42,11 @@ export class Api {
   async find(name, owner, known) {
     const query = { name };
     for (;;) {
-      const page = (await this.client.send("GET", "/projects", { query })).success().json();
+      const answer = (await this.client.send("GET", "/projects", { query })).success();
+      const page = answer.json();
       if (!Array.isArray(page?.items)) throw failed("the API answered a list without `items`");
       for (const item of page.items) {
-        const found = complete(item, failed);
+        const found = complete(answer, item, failed);
         if (found.name === name && found.owner === owner && !known.includes(found.id)) return found;
       }
       // APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
@@ -58,30 +59,36 @@ export class Api {
   /**
    * Changes a project in place.
    * @param {string} id @param {import("./types").Values} wanted
+   * @returns {Promise<import("./types").Project>}
    */
   async update(id, { size }) {
-    const answer = await this.client.send("PATCH", `/projects/${segment(id)}`, { body: { size }, keyed: true });
-    return complete(answer.success().json(), undecided);
+    const options = { body: { size }, keyed: true };
+    const answer = (await this.client.send("PATCH", `/projects/${segment(id)}`, options)).success();
+    return complete(answer, answer.json(), undecided);
   }
 
   /**
    * Deletes a project. A missing project is a success. APIs may answer before a project is gone, so
-   * the answer counts only once the project cannot be read any more. Purlin calls again until then.
+   * until it cannot be read any more it is pending: Purlin calls again.
    * @param {string} id
    */
   async delete(id) {
     const answer = await this.client.send("DELETE", `/projects/${segment(id)}`);
-    if (answer.status !== 404) answer.success();
-    if ((await this.get(id)) !== undefined) throw retryAfter(AGAIN, "it still exists");
+    if (answer.status === 404) return;
+    if (answer.success().status === 202 || (await this.get(id)) !== undefined) {
+      throw pending(answer.afterMs, "it still exists");
+    }
   }
 }
 
 /**
  * A project with all that the driver needs. Without that the failure is of this kind: a request with
- * effects was carried out, so Purlin has to find out what exists.
+ * effects was carried out, so Purlin has to find out what exists. `pendingMs` is how many milliseconds later it
+ * makes sense to look again, if the API still works on the project.
  */
-function complete(project, kind) {
+function complete(answer, project, kind) {
   const missing = FIELDS.find((name) => project?.[name] === undefined);
-  if (missing !== undefined) throw kind(`the API answered a project without \`${missing}\``);
-  return project;
+  if (missing !== undefined) throw kind(`the API answered a project without \`${missing}\``, answer.details);
+  const busy = answer.status === 202 || BUSY.includes(project.status);
+  return { ...project, pendingMs: busy ? answer.afterMs : undefined };
 }

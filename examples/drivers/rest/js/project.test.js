@@ -4,13 +4,15 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { Api } from "./api.js";
-import { HttpError } from "@purlin/driver";
+import driver from "./project.js";
+import { HttpError, host } from "@purlin/driver";
 
 const LOST = null;
 const wanted = { name: "hello", region: "eu", size: 2 };
 const project = (id, more = {}) => ({ id, ...wanted, owner: "me", ...more });
 const call = { idempotencyKey: "key-1", deadline: 0 };
-const api = new Api({ server: "https://api.example/v1/", token: "secret" }, call);
+const connection = { server: "https://api.example/v1/", token: "secret" };
+const api = new Api(connection, call);
 let requests;
 
 beforeEach(() => (requests = []));
@@ -45,7 +47,8 @@ test("what is not known is undecided", async () => {
   answers([201, { ok: true }]);
   await assert.rejects(api.create(wanted, "me"), { name: "undecided" });
   answers([400, { error: "no such region" }]);
-  await assert.rejects(api.create(wanted, "me"), { name: "failed", message: /no such region/ });
+  const refused = (error) => error.name === "failed" && error.details.status === "400";
+  await assert.rejects(api.create(wanted, "me"), (error) => refused(error) && /no such region/.test(error.message));
 });
 
 test("a project is found on any page", async () => {
@@ -74,12 +77,41 @@ test("gone is deleted and nothing to read", async () => {
 });
 
 test("a project that can still be read is not gone", async () => {
-  answers([200, {}], [200, project("p-1")]);
-  await assert.rejects(api.delete("p-1"), { name: "retry-after" });
+  answers([200, {}], [200, project("p-1")], [202, null]);
+  await assert.rejects(api.delete("p-1"), { name: "pending" });
+  await assert.rejects(api.delete("p-1"), { name: "pending" });
+  assert.equal(requests.length, 3);
 });
 
 test("what cannot be read is not taken for gone", async () => {
   answers([200, { uid: "p-1" }], [401, {}]);
   await assert.rejects(api.get("p-1"), { name: "failed" });
   await assert.rejects(api.get("p-1"), { name: "failed" });
+});
+
+test("a project that is not ready is pending", async () => {
+  const request = { subject: { guresid: "me" }, inputs: { values: wanted, connection }, name: "hello", call };
+  const creating = project("p-1", { status: "creating" });
+  const create = () => driver.create(request);
+  const read = (id) => driver.read({ ...request, id, known: [] });
+  const update = () => driver.update({ ...request, state: { id: "p-1" }, after: request.inputs });
+  for (const [act, answer] of [
+    [create, [201, { ...creating, token: "once" }]],
+    [create, [202, project("p-1", { token: "once" })]],
+    [() => read("p-1"), [200, creating]],
+    [() => read(undefined), [200, { items: [creating] }]],
+    [update, [202, project("p-1")]],
+  ]) {
+    answers(answer);
+    await assert.rejects(act(), ({ name, payload: { val } }) => {
+      // What exists is recorded, with the token that is shown only once.
+      assert.deepEqual([name, val.afterMs, val.state.outputs], ["pending", 0, { id: "p-1", ...wanted }]);
+      assert.equal(val.state.secrets?.token, act === create ? "once" : undefined);
+      return true;
+    });
+  }
+  answers([200, project("p-1", { status: "ready" })], [204], [404, {}]);
+  assert.deepEqual((await read("p-1")).values, wanted);
+  await driver.delete({ ...request, state: { id: "p-1" } });
+  assert.deepEqual(host.messages[0], ["checkpoint", "p-1", undefined]);
 });

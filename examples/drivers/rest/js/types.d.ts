@@ -19,6 +19,10 @@ export interface Project extends Values {
   id: string;
   /** Which resource it belongs to. Names are not unique. */
   owner?: string;
+  /** What the API is doing with it. */
+  status?: string;
+  /** Milliseconds after which to look again, if it is not ready. */
+  pendingMs?: number;
 }
 
 /** A project that was just created. Its token is shown only now. */

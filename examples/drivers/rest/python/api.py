@@ -1,13 +1,13 @@
 """A client of the API: its requests, and the meaning of the responses. Everything that is specific to
 your API belongs here."""
 
-from purlin_driver import Call, Failed, RetryAfter, Undecided
-from purlin_driver.rest import Client, segment
+from purlin_driver import Call, Failed, Pending, Undecided
+from purlin_driver.rest import Answer, Client, segment
 
 #: The parts of a project that the driver needs.
 FIELDS = ("id", "name", "region", "size")
-#: Milliseconds to wait before looking again for a deleted project.
-AGAIN = 1000
+#: What `status` is while the API works on a project. Raise `Failed` if it says that this went wrong.
+BUSY = ("creating", "updating", "deleting")
 
 
 class Api:
@@ -20,21 +20,22 @@ class Api:
     def create(self, wanted: dict, owner: str) -> dict:
         """Creates a project. Its token is shown only now. The key makes it safe to send this twice."""
         body = {**wanted, "owner": owner}
-        created = self.client.send("POST", "/projects", body, keyed=True).success().json()
-        return complete(created, Undecided)
+        answer = self.client.send("POST", "/projects", body, keyed=True).success()
+        return complete(answer, answer.json(), Undecided)
 
     def get(self, id: str) -> dict | None:
         answer = self.client.send("GET", f"/projects/{segment(id)}")
-        return None if answer.status == 404 else complete(answer.success().json(), Failed)
+        return None if answer.status == 404 else complete(answer, answer.success().json(), Failed)
 
     def find(self, name: str, owner: str, known: list[str]) -> dict | None:
         """Looks for a project of this resource by its name, in all pages of the list. Ids in `known`
         belong to others."""
         query, seen = {"name": name}, None
         while True:
-            page = self.client.send("GET", "/projects", query=query).success().json()
+            answer = self.client.send("GET", "/projects", query=query).success()
+            page = answer.json()
             for found in page["items"]:
-                found = complete(found, Failed)
+                found = complete(answer, found, Failed)
                 if found["name"] == name and found.get("owner") == owner and found["id"] not in known:
                     return found
             # APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
@@ -46,25 +47,27 @@ class Api:
     def update(self, id: str, wanted: dict) -> dict:
         """Changes a project in place."""
         body = {"size": wanted["size"]}
-        answer = self.client.send("PATCH", f"/projects/{segment(id)}", body, keyed=True)
-        return complete(answer.success().json(), Undecided)
+        answer = self.client.send("PATCH", f"/projects/{segment(id)}", body, keyed=True).success()
+        return complete(answer, answer.json(), Undecided)
 
     def delete(self, id: str) -> None:
         """Deletes a project. A missing project is a success. APIs may answer before a project is gone, so
-        the answer counts only once the project cannot be read any more. Purlin calls again until then."""
+        until it cannot be read any more it is pending: Purlin calls again."""
         answer = self.client.send("DELETE", f"/projects/{segment(id)}")
-        if answer.status != 404:
-            answer.success()
-        if self.get(id) is not None:
-            raise RetryAfter(AGAIN, "it still exists")
+        if answer.status == 404:
+            return
+        if answer.success().status == 202 or self.get(id) is not None:
+            raise Pending(answer.after_ms(), "it still exists")
 
 
-def complete(project, kind) -> dict:
+def complete(answer: Answer, project, kind) -> dict:
     """A project with everything that the driver needs. If a part is missing, the failure is of this kind:
-    a request with effects was carried out, so Purlin has to determine what exists."""
+    a request with effects was carried out, so Purlin has to determine what exists. `pending_ms` is how
+    many milliseconds later it makes sense to look again, if the API still works on the project."""
     if not isinstance(project, dict):
-        raise kind("the API answered no project")
+        raise kind("the API answered no project", answer.details())
     missing = [name for name in FIELDS if name not in project]
     if missing:
-        raise kind(f"the API answered a project without `{missing[0]}`")
-    return project
+        raise kind(f"the API answered a project without `{missing[0]}`", answer.details())
+    busy = answer.status == 202 or project.get("status") in BUSY
+    return {**project, "pending_ms": answer.after_ms() if busy else None}

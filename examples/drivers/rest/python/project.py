@@ -3,7 +3,7 @@
 import schema
 from api import Api
 from purlin_driver import (
-    Change, CreateRequest, DeleteRequest, Driver, NameRequest, Observed, ReadRequest,
+    Change, CreateRequest, DeleteRequest, Driver, NameRequest, Observed, Pending, ReadRequest,
     RequestedCapability, State, TypeSchema, host
 )
 
@@ -17,38 +17,45 @@ class Project(Driver):
     #: The API takes idempotency keys: a repeated `create` returns what the first one created, with the
     #: token. Remove this line if your API forgets keys within the time that a deployment may lie still.
     REPEAT_CREATE = True
-    TYPES = [TypeSchema("project", schema.INPUTS, schema.OUTPUTS)]
-    REQUESTED_CAPABILITIES = [RequestedCapability("http", "", "the API that `connection.server` names")]
+    TYPE = TypeSchema("project", schema.INPUTS, schema.OUTPUTS)
+    REQUESTED_CAPABILITIES = [RequestedCapability("http", "the API that `connection.server` names")]
 
     def name(self, request: NameRequest) -> str:
         return request.inputs.values["name"]
 
     def create(self, request: CreateRequest) -> State:
         api = Api(request.inputs.connection, request.call)
-        created = api.create(request.inputs.values, request.resource.guresid)
+        created = api.create(request.inputs.values, request.subject.guresid)
         # From here on, an interrupted call is resolved by this id.
         host.checkpoint(created["id"])
         secrets = {"token": created["token"]} if "token" in created else {}
-        return State(created["id"], outputs(created), secrets)
+        return ready(created, State(created["id"], outputs(created), secrets))
 
     def read(self, request: ReadRequest) -> Observed | None:
         api = Api(request.inputs.connection, request.call)
         if request.id is None:
-            found = api.find(request.name, request.resource.guresid, request.known)
+            found = api.find(request.name, request.subject.guresid, request.known)
         else:
             found = api.get(request.id)
         if found is None:
             return None
         values = {name: found[name] for name in ("name", "region", "size")}
-        return Observed(State(found["id"], outputs(found)), values)
+        return Observed(ready(found, State(found["id"], outputs(found))), values)
 
     def update(self, change: Change) -> State:
         api = Api(change.after.connection, change.call)
         updated = api.update(change.state.id, change.after.values)
-        return State(change.state.id, outputs(updated))
+        return ready(updated, State(change.state.id, outputs(updated)))
 
     def delete(self, request: DeleteRequest) -> None:
         Api(request.inputs.connection, request.call).delete(request.state.id)
+
+
+def ready(found: dict, state: State) -> State:
+    """The state of a project that is ready. Otherwise Purlin records the state, and calls `read` later."""
+    if found["pending_ms"] is not None:
+        raise Pending(found["pending_ms"], "the API is still working on the project", state)
+    return state
 
 
 def outputs(found: dict) -> dict:

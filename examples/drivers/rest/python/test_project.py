@@ -4,7 +4,11 @@ import json
 import unittest
 
 from api import Api
-from purlin_driver import Call, Failed, HttpError, RetryAfter, Undecided, http
+from project import Project
+from purlin_driver import (
+    Call, Change, CreateRequest, DeleteRequest, Failed, HttpError, Inputs, Pending, ReadRequest, State,
+    Subject, Undecided, host, http
+)
 
 CONNECTION = {"server": "https://api.example/v1/", "token": "secret"}
 WANTED = {"name": "hello", "region": "eu", "size": 2}
@@ -53,8 +57,9 @@ class ApiTest(unittest.TestCase):
         self.answers((201, {"ok": True}))
         self.assertRaises(Undecided, self.api.create, WANTED, "me")
         self.answers((400, {"error": "no such region"}))
-        with self.assertRaisesRegex(Failed, "no such region"):
+        with self.assertRaisesRegex(Failed, "no such region") as failed:
             self.api.create(WANTED, "me")
+        self.assertEqual(failed.exception.details["status"], "400")
 
     def test_a_project_is_found_on_any_page(self):
         others = {"items": [project("p-1", "other"), project("p-2")], "after": "2"}
@@ -72,13 +77,40 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(self.requests[0].url, "https://api.example/v1/projects/a%2Fb")
 
     def test_a_project_that_can_still_be_read_is_not_gone(self):
-        self.answers((200, {}), (200, project("p-1")))
-        self.assertRaises(RetryAfter, self.api.delete, "p-1")
+        self.answers((200, {}), (200, project("p-1")), (202, None))
+        self.assertRaises(Pending, self.api.delete, "p-1")
+        self.assertRaises(Pending, self.api.delete, "p-1")
+        self.assertEqual(len(self.requests), 3)
 
     def test_what_cannot_be_read_is_not_taken_for_gone(self):
         self.answers((200, {"uid": "p-1"}), (401, {}))
         self.assertRaises(Failed, self.api.get, "p-1")
         self.assertRaises(Failed, self.api.get, "p-1")
+
+    def test_a_project_that_is_not_ready_is_pending(self):
+        subject, inputs = Subject("urn:purlin:test", "me", "project"), Inputs(WANTED, connection=CONNECTION)
+        creating = project("p-1", status="creating")
+        create = lambda: Project().create(CreateRequest(subject, inputs, "hello"))
+        read = lambda id: Project().read(ReadRequest(subject, id, "hello", inputs))
+        update = lambda: Project().update(Change(subject, State("p-1"), inputs, inputs, "hello"))
+        for call, answer in [
+            (create, (201, {**creating, "token": "once"})),
+            (create, (202, project("p-1", token="once"))),
+            (lambda: read("p-1"), (200, creating)),
+            (lambda: read(None), (200, {"items": [creating]})),
+            (update, (202, project("p-1"))),
+        ]:
+            self.answers(answer)
+            with self.assertRaises(Pending) as pending:
+                call()
+            # What exists is recorded, with the token that is shown only once.
+            self.assertEqual(pending.exception.state.outputs, {"id": "p-1", **WANTED})
+            self.assertEqual(pending.exception.state.secrets, {"token": "once"} if call is create else {})
+            self.assertEqual(pending.exception.after_ms, 0)
+        self.answers((200, project("p-1", status="ready")), (204, None), (404, {}))
+        self.assertEqual(read("p-1").values, WANTED)
+        Project().delete(DeleteRequest(subject, State("p-1"), inputs))
+        self.assertEqual(host.messages[0], ("checkpoint", "p-1", None))
 
 
 if __name__ == "__main__":

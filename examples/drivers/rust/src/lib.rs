@@ -30,7 +30,7 @@ impl Driver for Note {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "dirs".into(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the folder of the notes, as /notes with mode `rw`".into(),
         }]
     }
@@ -40,7 +40,7 @@ impl Driver for Note {
         if let Some(there) = notes::read(&request.name)?
             && there != inputs.content()
         {
-            return Err(Failure::Conflict(format!(
+            return Err(Failure::conflict(format!(
                 "there is a note `{}` already",
                 request.name
             )));
@@ -62,7 +62,7 @@ impl Check for Note {
     fn check(mut request: CheckRequest<NoteInputs>) -> Result<Checked, Failure> {
         // All faults of the known values.
         request.inputs.known()?;
-        inputs::set_title(&mut request.inputs, &request.resource.guresid);
+        inputs::set_title(&mut request.inputs, &request.subject.guresid);
         Ok(Checked::unchanged(request.inputs))
     }
 }
@@ -70,7 +70,7 @@ impl Check for Note {
 impl Name for Note {
     fn name(request: NameRequest<NoteInputs>) -> Result<String, Failure> {
         let title = request.inputs.values.title.clone();
-        Ok(title.unwrap_or(request.resource.guresid))
+        Ok(title.unwrap_or(request.subject.guresid))
     }
 }
 
@@ -82,7 +82,7 @@ impl Read for Note {
         };
         let mut given = request.inputs.parse()?;
         if request.id.is_none() && content != given.content() {
-            return Err(Failure::Conflict(format!(
+            return Err(Failure::conflict(format!(
                 "the note `{title}` is not this resource's"
             )));
         }
@@ -97,9 +97,7 @@ impl UpdateImpact for Note {
         let mut impact = Impact::default();
         // Another title replaces the note, as the schema says.
         if !request.changes("/values/title") {
-            impact
-                .stable_outputs
-                .extend(["title".into(), "path".into()]);
+            impact.keep(&request.state, ["title", "path"]);
         }
         Ok(impact)
     }

@@ -70,6 +70,7 @@ fn failed(title: &str, what: &str, error: &Error) -> Failure {
         );
     }
     Failure::failed(format!("cannot {what} the note `{title}`: {error}"))
+        .with_detail("code", format!("{:?}", error.kind()))
 }
 
 #[cfg(not(test))]

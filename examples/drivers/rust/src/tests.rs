@@ -26,7 +26,7 @@ fn a_note_lives() {
     assert!(
         testing::messages()
             .iter()
-            .any(|message| matches!(message, HostMessage::Checkpoint(id) if id == "hello"))
+            .any(|message| matches!(message, HostMessage::Checkpoint(id, None) if id == "hello"))
     );
     testing::create::<Note>(note("Hello.")).expect("the same attempt again");
     assert!(matches!(

@@ -7,7 +7,7 @@ use purlin_host::Granted;
 use purlin_model::driver::RequestedCapability;
 use purlin_sandbox::Import;
 
-use crate::report::inspect::{Component, Field, Manifest, Type};
+use crate::report::inspect::{Component, DriverInfo, Field, Type};
 use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, paint};
 use crate::text;
 
@@ -28,8 +28,8 @@ pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
     };
     let _ = writeln!(out, "  contract  {contract}");
     imports(&mut out, &component.interfaces.imports, columns);
-    if let Some(manifest) = &component.manifest {
-        describe(&mut out, manifest);
+    if let Some(info) = &component.info {
+        describe(&mut out, info);
     }
     if let Some(block) = &component.grants {
         let _ = writeln!(
@@ -65,25 +65,20 @@ fn imports(out: &mut String, imports: &[Import], columns: Option<usize>) {
     }
 }
 
-fn describe(out: &mut String, manifest: &Manifest) {
-    let _ = writeln!(out, "\n{}", paint(STRONG, "Manifest, as the driver reports it"));
-    let _ = writeln!(
-        out,
-        "  {} {}: {}",
-        text::line(&manifest.name),
-        manifest.version,
-        text::line(&manifest.description)
-    );
-    if !manifest.implements.is_empty() {
-        let _ = writeln!(out, "  implements {}", manifest.implements.join(", "));
+fn describe(out: &mut String, info: &DriverInfo) {
+    let _ = writeln!(out, "\n{}", paint(STRONG, "Description, as the driver reports it"));
+    let _ = writeln!(out, "  {} {}: {}", text::line(&info.name), info.version, text::line(&info.description));
+    for (name, note) in &info.notes {
+        let note = note.as_str().map_or_else(|| note.to_string(), str::to_owned);
+        let _ = writeln!(out, "  {}: {}", text::line(name), text::line(&note));
     }
-    manifest.types.iter().for_each(|one| describe_type(out, one));
-    if manifest.requested_capabilities.is_empty() {
+    info.types.iter().for_each(|one| describe_type(out, one));
+    if info.requested_capabilities.is_empty() {
         let _ = writeln!(out, "\n  It requests no capabilities.");
         return;
     }
     let _ = writeln!(out, "\n  It requests");
-    for requested in &manifest.requested_capabilities {
+    for requested in &info.requested_capabilities {
         let granted = match requested.granted {
             Granted::Yes => paint(GOOD, "granted"),
             Granted::InPart => paint(UPDATE, "granted in part: what it needs depends on its inputs"),
@@ -101,6 +96,9 @@ fn describe(out: &mut String, manifest: &Manifest) {
 fn describe_type(out: &mut String, one: &Type) {
     let name = if one.name == "*" { "any type".into() } else { format!("type {}", text::line(&one.name)) };
     let _ = writeln!(out, "\n  {name}");
+    if !one.implements.is_empty() {
+        let _ = writeln!(out, "    implements {}", one.implements.join(", "));
+    }
     for (title, fields) in [("input", &one.inputs), ("output", &one.outputs)] {
         for field in fields {
             let _ = writeln!(out, "    {title:<6}  {}{}", text::line(&field.path), paint(DIM, marks(field)));

@@ -121,9 +121,12 @@ fn heading(report: &StatusReport, look: StatusView) -> String {
 fn outcome(report: &StatusReport, outcome: Outcome) -> &'static str {
     let count = |status: ResourceStatus| report.summary.get(&status).copied().unwrap_or(0);
     let failed = [ResourceStatus::Failed, ResourceStatus::Incomplete, ResourceStatus::Interrupted];
-    let only_waits =
-        count(ResourceStatus::Waiting) > 0 && failed.into_iter().all(|status| count(status) == 0);
+    let none_failed = failed.into_iter().all(|status| count(status) == 0);
+    let only_waits = count(ResourceStatus::Waiting) > 0 && none_failed;
     match outcome {
+        Outcome::Failed if count(ResourceStatus::InProgress) > 0 && none_failed => {
+            "left resources in progress"
+        }
         Outcome::Failed if only_waits => "left resources waiting",
         outcome => outcome.as_str(),
     }
@@ -189,7 +192,7 @@ fn style(status: ResourceStatus) -> anstyle::Style {
         | ResourceStatus::Interrupted
         | ResourceStatus::Missing => DELETE,
         ResourceStatus::Waiting | ResourceStatus::NeedsConsent | ResourceStatus::NotReady => WARNING,
-        ResourceStatus::Drifted => UPDATE,
+        ResourceStatus::Drifted | ResourceStatus::InProgress => UPDATE,
         ResourceStatus::Ready => GOOD,
         _ => DIM,
     }

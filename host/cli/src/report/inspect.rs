@@ -1,7 +1,7 @@
-//! The inspection of a driver, as plain data. The driver's description of itself is in `manifest`.
+//! The inspection of a driver, as plain data. The driver's description of itself is in `info`.
 
 use purlin_host::{Granted, Inspection};
-use purlin_model::driver::{self, Implements};
+use purlin_model::driver;
 use purlin_sandbox::Interfaces;
 use serde::Serialize;
 use serde_json::Value;
@@ -30,31 +30,33 @@ pub(crate) struct Component {
     /// Why it cannot be a driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unfit: Option<String>,
-    /// The manifest of the driver.
+    /// The description of the driver.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) manifest: Option<Manifest>,
-    /// Why the driver did not return a manifest.
+    pub(crate) info: Option<DriverInfo>,
+    /// Why the driver did not return a description.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) manifest_error: Option<String>,
+    pub(crate) info_error: Option<String>,
     /// The lines of `purlin.yaml` that would grant the capabilities that the driver requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) grants: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Manifest {
+pub(crate) struct DriverInfo {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) description: String,
-    pub(crate) implements: Vec<&'static str>,
     pub(crate) types: Vec<Type>,
     pub(crate) requested_capabilities: Vec<Requested>,
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub(crate) notes: serde_json::Map<String, Value>,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Type {
     #[serde(rename = "type")]
     pub(crate) name: String,
+    pub(crate) implements: Vec<&'static str>,
     pub(crate) inputs: Vec<Field>,
     pub(crate) outputs: Vec<Field>,
 }
@@ -78,8 +80,8 @@ pub(crate) struct Requested {
 
 /// Converts an inspection.
 pub(crate) fn component(inspection: &Inspection) -> Component {
-    let (manifest, manifest_error) = match &inspection.manifest {
-        Some(Ok(manifest)) => (Some(described(inspection, manifest)), None),
+    let (info, info_error) = match &inspection.info {
+        Some(Ok(info)) => (Some(described(inspection, info)), None),
         Some(Err(why)) => (None, Some(why.clone())),
         None => (None, None),
     };
@@ -88,46 +90,34 @@ pub(crate) fn component(inspection: &Inspection) -> Component {
         file: inspection.file.as_ref().map(|file| file.display().to_string()),
         interfaces: inspection.interfaces.clone(),
         unfit: inspection.unfit.clone(),
-        manifest,
-        manifest_error,
+        info,
+        info_error,
         grants: inspection.block(),
     }
 }
 
-fn described(inspection: &Inspection, manifest: &driver::Manifest) -> Manifest {
-    Manifest {
-        name: manifest.name.clone(),
-        version: manifest.version.to_string(),
-        description: manifest.description.clone(),
-        implements: implements(manifest.implements),
-        types: manifest
+fn described(inspection: &Inspection, info: &driver::DriverInfo) -> DriverInfo {
+    DriverInfo {
+        name: info.name.clone(),
+        version: info.version.to_string(),
+        description: info.description.clone(),
+        types: info
             .types
             .iter()
             .map(|schema| Type {
                 name: schema.type_name.clone(),
+                implements: schema.implements.names(),
                 inputs: inputs(&schema.inputs),
                 outputs: fields(&schema.outputs, &schema.outputs, "", false),
             })
             .collect(),
-        requested_capabilities: manifest
+        requested_capabilities: info
             .requested_capabilities
             .iter()
             .map(|request| Requested { request: request.clone(), granted: inspection.granted(request) })
             .collect(),
+        notes: info.notes.clone(),
     }
-}
-
-fn implements(implements: Implements) -> Vec<&'static str> {
-    let Implements { check, name, read, update_impact, update, repeat_create } = implements;
-    let all = [
-        (check, "check"),
-        (name, "name"),
-        (read, "read"),
-        (update_impact, "update-impact"),
-        (update, "update"),
-        (repeat_create, "repeat-create"),
-    ];
-    all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
 }
 
 /// The inputs in a schema of `{values, secrets, params, connection}`.

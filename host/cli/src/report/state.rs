@@ -94,6 +94,12 @@ pub(crate) struct Details {
     deployment: String,
     inputs: Inputs,
     outputs: Json,
+    /// The driver's number of the form of what it returned.
+    #[serde(skip_serializing_if = "is_zero")]
+    version: u32,
+    /// What the driver says besides, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<Json>,
     manifests: Vec<Manifest>,
     dependencies: Vec<String>,
     dependents: Vec<String>,
@@ -252,9 +258,15 @@ pub(super) fn provider_id(record: &Record, show_secrets: bool) -> &str {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's `skip_serializing_if` demands it")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 fn status(record: &Record) -> &'static str {
-    match record.status {
+    match &record.status {
         Status::Ready => "ready",
+        Status::Partial(Unfinished::InProgress { .. }) => "in-progress",
         Status::Partial(_) => "partial",
         Status::Absent => "absent",
     }
@@ -277,7 +289,10 @@ impl Pending {
                 Operation::Delete(_) => "delete",
             },
             since: text::moment(intent.since),
-            checkpoint: intent.checkpoint.as_ref().map(|id| id.shown(show_secrets).to_owned()),
+            checkpoint: intent
+                .checkpoint
+                .as_ref()
+                .map(|checkpoint| checkpoint.id.shown(show_secrets).to_owned()),
             idempotency_key: intent.idempotency_key.clone(),
         }
     }
@@ -319,7 +334,8 @@ impl Resource {
         all.extend(unborn(snapshot).map(|(intent, record)| Self {
             status: "pending",
             pending: Some(Pending::new(intent, false)),
-            provider_id: intent.checkpoint.as_ref().map(ToString::to_string).unwrap_or_default(),
+            provider_id:
+                intent.checkpoint.as_ref().map(|checkpoint| checkpoint.id.to_string()).unwrap_or_default(),
             ..Self::new(record, snapshot)
         }));
         all.sort_by(|a, b| (&a.urn, a.copy).cmp(&(&b.urn, b.copy)));
@@ -397,6 +413,8 @@ impl Details {
                 account: account.as_deref().map(str::to_owned),
             },
             outputs: json(&record.state.outputs),
+            version: record.state.version,
+            notes: (!record.state.notes.is_empty()).then(|| json(&Value::Map(record.state.notes.clone()))),
             manifests: record
                 .state
                 .manifests
@@ -427,7 +445,7 @@ impl Left {
         left.extend(snapshot.pending.iter().filter_map(|intent| match &intent.operation {
             Operation::Create(record) if record.urn == *urn => Some(Self {
                 driver: driver(record),
-                provider_id: intent.checkpoint.as_ref().map(ToString::to_string),
+                provider_id: intent.checkpoint.as_ref().map(|checkpoint| checkpoint.id.to_string()),
             }),
             _ => None,
         }));

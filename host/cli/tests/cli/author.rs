@@ -138,7 +138,10 @@ fn a_driver_can_be_called_manually() {
     let by_hand = |rest: &[&str]| project.run(&[&["driver", "run", "file.wasm"][..], rest].concat());
 
     let described = by_hand(&["describe"]).status(0).json();
-    assert_eq!((&described["name"], &described["implements"]["read"]), (&json!("purlin/file"), &json!(true)));
+    assert_eq!(
+        (&described["name"], &described["types"][0]["implements"][2]),
+        (&json!("purlin/file"), &json!("read"))
+    );
 
     let values = r#"{"path": "/out/./a.txt"}"#;
     let secrets = r#"{"content": "a-secret-content"}"#;

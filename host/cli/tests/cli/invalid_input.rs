@@ -209,7 +209,7 @@ fn a_driver_that_is_not_a_component_is_rejected() {
 #[test]
 fn a_driver_of_another_contract_is_rejected() {
     let component = std::fs::read(component("guests")).expect("the adversary");
-    let other = replaced(&component, b"purlin:driver/lifecycle@0.2.0", b"purlin:driver/lifecycle@0.7.0");
+    let other = replaced(&component, b"purlin:driver/lifecycle@0.3.0", b"purlin:driver/lifecycle@0.7.0");
     insta::assert_snapshot!(with_driver(&other));
 }
 

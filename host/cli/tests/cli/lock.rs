@@ -81,11 +81,11 @@ fn a_driver_is_inspected_before_it_is_used() {
     let project = project();
     let text = project.run(&["driver", "inspect", NAME]).status(0).out;
     for words in [
-        "contract  purlin:driver@0.2.0",
+        "contract  purlin:driver@0.3.0",
         "digest    sha256:",
-        "purlin:driver/types@0.2.0",
+        "purlin:driver/types@0.3.0",
         "reads and writes files, in the folders that `dirs` grants",
-        "Manifest, as the driver reports it",
+        "Description, as the driver reports it",
         "purlin-test/guests 1.2.3: Does whatever its inputs ask for.",
         "implements check, name, read, update-impact, update, repeat-create",
         "any type",
@@ -116,7 +116,7 @@ fn a_driver_is_inspected_before_it_is_used() {
 
     let json = project.run(&["driver", "inspect", NAME, "--format", "json"]).status(0).json();
     let component = &json["components"][0];
-    assert_eq!((&json["format"], &component["contract"]), (&1.into(), &"0.2.0".into()));
+    assert_eq!((&json["format"], &component["contract"]), (&1.into(), &"0.3.0".into()));
     assert_eq!(component["size"], guests().len());
     let files = component["imports"]
         .as_array()
@@ -124,8 +124,8 @@ fn a_driver_is_inspected_before_it_is_used() {
         .iter()
         .find(|import| import["capability"] == "dirs");
     assert_eq!(files.expect("files")["offered"], true);
-    assert_eq!(component["manifest"]["requested_capabilities"][0]["granted"], "yes");
-    assert_eq!(component["manifest"]["types"][0]["type"], "*");
+    assert_eq!(component["info"]["requested_capabilities"][0]["granted"], "yes");
+    assert_eq!(component["info"]["types"][0]["type"], "*");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn files_that_are_no_drivers_are_recognised() {
     project.write("torn.wasm", &guests()[..1000]);
     project.write(
         "other.wasm",
-        replaced(&guests(), b"purlin:driver/lifecycle@0.2.0", b"purlin:driver/lifecycle@0.7.0"),
+        replaced(&guests(), b"purlin:driver/lifecycle@0.3.0", b"purlin:driver/lifecycle@0.7.0"),
     );
     project.write("keyval.wasm", replaced(&guests(), b"wasi:clocks/", b"wasi:keyval/"));
     for (file, words, shown) in [

@@ -40,6 +40,7 @@ const UNFOLLOWED: &[(&str, &[&str])] = &[
         "the error concerns a whole run, and no document",
         &["closed", "data-loss", "deployment-exists", "locked", "stale-plan"],
     ),
+    ("nothing failed, and only time helps", &["in-progress", "pending"]),
     (
         "the help shows a form to fill in, or a rule to keep",
         &[

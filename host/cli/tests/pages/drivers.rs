@@ -24,11 +24,11 @@ fn readme(name: &str) -> String {
     fs::read_to_string(crate::root().join("drivers").join(name).join("README.md")).expect("a README")
 }
 
-/// The manifest that a driver reports.
+/// The info that a driver reports.
 fn inspected(name: &str) -> Value {
     let driver = format!("purlin/{name}");
     let ran = Project::empty().purlin(&["driver", "inspect", &driver, "--format", "json"]);
-    ran.json()["components"][0]["manifest"].clone()
+    ran.json()["components"][0]["info"].clone()
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn each_example_is_valid() {
 #[test]
 fn each_input_and_output_is_on_the_page() {
     for name in drivers() {
-        let (text, manifest) = (readme(&name), inspected(&name));
+        let (text, info) = (readme(&name), inspected(&name));
         for part in ["inputs", "outputs"] {
-            for one in manifest["types"].as_array().expect("types").iter().flat_map(|one| {
+            for one in info["types"].as_array().expect("types").iter().flat_map(|one| {
                 one[part].as_array().expect("a list").iter().map(|one| one["path"].as_str().expect("a path"))
             }) {
                 let row = format!("| `{one}` |");
@@ -101,7 +101,8 @@ fn each_input_and_output_is_on_the_page() {
 #[test]
 fn a_driver_that_cannot_read_is_documented() {
     for name in drivers() {
-        let reads = inspected(&name)["implements"].as_array().expect("a list").contains(&"read".into());
+        let reads =
+            inspected(&name)["types"][0]["implements"].as_array().expect("a list").contains(&"read".into());
         let text = readme(&name);
         let (_, drift) = text.split_once("\n## Drift\n").expect("a section");
         assert_eq!(!drift.trim_start().starts_with("None:"), reads, "drivers/{name}/README.md, `Drift`");

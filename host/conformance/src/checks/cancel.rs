@@ -20,7 +20,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     match &done.answer {
         Ok(_) => {}
         Err(CallError::Failure(_)) => {
-            if bench.driver.manifest().implements.read {
+            if test_case.schema.implements.read {
                 super::clean::leaves_nothing(bench, test_case, life, &done.answer).await;
             }
         }

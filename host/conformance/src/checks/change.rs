@@ -18,7 +18,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     if test_case.replace.is_none() {
         bench.findings.skip(BESIDE, format!("{}: the case has no `replace`", test_case.name));
     }
-    if !bench.driver.manifest().implements.update {
+    if !test_case.schema.implements.update {
         for rule in UPDATING.into_iter().chain(["impact.agrees"]) {
             bench.findings.skip(rule, "the driver does not implement `update`: every change replaces");
         }
@@ -154,10 +154,8 @@ fn stable(
         return;
     }
     bench.findings.tried(RULE);
-    for name in &impact.stable_outputs {
-        let of =
-            |state: &ResourceState| state.outputs.as_map().and_then(|map| map.get(name.as_str()).cloned());
-        let kept = match (of(before), of(after)) {
+    for place in &impact.stable_outputs {
+        let kept = match (output_at(before, place), output_at(after, place)) {
             (Some(before), Some(after)) => same(&before, &after),
             (None, None) => true,
             _ => false,
@@ -166,11 +164,18 @@ fn stable(
             bench.fail(
                 test_case,
                 RULE,
-                format!("the output `{name}` was reported as stable, but is not"),
+                format!("the output `{place}` was reported as stable, but is not"),
                 "the same value",
             );
         }
     }
+}
+
+/// What is at a place in `{"outputs":…,"secrets":…}`.
+fn output_at(state: &ResourceState, place: &str) -> Option<Value> {
+    let rest = place.strip_prefix("/outputs").or_else(|| place.strip_prefix("/secrets"))?;
+    let names = rest.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"));
+    names.into_iter().try_fold(state.outputs.clone(), |value, name| value.exposed().get(&name))
 }
 
 /// `read` shows the requested values. Returns its observations.
@@ -182,7 +187,7 @@ async fn shows(
     state: &ResourceState,
 ) -> Option<Observed> {
     const RULE: &str = "update.works";
-    if !bench.driver.manifest().implements.read {
+    if !test_case.schema.implements.read {
         return None;
     }
     let answer = bench.read(test_case, Some(state.id.expose()), &life.name, after, Some(state)).await.answer;
@@ -352,7 +357,7 @@ async fn still_exists(
     (state, inputs, name): (&ResourceState, &Inputs, &str),
     after: &str,
 ) {
-    if !bench.driver.manifest().implements.read {
+    if !test_case.schema.implements.read {
         return;
     }
     let what = match bench.read(test_case, Some(state.id.expose()), name, inputs, Some(state)).await.answer {

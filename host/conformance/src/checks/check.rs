@@ -43,7 +43,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase) -> Option<Input
     bench.findings.tried("check.accepts");
     let inputs = merge::checked(&test_case.inputs, &checked);
     agrees(bench, test_case, &inputs);
-    if !bench.driver.manifest().implements.check {
+    if !test_case.schema.implements.check {
         for rule in ["check.fixpoint", "check.previous", "check.unknown", "check.faults", "limits"] {
             bench.findings.skip(rule, NOT_IMPLEMENTED);
         }
@@ -342,7 +342,7 @@ async fn hostile(bench: &mut Bench, test_case: &TestCase) {
 /// Less memory and time than usual.
 pub(crate) async fn small(bench: &mut Bench, test_case: &TestCase, drivers: &[Driver]) {
     const RULE: &str = "limits";
-    if !bench.driver.manifest().implements.check || !bench.wants(test_case, RULE) {
+    if !test_case.schema.implements.check || !bench.wants(test_case, RULE) {
         return;
     }
     let usual = bench.check(test_case, CallOptions::default(), &test_case.inputs, None).await;

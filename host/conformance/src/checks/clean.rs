@@ -13,7 +13,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     if !bench.wants(test_case, RULE) {
         return;
     }
-    if !bench.driver.manifest().implements.read {
+    if !test_case.schema.implements.read {
         bench.findings.skip(RULE, UNREADABLE);
         return;
     }

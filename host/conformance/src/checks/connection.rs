@@ -107,7 +107,7 @@ async fn reached(bench: &mut Bench, test_case: &TestCase, life: &Life, inputs: &
     else {
         return;
     };
-    if bench.driver.manifest().implements.update {
+    if test_case.schema.implements.update {
         let change = Change { state: &state, before: &life.inputs, after: inputs, name: &life.name };
         if let Ok(impact) = bench.impact(test_case, change).await.answer
             && !impact.replaces.is_empty()
@@ -118,7 +118,7 @@ async fn reached(bench: &mut Bench, test_case: &TestCase, life: &Life, inputs: &
             return;
         }
     }
-    if bench.driver.manifest().implements.read {
+    if test_case.schema.implements.read {
         let id = Some(state.id.expose());
         for (how, id, recorded) in [("by its id and record", id, Some(&state)), ("by its name", None, None)] {
             let first = bench.read(test_case, id, &life.name, &life.inputs, recorded).await.answer;

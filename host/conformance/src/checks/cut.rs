@@ -46,7 +46,7 @@ pub(crate) async fn create(bench: &mut Bench, test_case: &TestCase, life: &Life)
     if !bench.wants(test_case, RULE) {
         return;
     }
-    let implements = bench.driver.manifest().implements;
+    let implements = test_case.schema.implements;
     if !implements.read && !implements.repeat_create {
         bench.findings.skip(RULE, "without `read` and `repeat-create`, a person has to decide");
         return;
@@ -99,7 +99,7 @@ pub(crate) async fn one_at_most(
     for Made { state, inputs } in bench.alive.clone() {
         bench.delete(test_case, &state, &inputs).await;
     }
-    if bench.driver.manifest().implements.read {
+    if test_case.schema.implements.read {
         let more = bench.read(test_case, None, &life.name, &life.inputs, None).await.answer;
         if let Ok(Some(observed)) = more {
             let what = format!("{when}, a second one is found next to it: `{}`", observed.state.id);
@@ -150,7 +150,7 @@ impl Recovery<'_> {
 
     async fn once(&self, bench: &mut Bench, test_case: &TestCase, life: &Life) -> Option<Stuck> {
         let when = self.when;
-        if bench.driver.manifest().implements.read {
+        if test_case.schema.implements.read {
             let id = self.checkpoint.as_ref().map(Label::expose);
             match bench.read(test_case, id, &life.name, &life.inputs, None).await.answer {
                 Ok(Some(observed)) => {
@@ -279,7 +279,7 @@ async fn again(
             return;
         }
     };
-    if !bench.driver.manifest().implements.read {
+    if !test_case.schema.implements.read {
         return;
     }
     let answer =

@@ -1,6 +1,6 @@
 //! A driver's description of itself.
 
-use purlin_model::driver::Manifest;
+use purlin_model::driver::DriverInfo;
 use purlin_sandbox::{DriverSetup, LoadError, Sandbox};
 use purlin_schema::Describes;
 use serde_json::json;
@@ -28,12 +28,12 @@ pub(crate) async fn run(
     component: &[u8],
     setup: &DriverSetup,
 ) -> Result<(), Error> {
-    let manifest = bench.driver.manifest().clone();
+    let info = bench.driver.info().clone();
     if bench.findings.wants("describe.same") || bench.findings.wants("describe.alone") {
-        check_answers(bench, sandbox, component, setup, &manifest).await?;
+        check_answers(bench, sandbox, component, setup, &info).await?;
     }
     if bench.findings.wants("schema.valid") {
-        schemas(bench, &manifest);
+        schemas(bench, &info);
     }
     Ok(())
 }
@@ -43,7 +43,7 @@ async fn check_answers(
     sandbox: &Sandbox,
     component: &[u8],
     setup: &DriverSetup,
-    manifest: &Manifest,
+    info: &DriverInfo,
 ) -> Result<(), Error> {
     let ask = || sandbox.ask(component.to_vec().into(), None, &setup.name, &setup.limits);
     match ask().await {
@@ -58,7 +58,7 @@ async fn check_answers(
             bench.findings.tried("describe.alone");
             for answer in [alone, ask().await?] {
                 bench.findings.tried("describe.same");
-                if let Some(field) = difference(manifest, &answer) {
+                if let Some(field) = difference(info, &answer) {
                     let what = format!("the second answer differs in its {field}");
                     bench.findings.fail("describe.same", finding(what, "the same each time", None));
                 }
@@ -68,21 +68,21 @@ async fn check_answers(
     Ok(())
 }
 
-fn difference(a: &Manifest, b: &Manifest) -> Option<&'static str> {
+fn difference(a: &DriverInfo, b: &DriverInfo) -> Option<&'static str> {
     let same = [
         ("name", a.name == b.name),
         ("version", a.version == b.version),
         ("description", a.description == b.description),
-        ("functions", a.implements == b.implements),
         ("types", a.types == b.types),
         ("requested capabilities", a.requested_capabilities == b.requested_capabilities),
+        ("notes", a.notes == b.notes),
     ];
     same.into_iter().find(|(_, same)| !same).map(|(field, _)| field)
 }
 
-fn schemas(bench: &mut Bench, manifest: &Manifest) {
+fn schemas(bench: &mut Bench, info: &DriverInfo) {
     const RULE: &str = "schema.valid";
-    for one in &manifest.types {
+    for one in &info.types {
         for (side, schema) in [(Describes::Inputs, &one.inputs), (Describes::Outputs, &one.outputs)] {
             bench.findings.tried(RULE);
             let of = format!("the schema of the {side} of `{}`", one.type_name);

@@ -139,7 +139,7 @@ fn write_once(bench: &mut Bench, test_case: &TestCase, state: &ResourceState) {
 
 fn checkpoint(bench: &mut Bench, test_case: &TestCase, state: &ResourceState, last: Option<&Label>) {
     const RULE: &str = "create.checkpoint";
-    if !bench.driver.manifest().implements.read {
+    if !test_case.schema.implements.read {
         bench.findings.skip(RULE, "the driver does not implement `read`, so a checkpoint would not help");
         return;
     }
@@ -168,7 +168,7 @@ fn checkpoint(bench: &mut Bench, test_case: &TestCase, state: &ResourceState, la
 
 /// `read` finds it, in each of the host's ways.
 async fn found(bench: &mut Bench, test_case: &TestCase, life: &Life, state: &ResourceState) -> Option<Value> {
-    if !bench.driver.manifest().implements.read {
+    if !test_case.schema.implements.read {
         for rule in ["read.finds", "read.values"] {
             bench.findings.skip(rule, NO_READ);
         }
@@ -306,7 +306,7 @@ async fn repeat(
     state: &ResourceState,
 ) {
     const RULE: &str = "create.repeat";
-    if !bench.driver.manifest().implements.repeat_create {
+    if !test_case.schema.implements.repeat_create {
         bench.findings.skip(RULE, "the driver does not promise `repeat-create`");
         return;
     }
@@ -345,7 +345,7 @@ async fn gone(bench: &mut Bench, test_case: &TestCase, life: &Life, state: &Reso
     if deleted.is_err() {
         return answers;
     }
-    if bench.driver.manifest().implements.read && bench.wants(test_case, GONE) {
+    if test_case.schema.implements.read && bench.wants(test_case, GONE) {
         for (how, id, recorded) in [("id", Some(state.id.expose()), Some(state)), ("name", None, None)] {
             let answer = bench.read(test_case, id, &life.name, &life.inputs, recorded).await.answer;
             if matches!(answer, Ok(Some(_))) {

@@ -34,7 +34,7 @@ fn wants(bench: &mut Bench, test_case: &TestCase, rule: &'static str, answers: u
 
 pub(crate) async fn create(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     const RULE: &str = "create.lost";
-    let implements = bench.driver.manifest().implements;
+    let implements = test_case.schema.implements;
     if !wants(bench, test_case, RULE, life.answers) {
         return;
     }
@@ -65,7 +65,7 @@ async fn made(bench: &mut Bench, test_case: &TestCase, life: &Life, cut: Cut) {
         Err(CallError::Failure(Failure::Undecided(_))) => {
             Recovery { rule: RULE, when: &when, key, checkpoint }.run(bench, test_case, life).await;
         }
-        Err(CallError::Failure(Failure::Partial { .. })) | Ok(_) => {}
+        Err(CallError::Failure(Failure::Partial { .. } | Failure::Pending { .. })) | Ok(_) => {}
         Err(CallError::Failure(_)) => {
             let found = bench.read(test_case, None, &life.name, &life.inputs, None).await.answer;
             if let Ok(Some(observed)) = found {
@@ -124,7 +124,7 @@ async fn gone(bench: &mut Bench, test_case: &TestCase, life: &Life, cut: Cut) ->
             return true;
         }
     }
-    if bench.driver.manifest().implements.read
+    if test_case.schema.implements.read
         && let Ok(Some(observed)) = bench.read(test_case, None, &life.name, &life.inputs, None).await.answer
     {
         bench.fail(test_case, RULE, format!("{when} and deleted again, it still exists"), "none");

@@ -18,7 +18,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs
             return None;
         }
     };
-    if !bench.driver.manifest().implements.name {
+    if !test_case.schema.implements.name {
         bench.findings.skip(RULE, "the driver does not implement `name`: it is the guresid");
     } else if bench.wants(test_case, RULE) {
         bench.findings.tried(RULE);

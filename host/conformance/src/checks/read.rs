@@ -14,7 +14,7 @@ pub(crate) const UNREADABLE: &str = "the driver does not implement `read`, so th
 /// continue.
 pub(crate) async fn before(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, name: &str) -> bool {
     const RULE: &str = "read.none";
-    if !bench.driver.manifest().implements.read {
+    if !test_case.schema.implements.read {
         bench.findings.skip(RULE, NO_READ);
         return true;
     }

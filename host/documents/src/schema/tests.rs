@@ -398,7 +398,19 @@ fn the_defaults_of_a_workspace_are_those_that_apply() {
     let default = |pointer: &str| spec.pointer(pointer).expect(pointer)["default"].clone();
     let limit =
         |name: &str| default(&format!("/drivers/additionalProperties/properties/limits/properties/{name}"));
-    let names = ["memory", "time", "output", "log", "concurrency", "wait", "grace", "response", "requests"];
+    let names = [
+        "memory",
+        "time",
+        "output",
+        "log",
+        "concurrency",
+        "wait",
+        "grace",
+        "pending",
+        "state",
+        "response",
+        "requests",
+    ];
     let limits: Value = names.into_iter().map(|name| (name.to_owned(), limit(name))).collect();
     let postgres = |name: &str| default(&format!("/state/properties/postgres/properties/{name}"));
     let read = load_text(
@@ -437,6 +449,8 @@ fn the_defaults_of_a_workspace_are_those_that_apply() {
         concurrency: Some(Limits::CONCURRENCY),
         wait: Some(Limits::WAIT),
         grace: Some(Limits::GRACE),
+        pending: Some(Limits::PENDING),
+        state: Some(Limits::STATE),
         total: None,
         response: Some(Limits::RESPONSE),
         requests: Some(Limits::REQUESTS),

@@ -40,6 +40,10 @@ form! {
         WAIT: Time = "wait" default "1m";
         /// How long its system may not show a new resource before the resource counts as missing.
         GRACE: TimeOrZero = "grace" default "30s";
+        /// How long a run waits for one resource that is in progress. `0s`: it does not wait.
+        PENDING: TimeOrZero = "pending" default "30m";
+        /// Size of what it may keep privately for one resource.
+        STATE: Size = "state" default "10KiB";
         /// Total time of all calls.
         TOTAL: Time = "total";
         /// Total size of the responses that one call receives.
@@ -79,6 +83,8 @@ impl Read for Limits {
             concurrency: limits.read(reader, Self::CONCURRENCY),
             wait: limits.read(reader, Self::WAIT),
             grace: limits.read(reader, Self::GRACE),
+            pending: limits.read(reader, Self::PENDING),
+            state: limits.read(reader, Self::STATE),
             total: limits.read(reader, Self::TOTAL),
             response: limits.read(reader, Self::RESPONSE),
             requests: requests.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),

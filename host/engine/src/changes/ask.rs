@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use purlin_graph::NodeId;
-use purlin_model::driver::{Failure, Impact, Inputs, InvalidInput, Observed, Subject};
+use purlin_model::driver::{Failure, Impact, InputFinding, Inputs, Observed, Subject};
 use purlin_model::{Context, Key, Label, Path, Urn, Value};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
@@ -14,6 +14,7 @@ use crate::changes::diff;
 use crate::changes::fate;
 use crate::driver::{Call, Driver, ReadRequest};
 use crate::failed::CallFailed;
+use crate::records::making::in_progress;
 use crate::values::predict;
 use crate::values::rules::keep_secret;
 
@@ -81,7 +82,7 @@ pub(crate) async fn ask_all(
     let mut tasks = tokio::task::JoinSet::new();
     for question in questions {
         let index = answers.len();
-        let implements = question.driver.manifest().implements;
+        let implements = question.driver.implements(&question.key);
         let impact = implements.update_impact && question.record.is_some();
         let computes = computes(&question);
         let is_named = is_named(&question);
@@ -143,8 +144,8 @@ async fn ask(question: Question, context: Context, total: &Total) -> Outcome {
 }
 
 async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Total) -> Result<(), CallError> {
-    let implements = driver.manifest().implements;
     let question = &answer.question;
+    let implements = driver.implements(&question.key);
     let mut base = question.record.clone();
     if let Ask::Adopt(id) | Ask::Observe(id) | Ask::ChangeOf(id) = &question.ask {
         let name = base.as_ref().map_or("", |record| record.name.expose());
@@ -229,7 +230,7 @@ fn computes(question: &Question) -> bool {
 
 /// Whether the name of a new resource is asked for.
 fn is_named(question: &Question) -> bool {
-    is_new(question) && question.driver.manifest().implements.name
+    is_new(question) && question.driver.implements(&question.key).name
 }
 
 /// Whether the resource is to be created, with inputs that are known.
@@ -250,12 +251,12 @@ pub(crate) async fn impact(
     replaced: bool,
 ) -> Result<Impact, CallError> {
     let changes = before != after;
-    if !driver.manifest().implements.update_impact || !(changes || replaced) {
+    if !driver.implements(&call.subject.key).update_impact || !(changes || replaced) {
         return Ok(Impact::default());
     }
     let impact = driver.update_impact(call, Change { state, before, after, name }).await?;
     if !replaced && impact.replaces.is_empty() && !impact.immutable.is_empty() {
-        let fault = |pointer: String| InvalidInput {
+        let fault = |pointer: String| InputFinding {
             message: "it cannot change once the resource exists; restore the old value, or request a \
                       replacement with `--replace`"
                 .to_owned(),
@@ -299,7 +300,13 @@ pub(crate) fn as_found(record: &Record, found: &Observed) -> Record {
     if let Some(share) = &record.share {
         state.outputs = share.seal(&Path::default(), state.outputs);
     }
-    Record { inputs: found_inputs(&record.inputs, found), state, ..record.clone() }
+    let found_record = Record { inputs: found_inputs(&record.inputs, found), state, ..record.clone() };
+    match &found.pending {
+        Some(pending) if !record.external && !fate::is_going(record) => {
+            in_progress(found_record, pending, false)
+        }
+        _ => found_record,
+    }
 }
 
 /// Inputs with their values replaced by those that were found.

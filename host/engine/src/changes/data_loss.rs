@@ -58,8 +58,7 @@ pub(crate) fn data_to_record(
     inputs: &Inputs,
     before: Option<&Record>,
 ) -> Option<Arc<str>> {
-    let now =
-        driver.manifest().schema(type_name).and_then(|schema| DataLossReader::default().of(schema, inputs));
+    let now = driver.info().schema(type_name).and_then(|schema| DataLossReader::default().of(schema, inputs));
     let other = before.filter(|before| *before.driver.digest != *driver.digest());
     now.and_then(LostData::recorded).or_else(|| other?.holds_data.clone())
 }

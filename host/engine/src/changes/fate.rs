@@ -53,7 +53,7 @@ pub(crate) fn is_unchanged(record: &Record, driver: &dyn Driver, inputs: &Inputs
     record.digest == *digest
         && record.status == Status::Ready
         && !(record.tainted || record.external)
-        && connection::is_same_system(driver.manifest(), record, &inputs.connection)
+        && connection::is_same_system(driver.info(), record, &inputs.connection)
 }
 
 /// Decides, marks the changes that force a replacement, and gives the reasons.
@@ -74,8 +74,23 @@ pub(crate) fn decide(case: &Case<'_>, changes: &mut [ValueChange]) -> (Fate, Vec
 /// Whether a resource is replaced although none of its inputs changed. The driver then still
 /// decides whether the old copy must be deleted first.
 pub(crate) fn is_replaced_unchanged(record: &Record, driver: &dyn Driver, forced: bool) -> bool {
-    let cannot_be_finished = !driver.manifest().implements.update && record.status != Status::Ready;
-    forced || record.tainted || cannot_be_finished
+    let cannot_be_finished = !driver.implements_for(record).update && !is_finished(record);
+    forced || record.tainted || cannot_be_finished || is_going(record)
+}
+
+/// Whether a resource is in progress and only needs time.
+pub(crate) fn is_on_its_way(record: &Record) -> bool {
+    matches!(record.status, Status::Partial(Unfinished::InProgress { deletes: false, .. }))
+}
+
+/// Whether a resource needs no update to be complete: one that is in progress only needs time.
+fn is_finished(record: &Record) -> bool {
+    record.status == Status::Ready || is_on_its_way(record)
+}
+
+/// Whether a resource is going away, so that only another one can take its place.
+pub(crate) fn is_going(record: &Record) -> bool {
+    matches!(record.status, Status::Partial(Unfinished::InProgress { deletes: true, .. }))
 }
 
 /// The recorded inputs with which new ones are compared. The secrets of an adopted resource are not
@@ -90,10 +105,16 @@ pub(crate) fn compared<'a>(record: &'a Record, inputs: &Inputs) -> Cow<'a, Input
 }
 
 /// What the driver promises about an update. The outputs of an adopted resource may have been read
-/// with other secrets, so none of them is sure to stay.
+/// with other secrets, and those of one in progress are not complete, so none of them is sure to stay.
+/// One that is going away goes first.
 pub(crate) fn promised(record: &Record, impact: Impact) -> Impact {
     match record.status {
         Status::Partial(Unfinished::Unconfirmed) => Impact { stable_outputs: Vec::new(), ..impact },
+        Status::Partial(Unfinished::InProgress { deletes, .. }) => Impact {
+            stable_outputs: Vec::new(),
+            delete_before_replace: impact.delete_before_replace || deletes,
+            ..impact
+        },
         _ => impact,
     }
 }
@@ -119,6 +140,9 @@ fn replacement(case: &Case<'_>, changes: &mut [ValueChange]) -> (Vec<Reason>, bo
     if record.tainted {
         reasons.push(Reason::Tainted);
     }
+    if let (true, Status::Partial(unfinished)) = (is_going(record), &record.status) {
+        reasons.push(unfinished.clone().into());
+    }
     if !made_it(case.driver, record) {
         reasons.push(Reason::DriverChanged { before: Arc::clone(&record.driver.name), now: name.into() });
     }
@@ -143,14 +167,16 @@ fn replacement(case: &Case<'_>, changes: &mut [ValueChange]) -> (Vec<Reason>, bo
             Marked::Nothing => {}
         }
     }
-    if reasons.is_empty() && !case.driver.manifest().implements.update {
+    if reasons.is_empty() && !case.driver.implements_for(record).update {
         let cannot = || Reason::DriverCannotUpdate { driver: name.into() };
         match mark(changes, |_| true) {
             Marked::Known => reasons.push(cannot()),
             Marked::Unknown { path } => possible.push(Reason::ReplacedIfDiffers { path }),
             Marked::Nothing => {}
         }
-        if let (true, Status::Partial(unfinished)) = (changes.is_empty(), &record.status) {
+        if let (true, Status::Partial(unfinished)) =
+            (changes.is_empty() && !is_finished(record), &record.status)
+        {
             reasons.extend([unfinished.clone().into(), cannot()]);
         }
     }
@@ -164,7 +190,7 @@ fn update(case: &Case<'_>, changes: &[ValueChange]) -> Vec<Reason> {
     if let Status::Partial(unfinished) = &record.status {
         reasons.push(unfinished.clone().into());
     }
-    let version = driver.manifest().version.to_string();
+    let version = driver.info().version.to_string();
     if *record.driver.version != *version {
         reasons.push(Reason::DriverVersionChanged {
             driver: driver.known_as().into(),
@@ -201,7 +227,7 @@ fn is_as_wanted(record: &Record, inputs: &Inputs, driver: &dyn Driver) -> bool {
     record.status == Status::Ready
         && record.inputs == *inputs
         && made_it(driver, record)
-        && (*record.driver.digest == *driver.digest() || !driver.manifest().implements.update)
+        && (*record.driver.digest == *driver.digest() || !driver.implements_for(record).update)
 }
 
 /// The changes that were marked.

@@ -40,6 +40,8 @@ pub enum Request<'a> {
         state: &'a ResourceState,
         /// The inputs of its last provisioning.
         inputs: &'a Inputs,
+        /// Whether somebody agreed to lose the data that it holds.
+        data_loss_allowed: bool,
     },
 }
 
@@ -123,8 +125,14 @@ impl dyn Driver + '_ {
     }
 
     /// Deletes the resource.
-    pub async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
-        match self.call(call, Request::Delete { state, inputs }).await? {
+    pub async fn delete(
+        &self,
+        call: &Call,
+        state: &ResourceState,
+        inputs: &Inputs,
+        data_loss_allowed: bool,
+    ) -> Result<(), CallError> {
+        match self.call(call, Request::Delete { state, inputs, data_loss_allowed }).await? {
             Response::Deleted => Ok(()),
             _ => Err(self.mismatch()),
         }

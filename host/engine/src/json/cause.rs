@@ -1,8 +1,11 @@
 //! The JSON of a failure: the `error` of a failed resource.
 
+use std::collections::BTreeMap;
+
 use purlin_model::grants::{Capability, Lack};
 use purlin_model::server_problem::{ProblemKind, ServerProblem};
 use purlin_model::{Diagnostic, Location, Reason, Worded};
+use purlin_sandbox::CallError;
 use purlin_sandbox::clock::millis;
 use serde::{Serialize, Serializer};
 
@@ -26,6 +29,9 @@ struct Fail<'a> {
     attempts: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     milliseconds: Option<u64>,
+    /// What the driver says about the failure, such as `code`, `status` and `request-id` of a service.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    details: BTreeMap<&'a str, &'a str>,
     /// The server that could not be reached, or that replied with an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<Server<'a>>,
@@ -104,6 +110,7 @@ impl<'a> Fail<'a> {
             driver: None,
             attempts: None,
             milliseconds: None,
+            details: BTreeMap::new(),
             server: None,
             places: Vec::new(),
             lacking: Vec::new(),
@@ -129,6 +136,10 @@ impl<'a> Fail<'a> {
         self.driver = (!failed.driver.is_empty()).then_some(&*failed.driver);
         self.attempts = Some(failed.attempts);
         self.milliseconds = Some(millis(failed.took));
+        if let CallError::Failure(failure) = &failed.error {
+            let details = failure.details().iter();
+            self.details = details.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        }
         self.server = failed.server_problem.as_ref().map(Server::new);
         let Some(lacking) = &failed.lacking else { return };
         for need in &lacking.needs {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_graph::Node;
-use purlin_model::driver::{Impact, Inputs, InvalidInput, Observed, ResourceState};
+use purlin_model::driver::{Impact, InputFinding, Inputs, Observed, ResourceState};
 use purlin_model::{Diagnostic, InstallationUse, Reason, Unfinished, Urn};
 use purlin_state::{Record, RecordId, Status};
 
@@ -113,7 +113,7 @@ impl Planner<'_> {
         let mut changes = diff::inputs(Some(&fate::compared(&record, &inputs)), &inputs);
         let impact = fate::promised(&record, impact);
         let full =
-            driver.manifest().implements.update && self.options.full && !is_done(&record, self.context);
+            driver.implements_for(&record).update && self.options.full && !is_done(&record, self.context);
         let case = Case {
             record: &record,
             driver: &*driver,
@@ -456,7 +456,7 @@ impl Planner<'_> {
     }
 
     /// The faults that a driver found in the inputs of a resource.
-    pub(super) fn invalid(&self, question: &Question, inputs: &[InvalidInput]) -> Vec<Diagnostic> {
+    pub(super) fn invalid(&self, question: &Question, inputs: &[InputFinding]) -> Vec<Diagnostic> {
         let graph = &self.graph;
         let Some(node) = graph.node(question.node) else { return Vec::new() };
         let (driver, known) = (&*question.driver, Some(&question.inputs));
@@ -485,7 +485,7 @@ fn names_its_import(node: Node<'_>, record: &Record) -> bool {
 /// The record of an adopted object whose inputs the driver did not report completely, so that the
 /// next update sets them. A driver without `update` can only leave them as they are.
 fn unconfirmed(driver: &dyn Driver, record: Record) -> Record {
-    match driver.manifest().implements.update {
+    match driver.implements_for(&record).update {
         true => Record { status: Status::Partial(Unfinished::Unconfirmed), ..record },
         false => record,
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use purlin_graph::Graph;
 use purlin_model::driver::keywords::keep_omitted;
-use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed};
+use purlin_model::driver::{Checked, DriverInfo, Failure, Impact, Inputs, Observed};
 use purlin_model::{Context, Diagnostic, Map, Urn, Value};
 use purlin_sandbox::CallError;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -17,16 +17,16 @@ use crate::planner::Base;
 use crate::values::current::AsRecorded;
 use crate::values::secrets::{self, SecretFault, SecretRef, SecretStores};
 
-/// Drivers reduced to their manifests: the schemas say what a change does, and the records stand
+/// Drivers reduced to their descriptions: the schemas say what a change does, and the records stand
 /// for the real objects. What a driver's `check` made of inputs is in the records too: where the
 /// documents write the same as before, or nothing, the recorded value stays.
-pub struct ManifestDrivers<'a> {
+pub struct DescribedDrivers<'a> {
     drivers: &'a dyn Drivers,
     /// The values that the documents of the records wrote.
     written: Arc<HashMap<Urn, Value>>,
 }
 
-impl<'a> ManifestDrivers<'a> {
+impl<'a> DescribedDrivers<'a> {
     /// `graph` is that of the documents with which the resources of `base` were provisioned.
     pub fn new(drivers: &'a dyn Drivers, graph: &Graph, base: &Base) -> Self {
         let read = AsRecorded { graph, recorded: &base.recorded };
@@ -40,26 +40,25 @@ impl<'a> ManifestDrivers<'a> {
 }
 
 #[async_trait]
-impl Drivers for ManifestDrivers<'_> {
+impl Drivers for DescribedDrivers<'_> {
     async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
         let driver = self.drivers.find(needed).await?;
-        let manifest = driver.manifest();
-        let implements = Implements { update_impact: false, ..manifest.implements };
-        let manifest = Manifest { implements, ..manifest.clone() };
-        Ok(Arc::new(ManifestDriver { manifest, driver, written: Arc::clone(&self.written) }))
+        let mut info = driver.info().clone();
+        info.types.iter_mut().for_each(|described| described.implements.update_impact = false);
+        Ok(Arc::new(DescribedDriver { info, driver, written: Arc::clone(&self.written) }))
     }
 }
 
-struct ManifestDriver {
-    manifest: Manifest,
+struct DescribedDriver {
+    info: DriverInfo,
     driver: Arc<dyn Driver>,
     written: Arc<HashMap<Urn, Value>>,
 }
 
 #[async_trait]
-impl Driver for ManifestDriver {
+impl Driver for DescribedDriver {
     fn about(&self) -> About<'_> {
-        About { manifest: &self.manifest, ..self.driver.about() }
+        About { info: &self.info, ..self.driver.about() }
     }
 
     async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
@@ -69,14 +68,17 @@ impl Driver for ManifestDriver {
                 if let Some(previous) = previous {
                     let written = self.written.get(&call.subject.urn);
                     values = checked_again(&values, written, Some(&previous.values)).unwrap_or_default();
-                    if let Some(schema) = self.manifest.schema(call.subject.key.type_name()) {
+                    if let Some(schema) = self.info.schema(call.subject.key.type_name()) {
                         keep_omitted(&schema.inputs, "values", &previous.values, &mut values);
                     }
                 }
                 return Ok(Response::Checked(Checked { values, secrets, warnings: Vec::new() }));
             }
             Request::Read(ReadRequest { state: Some(state), .. }) => {
-                return Ok(Response::Observed(Some(Observed { state: state.clone(), values: None })));
+                return Ok(Response::Observed(Some(Observed {
+                    state: state.clone(),
+                    ..Observed::default()
+                })));
             }
             Request::UpdateImpact(_) => return Ok(Response::Impact(Impact::default())),
             Request::Name(_) => "name",
@@ -87,7 +89,7 @@ impl Driver for ManifestDriver {
         };
         let message =
             format!("only a call of the driver `{}` can {what} the resource", self.driver.known_as());
-        Err(CallError::Failure(Failure::Failed(message)))
+        Err(CallError::Failure(Failure::Failed(message.into())))
     }
 }
 

@@ -30,7 +30,7 @@ impl Planner<'_> {
     /// Compares the access that the inputs of a resource require with the driver's grants.
     pub(super) fn check_grants(&mut self, node: Node<'_>, driver: &Arc<dyn Driver>, inputs: &Inputs) {
         let Some(grants) = driver.grants() else { return };
-        let Some(schema) = driver.manifest().schema(node.key.type_name()) else { return };
+        let Some(schema) = driver.info().schema(node.key.type_name()) else { return };
         for mut reached in needs_of_inputs(&schema.inputs, inputs) {
             let (mut read_only, mut methods) = (None, Vec::new());
             match grants.lacks(&reached.need) {

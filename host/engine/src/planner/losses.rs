@@ -49,7 +49,7 @@ pub(super) async fn mark(
         let lost = LostData::of(&record).or_else(|| match driver {
             None => Some(LostData::Unknown),
             Some(driver) => {
-                let schema = driver.manifest().schema(record.urn.key()?.type_name())?;
+                let schema = driver.info().schema(record.urn.key()?.type_name())?;
                 holding.of(schema, &record.inputs)
             }
         });

@@ -110,7 +110,7 @@ pub(super) fn no_longer_paused(recorded: &Recorded, steps: &[Step]) -> Vec<Warni
 /// Whether a resource holds no data and is nothing outside of the state: its driver may reach nothing
 /// that it could change.
 fn is_generated(record: &Record, driver: &dyn Driver) -> bool {
-    let asks_for_nothing = driver.manifest().requested_capabilities.is_empty();
+    let asks_for_nothing = driver.info().requested_capabilities.is_empty();
     record.holds_data.is_none()
         && fate::made_it(driver, record)
         && asks_for_nothing

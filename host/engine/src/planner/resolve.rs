@@ -75,7 +75,7 @@ impl Planner<'_> {
     ) -> Option<Question> {
         // Every requirement was resolved before the first level.
         let driver = Arc::clone(self.drivers.get(&requirement_name(&node.recipe.driver))?);
-        if ask != Ask::Change && !driver.manifest().implements.read {
+        if ask != Ask::Change && !driver.implements(node.key).read {
             let error = self.cannot_read(node, &urn, &ask, driver.known_as());
             self.errors.push(error);
             return None;
@@ -90,7 +90,7 @@ impl Planner<'_> {
         // A resource in the same system is compared with its current connection, and with the current
         // params if the driver does not read them.
         let brought_up_to_date = |record: &Record, inputs: &Inputs| {
-            connection::brought_up_to_date(driver.manifest(), record, inputs, reads_params)
+            connection::brought_up_to_date(driver.info(), record, inputs, reads_params)
         };
         if ask == Ask::Change
             && !may_be_replaced

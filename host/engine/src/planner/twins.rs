@@ -24,7 +24,7 @@ pub(super) struct NewName {
 impl NewName {
     pub(super) fn of(key: &Key, driver: &dyn Driver, inputs: &Inputs, name: Label) -> Self {
         let (connection, account) = (inputs.connection.clone(), inputs.account.clone());
-        Self { key: key.clone(), driver: driver.manifest().name.as_str().into(), name, connection, account }
+        Self { key: key.clone(), driver: driver.info().name.as_str().into(), name, connection, account }
     }
 
     fn claim(&self) -> Claim<'_> {

@@ -76,7 +76,7 @@ enum Waits {
 impl Waits {
     /// `None` if time decides nothing.
     fn of(intent: &Intent, driver: &dyn Driver, now: u64) -> Option<Self> {
-        let implements = driver.manifest().implements;
+        let implements = intent.id().urn.key().map(|key| driver.implements(&key)).unwrap_or_default();
         if !implements.read || implements.repeat_create && perhaps_made_by(intent).is_some() {
             return None;
         }

@@ -55,7 +55,7 @@ pub async fn read(
         return Err(Error::Documents(errors));
     }
     records.retain(|record| {
-        set.get(&recorded_name(record)).is_some_and(|driver| driver.manifest().implements.read)
+        set.get(&recorded_name(record)).is_some_and(|driver| driver.implements_for(record).read)
     });
     let refresh = |record: Arc<Record>| (record.urn.clone(), Reason::Refreshed, OperationKind::Refresh);
     let calls = records.into_iter().map(refresh);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
-use purlin_model::driver::{Inputs, Observed, ResourceState};
-use purlin_model::{Context, InstallationShare, Label, Lifecycle, Urn, Value};
+use purlin_model::driver::{Inputs, Observed, Pending, ResourceState};
+use purlin_model::{Context, InstallationShare, Label, Lifecycle, Unfinished, Urn, Value};
 use purlin_state::{DriverVersion, Record, Status};
 
 use crate::changes::data_loss;
@@ -129,9 +129,15 @@ pub(crate) fn named(node: Node<'_>, state: &ResourceState) -> Option<Arc<str>> {
 pub(crate) fn version(driver: &dyn Driver) -> Arc<DriverVersion> {
     Arc::new(DriverVersion {
         name: driver.known_as().into(),
-        version: driver.manifest().version.to_string().into(),
+        version: driver.info().version.to_string().into(),
         digest: driver.digest().into(),
     })
+}
+
+/// The record of a resource that its driver calls pending.
+pub(crate) fn in_progress(record: Record, pending: &Pending, deletes: bool) -> Record {
+    let message = pending.message.clone();
+    Record { status: Status::Partial(Unfinished::InProgress { message, deletes }), ..record }
 }
 
 /// The record of an absent resource whose entry is kept. The id stays: the system may still show the

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use purlin_model::{Label, Unfinished, Urn};
+use purlin_model::{Unfinished, Urn};
 use purlin_state::{
     Change, Intent, ObstacleRecord, Operation, Pool, Record, RecordId, Snapshot, Status, Vanished,
 };
@@ -413,9 +413,9 @@ impl Recorded {
             Change::Intend(intent) => {
                 self.pending.insert(intent.id(), Arc::new(*intent));
             }
-            Change::Checkpoint { id, provider_id } => {
+            Change::Checkpoint { id, checkpoint } => {
                 if let Some(intent) = self.pending.get_mut(&id) {
-                    Arc::make_mut(intent).checkpoint = Some(provider_id);
+                    Arc::make_mut(intent).checkpoint = Some(checkpoint);
                 }
             }
             Change::Settle(id) => {
@@ -487,7 +487,7 @@ impl Recorded {
         for (id, intent) in &self.pending {
             text(id.to_string().as_bytes());
             text(intent.idempotency_key.as_bytes());
-            text(intent.checkpoint.as_ref().map_or("", Label::expose).as_bytes());
+            text(intent.checkpoint.as_ref().map_or("", |checkpoint| checkpoint.id.expose()).as_bytes());
         }
         *hasher.finalize().as_bytes()
     }

@@ -62,6 +62,7 @@ impl RecordedStatus<'_> {
             _ if !references.holds() => ResourceStatus::Waiting,
             (ConditionReason::NeedsConsent, _) => ResourceStatus::NeedsConsent,
             (_, ConditionReason::Incomplete) => ResourceStatus::Incomplete,
+            (_, ConditionReason::InProgress) => ResourceStatus::InProgress,
             (_, ConditionReason::Missing) => ResourceStatus::Missing,
             (ConditionReason::Drifted, _) => ResourceStatus::Drifted,
             (_, ConditionReason::DependencyNotReady) => ResourceStatus::NotReady,
@@ -137,6 +138,7 @@ impl RecordedStatus<'_> {
             Some(Status::Partial(unfinished)) => {
                 let reason = match unfinished {
                     Unfinished::Drifted => ConditionReason::Drifted,
+                    Unfinished::InProgress { .. } => ConditionReason::InProgress,
                     _ => ConditionReason::ReconcileWaiting,
                 };
                 of(ConditionStatus::False, reason, unfinished.to_string(), self.updated())
@@ -161,7 +163,11 @@ impl RecordedStatus<'_> {
                 if *unfinished != Unfinished::Drifted =>
             {
                 let message = unfinished.to_string();
-                return of(ConditionStatus::False, ConditionReason::Incomplete, message, self.updated());
+                let reason = match unfinished {
+                    Unfinished::InProgress { .. } => ConditionReason::InProgress,
+                    _ => ConditionReason::Incomplete,
+                };
+                return of(ConditionStatus::False, reason, message, self.updated());
             }
             Some(_) => {}
         }

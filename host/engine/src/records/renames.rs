@@ -71,7 +71,7 @@ pub(crate) fn renames(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Ch
         }
         let (id, checkpoint) = (renamed.id(), renamed.checkpoint.take());
         changes.push(Change::Intend(Box::new(renamed)));
-        changes.extend(checkpoint.map(|provider_id| Change::Checkpoint { id, provider_id }));
+        changes.extend(checkpoint.map(|checkpoint| Change::Checkpoint { id, checkpoint }));
     }
     // Removals come first here too: if two resources swap names, one must not remove the other's
     // obstacle.

@@ -47,6 +47,8 @@ pub struct ApplyOptions {
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// The seed of the idempotency keys: random, and different for each run.
     pub seed: [u8; 32],
+    /// Whether the run waits for resources that are in progress. Otherwise it ends with them.
+    pub waits: bool,
 }
 
 /// A run: a stream of events that ends with [`Event::Summary`]. It works while it is polled;
@@ -100,10 +102,10 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
         step.changes = Vec::new();
     }
     let (sender, events) = mpsc::unbounded_channel();
-    let ApplyOptions { parallelism, cancel, clock, seed } = options;
+    let ApplyOptions { parallelism, cancel, clock, seed, waits } = options;
     let moments = Moments::new(&writer, clock, plan.recorded.latest());
     let sender = Events::new(sender, plan.operations.iter().map(|operation| &*operation.after));
-    let shared = Arc::new(RunState::new(plan, writer, (parallelism, seed), cancel, moments, sender));
+    let shared = Arc::new(RunState::new(plan, writer, (parallelism, seed, waits), cancel, moments, sender));
     Ok(Run { events, work: Some(Box::pin(run(shared))) })
 }
 

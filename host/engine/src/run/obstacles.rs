@@ -118,7 +118,9 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
     for (key, waits) in blocked(plan, summary, &late) {
         found.insert(key, Obstacle::Waits { waits });
     }
-    let of_failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
+    // What is in progress did not fail, and its record says so.
+    let of_run = || summary.failed.iter().filter(|(_, cause)| !matches!(cause, Cause::InProgress { .. }));
+    let of_failed: HashSet<&Key> = of_run().map(|(key, _)| key).collect();
     let steps = plan.steps.iter().filter(|step| of_failed.contains(&step.key));
     let mut actions: HashMap<&Key, Action> = HashMap::new();
     for step in steps {
@@ -128,7 +130,7 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
             *action = step.action;
         }
     }
-    for (key, cause) in &summary.failed {
+    for (key, cause) in of_run() {
         let action = actions.get(key).copied().unwrap_or(Action::Update);
         found.insert(key.clone(), failed(action, cause));
     }

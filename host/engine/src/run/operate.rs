@@ -8,6 +8,7 @@ mod call;
 mod delete;
 mod effort;
 mod inputs;
+mod pending;
 mod provision;
 pub(crate) mod read;
 mod recover;
@@ -16,8 +17,8 @@ use std::sync::Arc;
 
 use purlin_graph::Node;
 use purlin_model::driver::Inputs;
-use purlin_model::{Finding, Label, Reason, Urn};
-use purlin_state::{Change, Durable, Record, RecordId};
+use purlin_model::{Finding, Label, Reason, Unfinished, Urn};
+use purlin_state::{Change, Durable, Record, RecordId, Status};
 use tokio::sync::OwnedSemaphorePermit;
 
 pub use self::call::last_attempts;
@@ -65,23 +66,26 @@ pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, permit: CallPe
     let Some(step) = shared.plan.steps.get(operation.step as usize) else { return Ok(nothing()) };
     let effort = Effort::default();
     let task = Task { shared, index, operation, step, effort: &effort };
+    // Boxed, since these are large, and most operations are small.
     let outcome = match &operation.kind {
         OperationKind::Keep { prepared } => task.keep(prepared.as_deref()),
-        OperationKind::Pass => Ok(task.pass()),
+        OperationKind::Pass => task.pass(),
         OperationKind::Create { prepared, instead_of, certain, with, .. } => {
             let goes = with.as_ref().map(|host| task.is_replaced(host));
             // If the host was kept after all, this resource is judged on its own.
             let prepared = prepared.as_deref().filter(|_| *certain || goes != Some(false));
-            task.create(prepared, *instead_of, *certain || goes == Some(true), permit).await
+            Box::pin(task.create(prepared, *instead_of, *certain || goes == Some(true), permit)).await
         }
-        OperationKind::Update { prepared, always } => task.update(prepared.as_deref(), *always, permit).await,
-        OperationKind::Adopt { found } => task.adopt(found).await,
-        OperationKind::Observe { id, found } => task.observe(id, found.as_deref()).await,
+        OperationKind::Update { prepared, always } => {
+            Box::pin(task.update(prepared.as_deref(), *always, permit)).await
+        }
+        OperationKind::Adopt { found } => Box::pin(task.adopt(found)).await,
+        OperationKind::Observe { id, found } => Box::pin(task.observe(id, found.as_deref())).await,
         OperationKind::Delete { id, call, goes_with, stays, .. } => {
-            task.delete(id, *call || *goes_with, *stays, permit).await
+            Box::pin(task.delete(id, *call || *goes_with, *stays, permit)).await
         }
-        OperationKind::Refresh => task.refresh().await,
-        OperationKind::Recover { id, look_only } => task.recover(id, *look_only).await,
+        OperationKind::Refresh => Box::pin(task.refresh()).await,
+        OperationKind::Recover { id, look_only } => Box::pin(task.recover(id, *look_only)).await,
         OperationKind::Undecided => Err(Cause::Undecided),
         OperationKind::Refused(cause) => Err(Cause::clone(cause)),
     };
@@ -211,11 +215,28 @@ impl<'a> Task<'a> {
         host.is_some_and(|host| host.created > guest.created)
     }
 
-    fn pass(self) -> Completed {
+    /// Leaves a resource alone, which others may read. One that is going away can no longer be read.
+    fn pass(self) -> Outcome {
         if let (Some(node), Some(record)) = (self.node(), self.current()) {
+            if let Status::Partial(Unfinished::InProgress { message, deletes: true }) = &record.status
+                && self.is_read_by_others(node)
+            {
+                return Err(Cause::InProgress { message: message.clone(), deletes: true });
+            }
             self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         }
-        nothing()
+        Ok(nothing())
+    }
+
+    /// Whether this run provisions something that depends on a resource.
+    fn is_read_by_others(self, node: Node<'_>) -> bool {
+        let plan = &self.shared.plan;
+        let Some(graph) = plan.graph.as_ref() else { return false };
+        let dependents = graph.dependents(node.id);
+        plan.operations.iter().any(|operation| {
+            let is_dependent = operation.node.is_some_and(|node| dependents.contains(&node));
+            is_dependent && !matches!(operation.kind, OperationKind::Pass | OperationKind::Keep { .. })
+        })
     }
 
     fn dependencies(self, node: Node<'_>) -> Box<[Urn]> {

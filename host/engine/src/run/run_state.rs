@@ -28,6 +28,8 @@ pub(crate) struct RunState {
     pub permits: Arc<Semaphore>,
     /// Whether driver calls run one at a time. The order of events is then deterministic.
     pub one_at_a_time: bool,
+    /// Whether the run waits for resources that are in progress.
+    pub waits: bool,
     pub cancel: CancelToken,
     pub moments: Moments,
     pub events: Events,
@@ -53,7 +55,7 @@ impl RunState {
     pub(crate) fn new(
         plan: Plan,
         writer: Arc<dyn Writer>,
-        (parallelism, seed): (usize, [u8; 32]),
+        (parallelism, seed, waits): (usize, [u8; 32], bool),
         cancel: CancelToken,
         moments: Moments,
         events: Events,
@@ -62,6 +64,7 @@ impl RunState {
             node_values: NodeValueTable::new(plan.graph.as_ref().map_or(0, |graph| graph.len())),
             permits: Arc::new(Semaphore::new(parallelism.clamp(1, Semaphore::MAX_PERMITS))),
             one_at_a_time: parallelism <= 1,
+            waits,
             cancel,
             moments,
             events,

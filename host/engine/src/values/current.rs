@@ -78,7 +78,7 @@ impl CurrentInputs {
             }
         };
         self.rules.connect(driver, key.type_name(), &mut inputs);
-        let reached = connection::with_connection(driver.manifest(), record, &inputs.connection)?;
+        let reached = connection::with_connection(driver.info(), record, &inputs.connection)?;
         (!reached.connection.has_unknown()).then_some(reached)
     }
 
@@ -101,7 +101,7 @@ impl CurrentInputs {
         let mut inputs = evaluate::inputs(node, resolved, &self.vault, &self.rules).ok()?;
         self.rules.connect(driver, key.type_name(), &mut inputs);
         self.rules.fill(driver, key.type_name(), &mut inputs, Some(&record.inputs));
-        if driver.manifest().implements.check {
+        if driver.implements(&key).check {
             let checked = driver.check(call, &inputs, Some(&record.inputs)).await.ok()?;
             inputs.values = checked.values;
             inputs.secrets = checked.secrets;

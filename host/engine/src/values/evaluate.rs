@@ -108,7 +108,7 @@ impl Provisioned for Reading<'_> {
     fn is_write_once(&self, node: NodeId, output: &str) -> bool {
         let Some(node) = self.graph.node(node) else { return false };
         let driver = self.drivers.get(&requirement_name(&node.recipe.driver));
-        let schema = driver.and_then(|driver| driver.manifest().schema(node.key.type_name()));
+        let schema = driver.and_then(|driver| driver.info().schema(node.key.type_name()));
         schema.is_some_and(|schema| write_once_outputs(&schema.outputs).any(|name| name == output))
     }
 }

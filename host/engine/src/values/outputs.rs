@@ -36,7 +36,7 @@ impl purlin_graph::OutputNames for KnownOutputs {
             return Some(names.clone());
         }
         let driver = self.drivers.get(&requirement_name(&recipe.driver))?;
-        let schema = &driver.manifest().schema(type_name)?.outputs;
+        let schema = &driver.info().schema(type_name)?.outputs;
         if schema[keywords::OUTPUTS] == "inputs" {
             let mut names = keys(&recipe.values)?;
             names.extend(keys(recipe.secret_refs.as_ref().unwrap_or(&recipe.secrets))?);

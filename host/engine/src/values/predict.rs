@@ -38,8 +38,11 @@ pub(crate) fn outputs(
                 outputs
                     .iter()
                     .map(|(name, value)| {
-                        let kept = stable.iter().any(|stable| **stable == **name);
-                        (name.clone(), if kept { value.clone() } else { Value::unknown() })
+                        let side = if matches!(value, Value::Secret(_)) { "/secrets" } else { "/outputs" };
+                        let places = stable.iter().filter_map(|place| place.strip_prefix(side));
+                        let whole = || stable.iter().any(|place| place == side);
+                        let own: Vec<&str> = places.filter_map(|place| below(place, name)).collect();
+                        (name.clone(), if whole() { value.clone() } else { kept(value, &own) })
                     })
                     .collect(),
             ),
@@ -49,16 +52,38 @@ pub(crate) fn outputs(
     }
 }
 
+/// The rest of a JSON Pointer that begins with a name.
+fn below<'a>(place: &'a str, name: &str) -> Option<&'a str> {
+    let rest = place.strip_prefix('/')?.strip_prefix(&*name.replace('~', "~0").replace('/', "~1"))?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+}
+
+/// A value with everything unknown but the places in it.
+fn kept(value: &Value, places: &[&str]) -> Value {
+    match value {
+        _ if places.contains(&"") => value.clone(),
+        Value::Map(map) if !places.is_empty() => Value::Map(
+            map.iter()
+                .map(|(name, value)| {
+                    let own: Vec<&str> = places.iter().filter_map(|place| below(place, name)).collect();
+                    (name.clone(), kept(value, &own))
+                })
+                .collect(),
+        ),
+        _ => Value::unknown(),
+    }
+}
+
 /// Whether a driver's outputs are its inputs, so that all of them are known in advance.
 pub(crate) fn mirrors(driver: &dyn Driver, key: &Key) -> bool {
-    let schema = driver.manifest().schema(key.type_name());
+    let schema = driver.info().schema(key.type_name());
     schema.is_some_and(|schema| schema.outputs[keywords::OUTPUTS] == "inputs")
 }
 
 /// Whether a driver computes its outputs without any effect, so that they can be computed while
 /// planning. The driver says so, and has no capabilities to do anything else.
 pub(crate) fn computes(driver: &dyn Driver, key: &Key) -> bool {
-    let manifest = driver.manifest();
+    let manifest = driver.info();
     let schema = manifest.schema(key.type_name());
     let harmless =
         || manifest.requested_capabilities.is_empty() && driver.grants().is_none_or(are_only_secrets);
@@ -130,6 +155,18 @@ fn same(one: &Value, other: &Value) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn the_places_that_a_driver_names_stay() {
+        let value = Value::from(json!({"a/b": 1, "m": {"x": 1, "y": 2}, "z": 3}));
+        let Value::Map(kept) = kept(&value, &["/a~1b", "/m/x"]) else { panic!("a map") };
+        assert_eq!(kept.get("a/b"), Some(&Value::from(json!(1))));
+        let inside = kept.get("m").expect("it is there");
+        assert_eq!(inside.get("x"), Some(Value::from(json!(1))));
+        assert!(inside.get("y").is_some_and(|value| value.has_unknown()));
+        assert!(kept.get("z").is_some_and(Value::has_unknown));
+        assert_eq!((below("/ab", "a"), below("/a/b", "a"), below("/a", "a")), (None, Some("/b"), Some("")));
+    }
 
     #[test]
     fn a_promised_output_may_be_secret() {

@@ -18,7 +18,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_graph::{Graph, Node};
-use purlin_model::driver::{Inputs, InvalidInput, TypeSchema, keywords};
+use purlin_model::driver::{InputFinding, Inputs, TypeSchema, keywords};
 use purlin_model::{Diagnostic, DocumentPart, Location, Map, Path, ResourceType, SecretText, Spot, Value};
 use purlin_schema::{Describes, Fault, Schema, Subject, Violation, say};
 
@@ -244,7 +244,7 @@ impl SchemaRules {
         of: Option<(&Graph, Node<'_>)>,
         driver: &dyn Driver,
         inputs: Option<&Inputs>,
-        invalid: &[InvalidInput],
+        invalid: &[InputFinding],
     ) -> Vec<Diagnostic> {
         let fault = |pointer: &str, message: &str| {
             let name = input_name(pointer);
@@ -319,7 +319,7 @@ impl SchemaRules {
             schema.outputs != serde_json::Value::Bool(true)
                 && schema.outputs.get(keywords::OUTPUTS).is_none_or(|outputs| outputs != "inputs")
         };
-        let own = driver.manifest().schema(type_name).filter(is_about_outputs);
+        let own = driver.info().schema(type_name).filter(is_about_outputs);
         match own.and_then(|schema| self.outputs_of_driver(driver, &schema.type_name)) {
             None => {}
             Some(Ok(schema)) => {
@@ -336,7 +336,7 @@ impl SchemaRules {
             Some(schema) => schema.seal(outputs),
             None => outputs,
         };
-        let own = driver.manifest().schema(type_name);
+        let own = driver.info().schema(type_name);
         match own
             .filter(|schema| sealing::has_secret_keyword(&schema.outputs))
             .and_then(|schema| self.outputs_of_driver(driver, &schema.type_name))
@@ -351,7 +351,7 @@ impl SchemaRules {
     /// Whether any outputs of a driver may be secret.
     pub(crate) fn seals_outputs_of(&self, driver: &dyn Driver) -> bool {
         self.types.values().any(|one| one.outputs.as_ref().is_some_and(Schema::has_secrets))
-            || driver.manifest().types.iter().any(|schema| sealing::has_secret_keyword(&schema.outputs))
+            || driver.info().types.iter().any(|schema| sealing::has_secret_keyword(&schema.outputs))
     }
 
     /// Whether a resource can have an input at a path, such as `["values", "size"]`, by the schema of
@@ -501,7 +501,7 @@ fn input_name(pointer: &str) -> String {
 /// The document that a schema of inputs describes. Secrets and params that are absent appear as
 /// empty if the schema mentions them.
 fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
-    let spoken = driver.manifest().schema(type_name).and_then(|schema| schema.inputs.get("properties"));
+    let spoken = driver.info().schema(type_name).and_then(|schema| schema.inputs.get("properties"));
     let mut map = Map::with_capacity(4);
     for (name, value) in [
         ("values", &inputs.values),

@@ -28,6 +28,7 @@ fn refused(platform: &Platform, plan: Plan) -> Vec<String> {
         cancel: CancelToken::default(),
         clock: std::sync::Arc::new(|| 1),
         seed: [0; 32],
+        waits: true,
     };
     let keys = match purlin_engine::apply(plan, std::sync::Arc::clone(&platform.store) as _, options) {
         Err(Error::DataLoss(keys)) => keys,

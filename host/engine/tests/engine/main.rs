@@ -9,6 +9,7 @@ mod goes_with;
 mod halfway;
 mod identity;
 mod import;
+mod in_progress;
 mod inputs;
 mod joint_deletion;
 mod journal;

@@ -2,7 +2,7 @@
 //! the run decides. Nothing is deleted before it is decided.
 
 use crate::support::{FULL, Platform, at, documents};
-use purlin_engine::{Action, ManifestDrivers, Plan, PlanOptions};
+use purlin_engine::{Action, DescribedDrivers, Plan, PlanOptions};
 use purlin_model::Reason;
 
 const DBR: &str = "delete_before_replace: true";
@@ -135,7 +135,7 @@ async fn a_forecast_keeps_what_the_driver_chose() {
         ("v: 1, zone: y", Action::Replace),
     ] {
         let base = platform.base().await.expect("a state");
-        let drivers = ManifestDrivers::new(&platform.shelf, &platform.graph(&of("v: 1, zone: x")), &base);
+        let drivers = DescribedDrivers::new(&platform.shelf, &platform.graph(&of("v: 1, zone: x")), &base);
         let graph = platform.graph(&of(params));
         let options = PlanOptions::default();
         let plan = purlin_engine::plan(graph, &platform.context(), base, &drivers, options).await;

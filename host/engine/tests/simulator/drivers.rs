@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use purlin_engine::{About, Call, Driver, Drivers, Needed, ReadRequest, Request as Wanted, Response};
 use purlin_model::driver::{
-    Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState, TypeSchema,
+    Checked, DriverInfo, Failure, Impact, Implements, Inputs, Observed, Pending, ResourceState, TypeSchema,
 };
 use purlin_model::{Diagnostic, Label, Value};
 use purlin_sandbox::{CallError, Change};
@@ -23,6 +23,9 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 /// The grace of every driver. A system shows a new object sooner, and a deleted object no longer.
 pub(crate) const GRACE: Duration = Duration::from_secs(30);
 
+/// How long a run waits for a resource in progress.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
+
 /// Why a system creates nothing.
 enum Refused {
     /// The object that it is to live in does not exist, or the request was answered before.
@@ -37,7 +40,7 @@ pub(crate) struct SimDriver {
     number: usize,
     name: String,
     kind: DriverKind,
-    manifest: Manifest,
+    info: DriverInfo,
 }
 
 /// Drivers by name.
@@ -57,6 +60,7 @@ impl Shelf {
             late: false,
             lingers: 0,
             keeps_names: false,
+            takes: 0,
         };
         let all = kinds.iter().chain([&echo]).enumerate();
         Self(
@@ -102,16 +106,21 @@ impl Under<'_> {
 
 impl SimDriver {
     fn new(sim: &Shared, number: usize, name: String, kind: &DriverKind) -> Self {
-        let types = vec![TypeSchema { type_name: "*".into(), inputs: true.into(), outputs: true.into() }];
-        let manifest = Manifest {
+        let types = vec![TypeSchema {
+            type_name: "*".into(),
+            implements: kind.implements,
+            inputs: true.into(),
+            outputs: true.into(),
+        }];
+        let info = DriverInfo {
             name: name.clone(),
             version: semver::Version::new(1, 0, 0),
             description: "does what the contract allows".into(),
-            implements: kind.implements,
             types,
             requested_capabilities: Vec::new(),
+            notes: serde_json::Map::new(),
         };
-        Self { sim: Arc::clone(sim), number, name, kind: kind.clone(), manifest }
+        Self { sim: Arc::clone(sim), number, name, kind: kind.clone(), info }
     }
 
     fn trap(&self) -> CallError {
@@ -235,15 +244,29 @@ impl SimDriver {
 
     async fn changed(&self, under: Under<'_>, state: ResourceState) -> Result<ResourceState, CallError> {
         if matches!(under.fault, Some(CallFault::Partial | CallFault::Half)) {
-            let message = "simulated fault".to_owned();
-            let failure = Failure::Partial { state: Box::new(state), message };
+            let failure = Failure::Partial { state: Box::new(state), problem: "simulated fault".into() };
+            return Err(self.answer(under, CallError::Failure(failure)).await.unwrap_or_else(|error| error));
+        }
+        if let Some(pending) = self.is_pending(state.id.expose()) {
+            let failure = Failure::Pending { state: Some(Box::new(state)), pending };
             return Err(self.answer(under, CallError::Failure(failure)).await.unwrap_or_else(|error| error));
         }
         self.answer(under, state).await
     }
 
+    /// What an object waits for, if it is not done. Some of that time passes until the answer arrives.
+    fn is_pending(&self, id: &str) -> Option<Pending> {
+        let done = self.sim.world().things.get(id).map(|thing| thing.done)?;
+        let left = Duration::from_millis(done.saturating_sub(self.sim.ticks()));
+        if left.is_zero() {
+            return None;
+        }
+        self.sim.pass(left.min(Duration::from_secs(8)));
+        Some(Pending { after: left, message: "it takes a while".into() })
+    }
+
     fn gone(&self, id: &str) -> CallError {
-        CallError::Failure(Failure::NotFound(id.to_owned()))
+        CallError::Failure(Failure::NotFound(id.into()))
     }
 
     async fn checkpoint(&self, when: Checkpoint, call: &Call, id: &str) -> Result<(), CallError> {
@@ -261,13 +284,14 @@ impl SimDriver {
 impl Driver for SimDriver {
     fn about(&self) -> About<'_> {
         About {
-            manifest: &self.manifest,
+            info: &self.info,
             known_as: &self.name,
             digest: "simulated",
             grants: None,
             longest: Some(LIMIT),
             patience: LIMIT,
             grace: GRACE,
+            pending: PATIENCE,
         }
     }
 
@@ -283,7 +307,7 @@ impl Driver for SimDriver {
             Wanted::Read(request) => Response::Observed(self.read(call, request).await?),
             Wanted::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
             Wanted::Update(change) => Response::State(self.update(call, change).await?),
-            Wanted::Delete { state, inputs } => {
+            Wanted::Delete { state, inputs, .. } => {
                 self.delete(call, state, inputs).await?;
                 Response::Deleted
             }
@@ -327,6 +351,7 @@ impl SimDriver {
             released: false,
             shown: 0,
             lingers: u64::from(self.kind.lingers) * 1_000,
+            done: 0,
         };
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
         // The grace covers both: how long the system works at a request whose caller is gone, and how
@@ -335,7 +360,7 @@ impl SimDriver {
         let request = Request::new(self.kind.late, move || {
             let now = sim.ticks();
             let shown = (now + u64::from(kind.lag) * 1_000).min(latest.max(now));
-            let thing = Thing { shown, ..thing };
+            let thing = Thing { shown, done: now + u64::from(kind.takes) * 1_000, ..thing };
             let mut world = sim.world();
             // A system that honours keys creates nothing for a request that it answered before.
             if repeats && !world.is_open(&thing.made_with) {
@@ -354,6 +379,7 @@ impl SimDriver {
                 world.has_no_unknown_twin(&thing, kind.finds_oldest);
             }
             if !(repeats && world.things.contains_key(&made)) {
+                world.refers_to_what_is_done(&made, &thing.values, now);
                 world.make(&made, thing);
             }
             Ok(world.state(&made).unwrap_or_default())
@@ -383,7 +409,7 @@ impl SimDriver {
             let Some(state) = request.state.cloned() else {
                 return Err(CallError::Failure(Failure::Failed("it cannot look".into())));
             };
-            return Ok(Some(Observed { state, values: None }));
+            return Ok(Some(Observed { state, ..Observed::default() }));
         }
         let what = request.id.map_or_else(|| format!("named {}", request.name), str::to_owned);
         let under = self.begin("read", call, &what).await?;
@@ -415,6 +441,15 @@ impl SimDriver {
         let found = found.map(|(state, values)| Observed {
             state,
             values: self.kind.returns_inputs.then_some(Value::Map(values)),
+            pending: None,
+        });
+        if found.is_none() && self.kind.takes > 0 {
+            // Whoever waits for it to be shown looks again later.
+            self.sim.pass(Duration::from_secs(4));
+        }
+        let found = found.map(|found| match self.is_pending(found.state.id.expose()) {
+            Some(pending) => Observed { pending: Some(pending), values: None, ..found },
+            None => found,
         });
         self.answer(under, found).await
     }
@@ -429,7 +464,7 @@ impl SimDriver {
             .collect();
         replaces.sort_unstable();
         replaces.dedup();
-        let stable = if self.kind.promises { vec!["id".to_owned()] } else { Vec::new() };
+        let stable = if self.kind.promises { vec!["/outputs/id".to_owned()] } else { Vec::new() };
         let delete_before_replace = self.kind.deletes_first;
         self.answer(
             under,
@@ -443,7 +478,7 @@ impl SimDriver {
         let under = self.count("update", call, &id);
         let (sim, fault, changed) = (Arc::clone(&self.sim), under.fault, id.clone());
         let (urn, before) = (call.subject.urn.as_str().to_owned(), values(change.before));
-        let mut after = values(change.after);
+        let (mut after, takes) = (values(change.after), self.kind.takes);
         let request = Request::new(false, move || {
             let mut world = sim.world();
             if !world.has_room(&after, &urn) {
@@ -458,7 +493,8 @@ impl SimDriver {
                 after = there.values.clone();
                 after.insert("v".into(), v);
             }
-            Some(if world.change(&changed, &after) { world.state(&changed) } else { None })
+            let done = sim.ticks() + u64::from(takes) * 1_000;
+            Some(if world.change(&changed, &after, done) { world.state(&changed) } else { None })
         });
         let under = self.send(under, &request, true).await?;
         let Some(state) = self.answered(&under, &request).await? else {
@@ -486,7 +522,11 @@ impl SimDriver {
         let left = self.sim.world().shown_for(state.id.expose(), self.sim.ticks());
         if let Some(after) = left {
             self.sim.pass(after);
-            let failure = Failure::RetryAfter { after, message: "it is still shown".into() };
+            let message = "it is still shown".to_owned();
+            let failure = match self.kind.takes {
+                0 => Failure::RetryAfter { after, message },
+                _ => Failure::Pending { state: None, pending: Pending { after, message } },
+            };
             return self.answer(under, Err(CallError::Failure(failure))).await?;
         }
         self.answer(under, ()).await?;

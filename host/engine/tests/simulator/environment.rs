@@ -468,6 +468,7 @@ impl SimEnvironment {
             cancel: token.clone(),
             clock: Arc::new(move || clock.time().saturating_add_signed(skew)),
             seed,
+            waits: step.waits,
         };
         let writer: Arc<dyn Writer> = Arc::new(self.store.clone());
         let mut run = purlin_engine::apply(plan, writer, options).map_err(|error| error.to_string())?;

@@ -59,6 +59,16 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
             driver.keeps_names = driver.deletes_first && driver.implements.update_impact && rng.chance(50);
         }
     }
+    // Half of the lives stay as they were.
+    let mut rng = Rng::mixed(seed, 7);
+    if is_known && is_right && rng.chance(50) {
+        for driver in scenario.drivers.iter_mut().filter(|driver| driver.implements.read) {
+            driver.takes = *rng.pick(&[0, 3, 15]);
+        }
+        for step in &mut scenario.steps {
+            step.waits = rng.chance(60);
+        }
+    }
     scenario
 }
 
@@ -193,6 +203,7 @@ fn kind(rng: &mut Rng) -> DriverKind {
         late: false,
         lingers: 0,
         keeps_names: false,
+        takes: 0,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::drivers::GRACE;
 use purlin_engine::{Cause, Summary};
-use purlin_model::Value;
+use purlin_model::{Unfinished, Value};
 use purlin_state::{Operation, Record, Snapshot, Status};
 
 use crate::environment::SimEnvironment;
@@ -118,7 +118,9 @@ fn recorded_objects_exist(world: &World, snapshot: &Snapshot) -> Result<(), Brok
         }
         // An old copy is only deleted, again if necessary: it may be gone since a deletion that was lost
         // before it was replaced.
-        let may_be_gone = || record.superseded.is_some();
+        // So is what is going away, until its driver says that it is gone.
+        let is_going = matches!(record.status, Status::Partial(Unfinished::InProgress { deletes: true, .. }));
+        let may_be_gone = || record.superseded.is_some() || is_going;
         if !world.things.contains_key(id) && !world.lost.contains(id) && !is_pending() && !may_be_gone() {
             return Err(format!("{} is recorded as {id}, which was deleted", record.id()));
         }
@@ -134,8 +136,13 @@ fn objects_deleted_with_others_are_not_recorded(
 ) -> Result<(), BrokenPromise> {
     let is_open = |host: &str| {
         let of_host = |record: &&Arc<Record>| record.state.id.expose() == host;
-        let ids = snapshot.records.iter().filter(of_host).map(|record| record.id());
-        ids.into_iter().any(|id| snapshot.pending.iter().any(|intent| intent.id() == id))
+        let is_going = |record: &Record| {
+            matches!(record.status, Status::Partial(Unfinished::InProgress { deletes: true, .. }))
+        };
+        let mut records = snapshot.records.iter().filter(of_host);
+        records.any(|record| {
+            is_going(record) || snapshot.pending.iter().any(|intent| intent.id() == record.id())
+        })
     };
     // An old copy is only deleted, and may be gone since a deletion that was lost before it was replaced;
     // so may what lives in it, which goes with it in any case.

@@ -42,6 +42,9 @@ pub(crate) struct DriverKind {
     pub(crate) lingers: u8,
     /// As long as its system shows a deleted object, that keeps its name.
     pub(crate) keeps_names: bool,
+    /// The seconds until an object is done that is created or updated; until then, it is `pending`, as is
+    /// the deletion of one that is still shown.
+    pub(crate) takes: u8,
 }
 
 /// When `create` reports the id of the new object.
@@ -80,6 +83,8 @@ pub(crate) struct Step {
     pub(crate) stop: Option<Stop>,
     /// How fast the clock of the host is, in milliseconds.
     pub(crate) skew: i64,
+    /// Whether the run waits for what is in progress.
+    pub(crate) waits: bool,
     /// At this point the operator requests the end; at the second one, the operator cuts the calls
     /// off.
     pub(crate) cancel: Option<(u32, Option<u32>)>,
@@ -256,6 +261,7 @@ impl Step {
             disk_full: None,
             timing: 1,
             parallelism: 4,
+            waits: true,
         }
     }
 }
@@ -289,8 +295,11 @@ impl fmt::Display for Scenario {
             ];
             let flags: Vec<&str> = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
             write!(f, "driver d{number}: {}", flags.join(", "))?;
-            let times =
-                [(kind.lag, "does not show new objects"), (kind.lingers, "still shows deleted objects")];
+            let times = [
+                (kind.lag, "does not show new objects"),
+                (kind.lingers, "still shows deleted objects"),
+                (kind.takes, "calls objects pending"),
+            ];
             for (seconds, what) in times.iter().filter(|(seconds, _)| *seconds > 0) {
                 write!(f, ", {what} for {seconds} s")?;
             }
@@ -328,6 +337,9 @@ impl fmt::Display for Scenario {
             }
             if let Some((at, reached)) = step.disk_full {
                 write!(f, ", the disk fails at write {at}, which reached it: {reached}")?;
+            }
+            if !step.waits {
+                write!(f, ", does not wait")?;
             }
             writeln!(f)?;
             if let Some(back) = step.restore {

@@ -105,6 +105,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         step_with(&|s| s.command = Command::up());
         step_with(&|s| plain(&mut s.command));
         step_with(&|s| s.parallelism = 1);
+        step_with(&|s| s.waits = true);
         step_with(&|s| s.timing = 1);
         if let Some((at, kept)) = step.crash {
             for (at, kept) in [(at / 2, kept), (at.saturating_sub(1), kept), (at, 0)] {
@@ -145,7 +146,10 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| s.drivers[index].implements.check = false);
         with(&|s| s.drivers[index].implements.name = false);
         with(&|s| s.drivers[index].implements.update_impact = false);
-        with(&|s| s.drivers[index].implements.read = false);
+        with(&|s| {
+            s.drivers[index].implements.read = false;
+            s.drivers[index].takes = 0;
+        });
         with(&|s| s.drivers[index].implements.repeat_create = false);
         with(&|s| s.drivers[index].returns_inputs = true);
         with(&|s| s.drivers[index].finds_oldest = false);
@@ -154,6 +158,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| s.drivers[index].lag = 0);
         with(&|s| s.drivers[index].late = false);
         with(&|s| s.drivers[index].lingers = 0);
+        with(&|s| s.drivers[index].takes = 0);
         with(&|s| s.drivers[index].keeps_names = false);
     }
     found

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Map, Value};
+use purlin_model::{Map, Unfinished, Value};
 use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::copies::Doubts;
@@ -30,6 +30,8 @@ pub(crate) struct Thing {
     pub(crate) shown: u64,
     /// How long its system still shows it once it is deleted, in milliseconds.
     pub(crate) lingers: u64,
+    /// From when it is done, by the same clock.
+    pub(crate) done: u64,
 }
 
 impl Thing {
@@ -284,13 +286,13 @@ impl World {
         }
         let (urn, name, made_with) = (format!("{prefix}nobody"), "made by hand", format!("by hand {id}"));
         let had = BTreeSet::new();
-        let (home, released, shown, lingers) = (None, true, 0, 0);
+        let (home, released, shown, lingers, done) = (None, true, 0, 0, 0);
         let name = name.into();
-        let thing = Thing { urn, name, values, made_with, driver, home, had, released, shown, lingers };
+        let thing = Thing { urn, name, values, made_with, driver, home, had, released, shown, lingers, done };
         self.things.entry(id.to_owned()).or_insert(thing.noted());
     }
 
-    pub(crate) fn change(&mut self, id: &str, values: &Map) -> bool {
+    pub(crate) fn change(&mut self, id: &str, values: &Map, done: u64) -> bool {
         if !self.things.contains_key(id) {
             if !self.lost.contains(id) {
                 self.violated(format!("{id} was to be changed, which Purlin itself deleted"));
@@ -319,6 +321,7 @@ impl World {
                 thing.home = home;
             }
             thing.values = values.clone();
+            thing.done = done;
             *thing = thing.clone().noted();
         }
         true
@@ -481,6 +484,14 @@ impl World {
         false
     }
 
+    /// What depends on an object waits until that is done.
+    pub(crate) fn refers_to_what_is_done(&mut self, id: &str, values: &Map, now: u64) {
+        let is_not_done = |to: &&str| self.things.get(*to).is_some_and(|thing| thing.done > now);
+        if let Some(to) = references(values).find(is_not_done) {
+            self.violated(format!("{id} was to refer to {to}, which is not done"));
+        }
+    }
+
     fn refers_to_existing_objects(&mut self, id: &str, values: &Map) {
         let gone: Vec<String> = references(values)
             .filter(|to| !self.things.contains_key(*to) && !self.lost.contains(*to))
@@ -500,10 +511,21 @@ impl World {
         }
     }
 
+    /// Whether an object is recorded as in progress.
+    fn is_in_progress(&self, id: &str) -> bool {
+        let is_it = |record: &&Record| {
+            record.state.id.expose() == id
+                && matches!(record.status, Status::Partial(Unfinished::InProgress { .. }))
+        };
+        self.view.values().any(|record| is_it(&record))
+    }
+
     /// Others change an object.
     pub(crate) fn behind(&mut self, id: &str, what: Behind) {
         match what {
             Behind::Vanish => self.vanish(id),
+            // A driver that reports no inputs cannot tell a change by others from what becomes ready.
+            Behind::Drift if self.is_in_progress(id) => {}
             Behind::Drift => {
                 if let Some(thing) = self.things.get_mut(id) {
                     thing.values.insert("v".into(), "drifted".into());
@@ -629,7 +651,7 @@ fn shown(change: &Change) -> String {
             };
             format!("to {what} {}", intent.id())
         }
-        Change::Checkpoint { id, provider_id } => format!("{id} will be {provider_id}"),
+        Change::Checkpoint { id, checkpoint } => format!("{id} will be {}", checkpoint.id),
         Change::Settle(id) => format!("{id} is settled"),
         Change::Obstruct { urn, obstacle } => {
             format!("{} of {urn}", if obstacle.is_some() { "an obstacle" } else { "no obstacle" })

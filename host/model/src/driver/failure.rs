@@ -9,17 +9,51 @@
 //! harmless for a terminal.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
-use super::{InvalidInput, ResourceState};
+use super::{InputFinding, Pending, ResourceState};
 
-/// Why a call of a driver failed.
+/// A fault, for people and programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problem {
+    /// What happened.
+    pub message: String,
+    /// Facts about it, by name, such as `code`, `status` and `request-id` of a service.
+    pub details: Vec<(String, String)>,
+}
+
+impl Problem {
+    /// The details that its message does not contain already.
+    fn more(&self) -> Vec<String> {
+        let is_said = |value: &str| self.message.contains(value);
+        let more = self.details.iter().filter(|(_, value)| !value.is_empty() && !is_said(value));
+        more.map(|(name, value)| format!("{name} {value}")).collect()
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.more() {
+            more if more.is_empty() => f.write_str(&self.message),
+            more => write!(f, "{} ({})", self.message, more.join(", ")),
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for Problem {
+    fn from(message: T) -> Self {
+        Self { message: message.into(), details: Vec::new() }
+    }
+}
+
+/// Why a call of a driver did not answer with a result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Failure {
     /// The inputs are wrong.
     #[error("invalid inputs: {}", join(.0))]
-    InvalidInputs(Vec<InvalidInput>),
+    InvalidInputs(Vec<InputFinding>),
     /// A capability is missing.
     #[error("denied: {capability} {target}: {message}")]
     Denied {
@@ -30,12 +64,12 @@ pub enum Failure {
         /// The purpose.
         message: String,
     },
-    /// The resource, or one it needs, does not exist.
+    /// Something that the resource needs does not exist.
     #[error("not found: {0}")]
-    NotFound(String),
-    /// Somebody else's change blocks it.
+    NotFound(Problem),
+    /// An object that is not this resource's, or its contents, stands in the way.
     #[error("conflict: {0}")]
-    Conflict(String),
+    Conflict(Problem),
     /// Busy; nothing was changed.
     #[error("{message} (the driver asks to be called again after {} ms)", after.as_millis())]
     RetryAfter {
@@ -44,23 +78,31 @@ pub enum Failure {
         /// The message of the other side.
         message: String,
     },
+    /// It exists, or is going away, and is not done yet; nothing failed.
+    #[error("not done yet: {}", pending.message)]
+    Pending {
+        /// What exists so far; none from `delete`.
+        state: Option<Box<ResourceState>>,
+        /// What it waits for.
+        pending: Pending,
+    },
     /// Something exists that must not be forgotten.
-    #[error("partly done: {message}")]
+    #[error("partly done: {problem}")]
     Partial {
         /// What exists.
         state: Box<ResourceState>,
         /// What failed.
-        message: String,
+        problem: Problem,
     },
     /// Any other failure; nothing was changed.
     #[error("{0}")]
-    Failed(String),
+    Failed(Problem),
     /// It is unknown whether anything was changed.
     #[error("{0}; it is unknown whether it was carried out")]
-    Undecided(String),
+    Undecided(Problem),
     /// The resource that this one replaces must be deleted first; nothing was created.
     #[error("the current one has to be deleted first: {0}")]
-    NeedsDeleteBefore(String),
+    NeedsDeleteBefore(Problem),
 }
 
 impl Failure {
@@ -73,22 +115,40 @@ impl Failure {
     /// `Display` does.
     pub fn message(&self) -> Cow<'_, str> {
         match self {
-            Self::NotFound(message)
-            | Self::Conflict(message)
-            | Self::RetryAfter { message, .. }
-            | Self::Undecided(message) => Cow::Borrowed(message.as_str()),
-            Self::Partial { message, .. } => Cow::Owned(format!("the resource exists in part: {message}")),
-            _ => Cow::Owned(self.to_string()),
+            Self::RetryAfter { message, .. } => Cow::Borrowed(message.as_str()),
+            Self::Pending { pending, .. } => Cow::Borrowed(pending.message.as_str()),
+            Self::NotFound(problem) | Self::Conflict(problem) | Self::Undecided(problem) => {
+                Cow::Owned(problem.to_string())
+            }
+            Self::Partial { problem, .. } => Cow::Owned(format!("the resource exists in part: {problem}")),
+            Self::InvalidInputs(_) | Self::Denied { .. } | Self::Failed(_) | Self::NeedsDeleteBefore(_) => {
+                Cow::Owned(self.to_string())
+            }
+        }
+    }
+
+    /// Facts about the fault, by name.
+    pub fn details(&self) -> &[(String, String)] {
+        match self {
+            Self::NotFound(problem)
+            | Self::Conflict(problem)
+            | Self::Partial { problem, .. }
+            | Self::Failed(problem)
+            | Self::Undecided(problem)
+            | Self::NeedsDeleteBefore(problem) => &problem.details,
+            Self::InvalidInputs(_) | Self::Denied { .. } | Self::RetryAfter { .. } | Self::Pending { .. } => {
+                &[]
+            }
         }
     }
 
     /// Whether the driver promises that the call created and changed nothing.
     pub fn did_nothing(&self) -> bool {
-        !matches!(self, Self::Partial { .. } | Self::Undecided(_))
+        !matches!(self, Self::Pending { .. } | Self::Partial { .. } | Self::Undecided(_))
     }
 }
 
-fn join(inputs: &[InvalidInput]) -> String {
+fn join(inputs: &[InputFinding]) -> String {
     inputs.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -97,12 +157,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn details_follow_the_message_unless_it_says_them() {
+        let details = [("code", "Throttled"), ("status", "503"), ("request-id", "r1")];
+        let details = details.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let failed = Failure::Failed(Problem { message: "the service answered 503".to_owned(), details });
+        assert_eq!(failed.to_string(), "the service answered 503 (code Throttled, request-id r1)");
+        assert_eq!(failed.details().len(), 3);
+    }
+
+    #[test]
     fn a_message_beside_a_code_does_not_repeat_it() {
-        let missing = Failure::NotFound("no such zone".to_owned());
+        let missing = Failure::NotFound("no such zone".into());
         assert_eq!((missing.code(), &*missing.message()), ("not-found", "no such zone"));
         assert_eq!(missing.to_string(), "not found: no such zone");
         let inputs = ["/values/size", ""]
-            .map(|pointer| InvalidInput { pointer: pointer.to_owned(), message: "too large".to_owned() });
+            .map(|pointer| InputFinding { pointer: pointer.to_owned(), message: "too large".to_owned() });
         let invalid = Failure::InvalidInputs(inputs.into());
         assert_eq!(invalid.message(), "invalid inputs: `/values/size`: too large; too large");
     }

@@ -50,7 +50,7 @@ impl Approval {
 
 impl Purlin {
     /// Computes the approval of drivers in their current form: the named ones, or else all
-    /// third-party drivers. Each driver is asked for its manifest, in an instance without any
+    /// third-party drivers. Each driver is asked for its info, in an instance without any
     /// access. Writes nothing.
     ///
     /// # Errors
@@ -121,15 +121,15 @@ impl Registry {
             if let Some(wrong) = inspection.not_under(name) {
                 return Err(Error::Component(wrong));
             }
-            let manifest = inspection.manifest.transpose().map_err(Error::Component)?;
+            let info = inspection.info.transpose().map_err(Error::Component)?;
             let digest = purlin_model::Digest::parse(&inspection.interfaces.digest);
-            let (Some(manifest), Some(digest)) = (manifest, digest) else { continue };
+            let (Some(info), Some(digest)) = (info, digest) else { continue };
             pins.push(Pin {
-                name: Some(manifest.name.as_str().into()),
-                version: manifest.version.clone(),
+                name: Some(info.name.as_str().into()),
+                version: info.version.clone(),
                 digest,
                 imports: inspection.interfaces.reach(),
-                requested_capabilities: pinned::requested(&manifest),
+                requested_capabilities: pinned::requested(&info),
                 grants: grants.clone(),
                 location: Default::default(),
             });

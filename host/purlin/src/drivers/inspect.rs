@@ -1,9 +1,9 @@
-//! Inspects a driver before it is used: the content of its component, and its own manifest.
+//! Inspects a driver before it is used: the content of its component, and its own description.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use purlin_model::driver::{Manifest, RequestedCapability};
+use purlin_model::driver::{DriverInfo, RequestedCapability};
 use purlin_model::{Grants, Limits};
 use purlin_sandbox::{Interfaces, Sandbox, read_component};
 
@@ -20,8 +20,8 @@ pub struct Inspection {
     pub file: Option<PathBuf>,
     /// The interfaces in the component.
     pub interfaces: Interfaces,
-    /// Its manifest, or why it returned none; `None` if it was not asked.
-    pub manifest: Option<Result<Manifest, String>>,
+    /// Its description, or why it returned none; `None` if it was not asked.
+    pub info: Option<Result<DriverInfo, String>>,
     /// Why it cannot be a driver, judging by the component alone.
     pub unfit: Option<String>,
     grants: Grants,
@@ -34,40 +34,40 @@ impl Inspection {
     }
 
     /// Why the workspace may not use the driver under this name: it has the name of a built-in
-    /// driver but is a different one. A component that was not asked for its manifest has no name
+    /// driver but is a different one. A component that was not asked for its description has no name
     /// of its own.
     pub fn not_under(&self, name: &str) -> Option<String> {
-        let manifest = self.manifest.as_ref()?.as_ref().ok()?;
-        let claimed = claim(name, manifest, &self.interfaces.digest)?;
+        let info = self.info.as_ref()?.as_ref().ok()?;
+        let claimed = claim(name, info, &self.interfaces.digest)?;
         Some(not_theirs(self.file.as_deref()?, &claimed))
     }
 
     /// Why the component is not a driver.
     pub fn trouble(&self) -> Option<&str> {
-        let silent = self.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
+        let silent = self.info.as_ref().and_then(|info| info.as_ref().err());
         self.unfit.as_ref().or(silent).map(String::as_str)
     }
 
     /// Why types of the driver cannot be used: a sentence for each schema that this version cannot use,
     /// because it is not valid or has a keyword of a later contract.
     pub fn unusable_schemas(&self) -> Vec<String> {
-        let manifest = self.manifest.as_ref().and_then(|manifest| manifest.as_ref().ok());
-        manifest.map(purlin_schema::unusable_schemas).unwrap_or_default()
+        let info = self.info.as_ref().and_then(|info| info.as_ref().ok());
+        info.map(purlin_schema::unusable_schemas).unwrap_or_default()
     }
 
     /// Lines for `purlin.yaml` that grant the driver's requests; `None` if all its requests are
     /// granted.
     pub fn block(&self) -> Option<String> {
-        let manifest = self.manifest.as_ref()?.as_ref().ok()?;
-        if manifest.requested_capabilities.iter().all(|capability| self.granted(capability) == Granted::Yes) {
+        let info = self.info.as_ref()?.as_ref().ok()?;
+        if info.requested_capabilities.iter().all(|capability| self.granted(capability) == Granted::Yes) {
             return None;
         }
-        let name = self.name.as_deref().unwrap_or(&manifest.name);
+        let name = self.name.as_deref().unwrap_or(&info.name);
         let source = self.file.as_deref().filter(|_| self.name.is_none()).map(|file| {
             let file = file.to_string_lossy();
             if file.starts_with(['.', '/']) { file.into_owned() } else { format!("./{file}") }
         });
-        requested::block(name, source.as_deref(), manifest, &self.grants)
+        requested::block(name, source.as_deref(), info, &self.grants)
     }
 
     async fn new(sandbox: &Sandbox, given: Candidate<'_>, ask: bool) -> Result<Self, Error> {
@@ -79,15 +79,15 @@ impl Inspection {
         let read = sandbox.interfaces(bytes.clone()).await;
         let interfaces = read.map_err(|error| Error::Component(error.about(&what)))?;
         let unfit = interfaces.verdict().err().map(|error| error.about(&what));
-        let manifest = match ask && unfit.is_none() {
+        let info = match ask && unfit.is_none() {
             true => {
                 let known = name.unwrap_or("driver");
-                let manifest = sandbox.ask(bytes, file.clone(), known, limits).await;
-                Some(manifest.map_err(|error| error.about(&what)))
+                let info = sandbox.ask(bytes, file.clone(), known, limits).await;
+                Some(info.map_err(|error| error.about(&what)))
             }
             false => None,
         };
-        Ok(Self { name: name.map(str::to_owned), file, interfaces, manifest, unfit, grants })
+        Ok(Self { name: name.map(str::to_owned), file, interfaces, info, unfit, grants })
     }
 }
 
@@ -132,7 +132,7 @@ impl Purlin {
     }
 
     /// Inspects every component of a driver that is built in or named by the workspace. With `ask`,
-    /// each is asked for its manifest, in an instance without any access.
+    /// each is asked for its description, in an instance without any access.
     ///
     /// # Errors
     /// If there is no such driver, or it is not a WebAssembly component.

@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use purlin_engine::{Driver, Drivers, KnownOutputs, Needed};
 use purlin_expression::nearest;
-use purlin_model::driver::Manifest;
+use purlin_model::driver::DriverInfo;
 use purlin_model::{Diagnostic, DriverConfig, DriverRequirement, DriverSource, Lock, Workspace};
 use purlin_sandbox::{
     DriverSetup, Precompiled, Sandbox, SandboxConfig, SandboxError, Source, read_component,
@@ -54,7 +54,7 @@ pub enum DriverOrigin {
 
 /// An available driver.
 #[derive(Debug)]
-pub struct DriverInfo {
+pub struct ListedDriver {
     /// `ORG/NAME`.
     pub name: String,
     /// Its other names.
@@ -141,8 +141,8 @@ impl Registry {
             let missing = match (&config.version, is_there) {
                 (_, false) => self.unknown(name),
                 (Some(range), true) => match self.candidates(name).await {
-                    Ok(found) if !found.drivers.iter().any(|d| range.matches(&d.manifest().version)) => {
-                        let versions = found.drivers.iter().map(|d| d.manifest().version.clone()).collect();
+                    Ok(found) if !found.drivers.iter().any(|d| range.matches(&d.info().version)) => {
+                        let versions = found.drivers.iter().map(|d| d.info().version.clone()).collect();
                         let (wanted, skipped) = (format!("`{range}`"), found.skipped);
                         Missing::NoVersion { versions, wanted, skipped }
                     }
@@ -157,7 +157,7 @@ impl Registry {
     }
 
     /// Loads and lists every driver.
-    pub(crate) async fn list(&self) -> Vec<DriverInfo> {
+    pub(crate) async fn list(&self) -> Vec<ListedDriver> {
         let mut names: Vec<Arc<str>> = self.built_in.keys().cloned().collect();
         names.extend(self.configured.keys().filter(|name| !self.built_in.contains_key(*name)).cloned());
         let mut infos = Vec::with_capacity(names.len());
@@ -173,7 +173,7 @@ impl Registry {
             let pinned = own.then(|| self.lock.is_some() && candidates.is_ok());
             let aliases = self.built_in.get(&name).map_or(&[][..], |built_in| built_in.aliases);
             let skipped = candidates.as_ref().map(|c| c.skipped.clone()).unwrap_or_default();
-            infos.push(DriverInfo {
+            infos.push(ListedDriver {
                 name: name.to_string(),
                 aliases: aliases.iter().map(ToString::to_string).collect(),
                 origin,
@@ -210,7 +210,7 @@ impl Registry {
                 Candidates { drivers: vec![self.load_built_in(name, &setup).await?], skipped: Vec::new() }
             }
         };
-        found.drivers.sort_by(|a, b| b.manifest().version.cmp(&a.manifest().version));
+        found.drivers.sort_by(|a, b| b.info().version.cmp(&a.info().version));
         loaded.insert(name.into(), found.clone());
         Ok(found)
     }
@@ -272,7 +272,7 @@ impl Registry {
             let unusable = |error| Missing::Unusable { what: format!("`{}`", file.display()), error };
             let Some(lock) = &self.lock else {
                 let driver = self.sandbox.load(Source::File(file.clone()), setup).await.map_err(unusable)?;
-                check_claim(&file, &setup.name, driver.manifest(), driver.digest())?;
+                check_claim(&file, &setup.name, driver.info(), driver.digest())?;
                 found.drivers.push(driver);
                 continue;
             };
@@ -289,7 +289,7 @@ impl Registry {
             };
             // These are the same bytes that were compared, since the file may change meanwhile.
             let driver = self.sandbox.load(Source::Bytes(bytes.into()), setup).await.map_err(unusable)?;
-            check_claim(&file, &setup.name, driver.manifest(), driver.digest())?;
+            check_claim(&file, &setup.name, driver.info(), driver.digest())?;
             match pinned::confirmed(pin, &file, &driver) {
                 Ok(()) => found.drivers.push(driver),
                 Err(unapproved) => {
@@ -334,7 +334,7 @@ impl Registry {
 
 impl Candidates {
     fn versions(&self) -> Vec<(String, String)> {
-        self.drivers.iter().map(|d| (d.manifest().version.to_string(), d.digest().to_owned())).collect()
+        self.drivers.iter().map(|d| (d.info().version.to_string(), d.digest().to_owned())).collect()
     }
 }
 
@@ -351,21 +351,21 @@ fn is_ours(name: &str) -> bool {
     OURS.iter().any(|ours| name.to_lowercase().starts_with(ours))
 }
 
-/// Checks that neither the component's name in the workspace nor the one in its manifest belongs to
+/// Checks that neither the component's name in the workspace nor the one in its description belongs to
 /// a publisher of built-in drivers, unless it is that very component.
 ///
 /// # Errors
 /// [`Missing::NotTheirs`] with the name.
-fn check_claim(file: &Path, name: &str, manifest: &Manifest, digest: &str) -> Result<(), Missing> {
-    match claim(name, manifest, digest) {
+fn check_claim(file: &Path, name: &str, info: &DriverInfo, digest: &str) -> Result<(), Missing> {
+    match claim(name, info, digest) {
         None => Ok(()),
         Some(claimed) => Err(Missing::NotTheirs { file: file.to_owned(), claimed }),
     }
 }
 
 /// The reserved name that a component uses although it is not built in.
-fn claim(name: &str, manifest: &Manifest, digest: &str) -> Option<String> {
-    let claimed = [&*manifest.name, name].into_iter().find(|name| is_ours(name))?;
+fn claim(name: &str, info: &DriverInfo, digest: &str) -> Option<String> {
+    let claimed = [&*info.name, name].into_iter().find(|name| is_ours(name))?;
     (!built_in::comes_with_us(digest)).then(|| claimed.to_owned())
 }
 
@@ -397,7 +397,7 @@ impl Drivers for Registry {
         let fault = |missing: Missing| missing.diagnostic(name, config, location);
         let Candidates { drivers, skipped } = self.candidates(name).await.map_err(fault)?;
         let wanted = |driver: &purlin_sandbox::Driver| {
-            let version = &driver.manifest().version;
+            let version = &driver.info().version;
             config.and_then(|config| config.version.as_ref()).is_none_or(|range| range.matches(version))
                 && match needed {
                     Needed::For(DriverRequirement { range, .. }) => {
@@ -418,7 +418,7 @@ impl Drivers for Registry {
                 })
             }
             None => {
-                let versions = drivers.iter().map(|d| d.manifest().version.clone()).collect();
+                let versions = drivers.iter().map(|d| d.info().version.clone()).collect();
                 let own = config.and_then(|config| config.version.as_ref());
                 let required = match needed {
                     Needed::For(DriverRequirement { range, .. }) => range.as_ref(),

@@ -1,10 +1,10 @@
 //! Compares a driver with its approval (SPEC §8, versions). The bytes of a component are compared
-//! before any of it runs; only an approved component is asked for its manifest.
+//! before any of it runs; only an approved component is asked for its description.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use purlin_model::driver::Manifest;
+use purlin_model::driver::DriverInfo;
 use purlin_model::{Diagnostic, Digest, Grants, Location, Lock, Pin};
 use purlin_sandbox::{Driver, Sandbox};
 use sha2::Digest as _;
@@ -128,18 +128,18 @@ pub(super) async fn approved<'a>(
     Err(Unapproved::new(file, Why::Differs { approved: pin.location.clone(), differences }))
 }
 
-/// Compares the properties and the manifest of a component with its approval.
+/// Compares the properties and the description of a component with its approval.
 pub(super) fn confirmed(pin: &Pin, file: &Path, driver: &Driver) -> Result<(), Box<Unapproved>> {
-    let manifest = driver.manifest();
+    let info = driver.info();
     let mut differences: Vec<String> = more(IMPORTS, &driver.reach(), &pin.imports).into_iter().collect();
     // Another component under the same name needs a new approval.
-    if let Some(name) = pin.name.as_deref().filter(|name| **name != *manifest.name) {
-        differences.push(format!("its name is `{}`, but `{name}` is approved", manifest.name));
+    if let Some(name) = pin.name.as_deref().filter(|name| **name != *info.name) {
+        differences.push(format!("its name is `{}`, but `{name}` is approved", info.name));
     }
-    if manifest.version != pin.version {
-        differences.push(format!("it is version {}, but {} is approved", manifest.version, pin.version));
+    if info.version != pin.version {
+        differences.push(format!("it is version {}, but {} is approved", info.version, pin.version));
     }
-    differences.extend(more("it requests more", &requested(manifest), &pin.requested_capabilities));
+    differences.extend(more("it requests more", &requested(info), &pin.requested_capabilities));
     if differences.is_empty() {
         return Ok(());
     }
@@ -167,8 +167,8 @@ pub(super) fn granted(grants: &Grants) -> BTreeSet<String> {
 }
 
 /// Requests as lines of a lock.
-pub(super) fn requested(manifest: &Manifest) -> BTreeSet<String> {
+pub(super) fn requested(info: &DriverInfo) -> BTreeSet<String> {
     let line =
         |one: &purlin_model::driver::RequestedCapability| format!("{} {}", one.capability, one.pattern);
-    manifest.requested_capabilities.iter().map(|capability| line(capability).trim_end().to_owned()).collect()
+    info.requested_capabilities.iter().map(|capability| line(capability).trim_end().to_owned()).collect()
 }

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use purlin_model::Grants;
-use purlin_model::driver::{Manifest, RequestedCapability};
+use purlin_model::driver::{DriverInfo, RequestedCapability};
 use purlin_model::grants::{Capability, Endpoint, HostPattern, HttpGrant};
 use serde::Serialize;
 
@@ -65,13 +65,8 @@ fn endpoint(pattern: &str, own: &[Endpoint], same: &dyn Fn(&str) -> bool) -> boo
 
 /// Lines for `purlin.yaml` that grant a driver's requests; `None` if it has none. Requests that
 /// cannot be granted literally become comments.
-pub(super) fn block(
-    name: &str,
-    source: Option<&str>,
-    manifest: &Manifest,
-    grants: &Grants,
-) -> Option<String> {
-    if manifest.requested_capabilities.is_empty() {
+pub(super) fn block(name: &str, source: Option<&str>, info: &DriverInfo, grants: &Grants) -> Option<String> {
+    if info.requested_capabilities.is_empty() {
         return None;
     }
     let mut out = format!("drivers:\n  {name}:\n");
@@ -80,13 +75,13 @@ pub(super) fn block(
     }
     out.push_str("    grants:\n");
     let mut kinds: Vec<&str> =
-        manifest.requested_capabilities.iter().map(|request| request.capability.as_str()).collect();
+        info.requested_capabilities.iter().map(|request| request.capability.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let mut open = Vec::new();
     let mut empty = true;
     for kind in kinds {
-        let requests = manifest.requested_capabilities.iter().filter(|request| request.capability == kind);
+        let requests = info.requested_capabilities.iter().filter(|request| request.capability == kind);
         let mut lines: Vec<String> = Vec::new();
         for request in requests {
             match line(request, grants) {
@@ -211,15 +206,15 @@ mod tests {
     }
 
     fn lines(requests: Vec<RequestedCapability>) -> String {
-        let manifest = Manifest {
+        let info = DriverInfo {
             name: "acme/db".into(),
             version: semver::Version::new(1, 0, 0),
             description: String::new(),
-            implements: Default::default(),
             types: Vec::new(),
             requested_capabilities: requests,
+            notes: serde_json::Map::new(),
         };
-        block("acme/db", Some("./db.wasm"), &manifest, &grants()).unwrap_or_default()
+        block("acme/db", Some("./db.wasm"), &info, &grants()).unwrap_or_default()
     }
 
     #[test]

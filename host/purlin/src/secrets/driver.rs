@@ -32,13 +32,13 @@ pub(super) async fn read(
         }
     })?;
     let name = driver.known_as();
-    if !driver.manifest().implements.read {
+    let key =
+        key(&secret.store).ok_or_else(|| SecretFault::new("the name of the store is not a valid id"))?;
+    if !driver.implements(&key).read {
         let fault =
             SecretFault::new(format!("its driver `{name}` cannot look anything up: it has no `read`"));
         return Err(fault.help("name a driver that serves secrets"));
     }
-    let key =
-        key(&secret.store).ok_or_else(|| SecretFault::new("the name of the store is not a valid id"))?;
     let urn = Urn::new(context, &key);
     let call = Call::quiet(Subject { urn, key, context: context.clone() });
     let version = secret.version.iter().map(|version| ("version".into(), Value::String(Arc::clone(version))));

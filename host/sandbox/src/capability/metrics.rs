@@ -1,7 +1,7 @@
 //! `metrics`: measurements of a driver, as events for a collector.
 
 use super::Guest;
-use crate::bindings::purlin::driver::metrics;
+use crate::bindings::purlin::metrics::metrics;
 use crate::observer::HostRequest;
 
 impl metrics::Host for Guest {
@@ -13,7 +13,7 @@ impl metrics::Host for Guest {
         Ok(())
     }
 
-    fn record_value(&mut self, name: String, value: f64) -> wasmtime::Result<()> {
+    fn measure(&mut self, name: String, value: f64) -> wasmtime::Result<()> {
         self.log.requests(HostRequest::Contract);
         if valid(&name) {
             self.log.metric(&name, format_args!("{value}"));

@@ -35,7 +35,7 @@ use crate::sandbox::DriverSetup;
 
 use http::{Http, Trust};
 pub(crate) use log::Log;
-pub(crate) use operation::Operation;
+pub(crate) use operation::{Checkpoints, Operation};
 use reach::{NetworkRules, Reach};
 
 /// Links everything that a driver may import. Its grants decide what it may do with it.

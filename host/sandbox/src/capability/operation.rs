@@ -2,13 +2,26 @@
 
 use std::sync::Arc;
 
+use purlin_model::Label;
+use purlin_model::driver::Checkpoint;
+
 use super::{Guest, Stop};
 use crate::bindings::purlin::driver::operation;
+use crate::clock;
 use crate::context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
 use crate::convert::{LONGEST_ID, printable};
 use crate::error::CallError;
 use crate::observer::{CallEvent, HostRequest};
 use crate::secrets::SecretMatcher;
+
+/// Which checkpoints a call may report.
+#[derive(Clone)]
+pub(crate) enum Checkpoints {
+    None,
+    OfCreate,
+    /// Those of the resource with this id.
+    OfUpdate(Label),
+}
 
 /// The answers of `operation` in one call.
 pub(crate) struct Operation {
@@ -16,17 +29,25 @@ pub(crate) struct Operation {
     progress: Option<ProgressSink>,
     cancel: CancelToken,
     matcher: Arc<SecretMatcher>,
-    creates: bool,
+    checkpoints: Checkpoints,
+    /// Bytes of a cookie.
+    largest_cookie: usize,
 }
 
 impl Operation {
-    pub(crate) fn new(context: &CallContext<'_>, creates: bool, matcher: &Arc<SecretMatcher>) -> Self {
+    pub(crate) fn new(
+        context: &CallContext<'_>,
+        checkpoints: Checkpoints,
+        matcher: &Arc<SecretMatcher>,
+        largest_cookie: usize,
+    ) -> Self {
         Self {
             checkpoint: context.checkpoint.clone(),
             progress: context.progress.clone(),
             cancel: context.cancel.clone(),
             matcher: Arc::clone(matcher),
-            creates,
+            checkpoints,
+            largest_cookie,
         }
     }
 
@@ -37,26 +58,38 @@ impl Operation {
             progress: None,
             cancel: cancel.clone(),
             matcher: Arc::default(),
-            creates: false,
+            checkpoints: Checkpoints::None,
+            largest_cookie: 0,
         }
     }
 }
 
 impl operation::Host for Guest {
-    async fn checkpoint(&mut self, id: String) -> wasmtime::Result<()> {
+    async fn checkpoint(&mut self, id: String, cookie: Option<Vec<u8>>) -> wasmtime::Result<()> {
         self.log.requests(HostRequest::Contract);
         let driver = self.log.driver().to_string();
         let stop = |error| Err(wasmtime::Error::new(Stop(error)));
-        if !self.operation.creates {
-            let what = "it reported a checkpoint outside `create`".into();
-            return stop(CallError::Junk { driver, what });
-        }
-        if id.is_empty() || id.len() > LONGEST_ID {
-            let what = "the id of a checkpoint has 1 to 4096 bytes".into();
+        let largest = self.operation.largest_cookie;
+        let wrong = match &self.operation.checkpoints {
+            Checkpoints::None => Some("it reported a checkpoint outside `create` and `update`".to_owned()),
+            _ if id.is_empty() || id.len() > LONGEST_ID => {
+                Some("the id of a checkpoint has 1 to 4096 bytes".to_owned())
+            }
+            Checkpoints::OfUpdate(own) if own.expose() != id => {
+                Some("it reported a checkpoint of another resource than the one that it updates".to_owned())
+            }
+            _ => cookie.as_ref().map(Vec::len).filter(|length| *length > largest).map(|length| {
+                format!(
+                    "the cookie of its checkpoint has {length} bytes, and {largest} are allowed; `drivers.{driver}.limits.state` in purlin.yaml raises it"
+                )
+            }),
+        };
+        if let Some(what) = wrong {
             return stop(CallError::Junk { driver, what });
         }
         let Some(sink) = &self.operation.checkpoint else { return Ok(()) };
-        match sink.checkpoint(&self.operation.matcher.label(id)).await {
+        let checkpoint = Checkpoint { id: self.operation.matcher.label(id), cookie: cookie.map(Into::into) };
+        match sink.checkpoint(&checkpoint).await {
             Ok(()) => Ok(()),
             Err(message) => stop(CallError::Checkpoint { driver, message }),
         }
@@ -77,5 +110,10 @@ impl operation::Host for Guest {
     fn cancelled(&mut self) -> wasmtime::Result<bool> {
         self.log.requests(HostRequest::Contract);
         Ok(self.operation.cancel.is_requested())
+    }
+
+    fn time_left(&mut self) -> wasmtime::Result<u64> {
+        self.log.requests(HostRequest::Contract);
+        Ok(clock::millis(self.deadline.left()))
     }
 }

@@ -1,18 +1,16 @@
 //! The functions of the contract, both directions, with a well-behaved driver.
 
-use std::sync::{Arc, Mutex};
-
 use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
-use purlin_model::{Label, Limits, Map, Value};
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Progress, ReadRequest};
+use purlin_model::{Limits, Map, Value};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, ReadRequest};
 use serde_json::json;
 
-use crate::common::{PASSWORD, create, guest, inputs, seconds, subject, with_password};
+use crate::common::{PASSWORD, create, guest, inputs, seconds, subject, subject_of, with_password};
 
 #[tokio::test]
 async fn a_life_from_check_to_delete() {
     let driver = guest(Limits::default()).await;
-    assert_eq!((driver.manifest().name.as_str(), driver.name()), ("purlin-test/guests", "acme/bad"));
+    assert_eq!((driver.info().name.as_str(), driver.name()), ("purlin-test/guests", "acme/bad"));
     assert_eq!(driver.digest().len(), 64);
     let subject = subject();
     let context = CallContext::new(&subject, "key-1");
@@ -45,36 +43,32 @@ async fn a_life_from_check_to_delete() {
         )
         .await
         .expect("read");
-    assert_eq!(read, Some(Observed { state: state.clone(), values: None }));
-    for gone in ["gone", "missing"] {
-        let read = driver
-            .read(
-                &context,
-                ReadRequest {
-                    id: Some(gone),
-                    name: name.expose(),
-                    inputs: &given,
-                    state: Some(&state),
-                    known: &[],
-                },
-            )
-            .await;
-        assert_eq!(read, Ok(None), "{gone}");
-    }
+    assert_eq!(read, Some(Observed { state: state.clone(), ..Observed::default() }));
+    let gone = ReadRequest {
+        id: Some("gone"),
+        name: name.expose(),
+        inputs: &given,
+        state: Some(&state),
+        known: &[],
+    };
+    assert_eq!(driver.read(&context, gone).await, Ok(None));
+    // Something else that it needs to look at the resource.
+    let missing = driver.read(&context, ReadRequest { id: Some("missing"), ..gone }).await;
+    assert_eq!(missing, Err(CallError::Failure(Failure::NotFound("it is missing".into()))));
 
     let after = with_password(json!({"host": "db2"}));
     let change = Change { state: &state, before: &given, after: &after, name: name.expose() };
     let impact = driver.update_impact(&context, change).await.expect("an impact");
-    assert_eq!(impact, Impact { stable_outputs: vec!["host".into()], ..Impact::default() });
+    assert_eq!(impact, Impact { stable_outputs: vec!["/outputs/host".into()], ..Impact::default() });
     let updated = driver.update(&context, change).await.expect("updated");
     assert_eq!(updated.outputs.redact(), json!({"host": "db2", "password": "[secret]"}));
     let moved = inputs(json!({"do": "other-id"}));
     let change = Change { after: &moved, ..change };
     assert!(matches!(driver.update(&context, change).await, Err(CallError::Junk { .. })));
 
-    driver.delete(&context, &state, &given).await.expect("deleted");
+    driver.delete(&context, (&state, false), &given).await.expect("deleted");
     let missing = ResourceState { id: "missing".into(), ..state };
-    driver.delete(&context, &missing, &given).await.expect("deleted before");
+    driver.delete(&context, (&missing, false), &given).await.expect("deleted before");
 }
 
 #[tokio::test]
@@ -122,9 +116,9 @@ async fn failures_keep_their_kind() {
         other => panic!("{other:?}"),
     }
     match failure("half").await {
-        Failure::Partial { state, message } => {
+        Failure::Partial { state, problem } => {
             assert_eq!(state.outputs.redact(), json!({"half": true}));
-            assert_eq!(message, "the other half is missing");
+            assert_eq!(problem, "the other half is missing".into());
         }
         other => panic!("{other:?}"),
     }
@@ -145,8 +139,8 @@ async fn values_made_with_a_secret_return_as_secrets() {
 #[tokio::test]
 async fn reads_use_the_id_or_the_name_and_are_validated() {
     let driver = guest(Limits::default()).await;
-    assert!(driver.manifest().implements.repeat_create);
     let subject = subject();
+    assert!(driver.info().implements(subject.key.type_name()).repeat_create);
     let context = CallContext::new(&subject, "key-1");
     let none = inputs(json!({}));
     let found = driver
@@ -231,12 +225,53 @@ async fn every_call_with_effects_knows_its_key_and_its_deadline() {
     let change = Change { state: &state, before: &none, after: &none, name: "n" };
     let updated = driver.update(&context("k-update"), change).await.expect("updated");
     assert_facts(&updated.outputs.redact(), "k-update");
-    match driver.delete(&context("k-delete"), &state, &none).await {
+    match driver.delete(&context("k-delete"), (&state, false), &none).await {
         Err(CallError::Failure(Failure::Failed(facts))) => {
-            assert_facts(&serde_json::from_str(&facts).expect("facts"), "k-delete");
+            assert_facts(&serde_json::from_str(&facts.message).expect("facts"), "k-delete");
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test]
+async fn a_deletion_knows_whether_data_may_be_lost() {
+    let driver = guest(Limits::default()).await;
+    let subject = subject();
+    let context = CallContext::new(&subject, "k");
+    let state = ResourceState { id: "consent".into(), ..ResourceState::default() };
+    for allowed in [false, true] {
+        let answer = driver.delete(&context, (&state, allowed), &inputs(json!({}))).await;
+        let said = format!("data loss allowed: {allowed}");
+        assert_eq!(answer, Err(CallError::Failure(Failure::Failed(said.into()))));
+    }
+}
+
+#[tokio::test]
+async fn types_of_one_driver_implement_different_functions() {
+    let driver = guest(Limits::default()).await;
+    let all = driver.info().implements("postgres");
+    assert_eq!(all.names(), ["check", "name", "read", "update-impact", "update", "repeat-create"]);
+    assert_eq!(driver.info().implements("plain").names(), ["name"]);
+    let subject = subject_of("plain.default#shared.one");
+    let context = CallContext::new(&subject, "k");
+    let given = inputs(json!({"host": "db", "place": "here"}));
+
+    // Only `name` is called.
+    let checked = driver.check(&context, &given, None).await.expect("unchanged");
+    assert_eq!(checked.values, given.values);
+    let name = driver.name_of(&context, &given).await.expect("named");
+    assert_eq!(name, format!("plain-{}", &subject.urn.guresid().as_str()[..8]));
+    let state = driver.create(&context, &given, "n", None).await.expect("made");
+    let request =
+        ReadRequest { id: Some("gone"), name: "n", inputs: &given, state: Some(&state), known: &[] };
+    let read = driver.read(&context, request).await.expect("as recorded").expect("there");
+    assert_eq!(read, Observed { state: state.clone(), ..Observed::default() });
+    let search = ReadRequest { id: None, state: None, ..request };
+    let error = driver.read(&context, search).await.expect_err("nothing else can be found");
+    assert_eq!(error.to_string(), "the driver `acme/bad` cannot read existing objects");
+    let change = Change { state: &state, before: &given, after: &given, name: "n" };
+    let impact = driver.update_impact(&context, change).await.expect("an impact");
+    assert_eq!(impact, Impact { replaces: vec![String::new()], ..Impact::default() });
 }
 
 #[tokio::test]
@@ -270,7 +305,7 @@ async fn every_call_with_effects_can_be_cancelled_and_cut_off() {
                         .map(drop)
                 },
                 async { driver.update(&context, change).await.map(drop) },
-                driver.delete(&context, &state, &waits),
+                driver.delete(&context, (&state, false), &waits),
             )
         };
         let stop = async {
@@ -282,99 +317,12 @@ async fn every_call_with_effects_can_be_cancelled_and_cut_off() {
             match ended {
                 Err(CallError::Cancelled) => assert!(cut),
                 Err(CallError::Failure(Failure::Failed(why))) => {
-                    assert!(!cut && why == "cancelled, so it stopped", "{why}");
+                    assert!(!cut && why.message == "cancelled, so it stopped", "{why}");
                 }
                 other => panic!("{other:?}"),
             }
         }
     }
-}
-
-/// Stores an id only when told to.
-struct Slow(tokio::sync::Semaphore);
-
-#[async_trait::async_trait]
-impl CheckpointSink for Slow {
-    async fn checkpoint(&self, _: &Label) -> Result<(), String> {
-        self.0.acquire().await.map(drop).map_err(|error| error.to_string())
-    }
-}
-
-#[tokio::test]
-async fn nothing_happens_between_a_checkpoint_and_its_safety() {
-    let driver = guest(Limits::default()).await;
-    let subject = subject();
-    let slow = Arc::new(Slow(tokio::sync::Semaphore::new(0)));
-    let messages = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&messages);
-    let context = CallContext {
-        checkpoint: Some(slow.clone()),
-        progress: Some(Arc::new(move |progress: Progress| sink.lock().expect("ours").push(progress.message))),
-        ..CallContext::new(&subject, "k")
-    };
-    let given = inputs(json!({"do": "checkpoint", "id": "real", "then": "say"}));
-    let mut call = std::pin::pin!(driver.create(&context, &given, "n", None));
-    let early = tokio::time::timeout(seconds(1), &mut call).await;
-    assert!(early.is_err() && messages.lock().expect("ours").is_empty(), "{early:?}");
-    slow.0.add_permits(1);
-    call.await.expect("made");
-    assert_eq!(*messages.lock().expect("ours"), ["after the checkpoint"]);
-}
-
-/// Keeps ids, and counts them.
-#[derive(Default)]
-struct Kept {
-    ids: Mutex<Vec<String>>,
-    count: tokio::sync::watch::Sender<usize>,
-}
-
-#[async_trait::async_trait]
-impl CheckpointSink for Kept {
-    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
-        // Storing takes a while; the driver waits.
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        if *id == *"unlucky" {
-            return Err("the disk is full".into());
-        }
-        self.ids.lock().expect("ours").push(id.expose().to_owned());
-        self.count.send_modify(|count| *count += 1);
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn checkpoints_are_stored_before_the_driver_continues() {
-    let driver = guest(Limits { time: Some(seconds(600)), ..Limits::default() }).await;
-    let subject = subject();
-    let kept = Arc::new(Kept::default());
-    let context = CallContext { checkpoint: Some(kept.clone()), ..CallContext::new(&subject, "k") };
-    let report = async |values| driver.create(&context, &inputs(values), "n", None).await;
-
-    report(json!({"do": "checkpoint", "id": "real-1"})).await.expect("made");
-    // The time of the call passes when the id is kept, however slow the machine is.
-    tokio::time::pause();
-    let pass = async {
-        let mut count = kept.count.subscribe();
-        count.wait_for(|count| *count == 2).await.expect("it is kept");
-        tokio::time::advance(seconds(600)).await;
-    };
-    let looping = report(json!({"do": "checkpoint", "id": "real-2", "then": "loop"}));
-    let (cut, ()) = tokio::join!(looping, pass);
-    assert!(matches!(cut, Err(CallError::TimeLimit { .. })), "{cut:?}");
-    let unlucky = report(json!({"do": "checkpoint", "id": "unlucky"})).await.expect_err("not kept");
-    assert_eq!(
-        unlucky.to_string(),
-        "cannot record the id that the driver `acme/bad` reported: the disk is full"
-    );
-    let empty = report(json!({"do": "checkpoint", "id": ""})).await;
-    assert!(matches!(empty, Err(CallError::Junk { .. })));
-    assert_eq!(*kept.ids.lock().expect("ours"), ["real-1", "real-2"]);
-
-    let state = ResourceState { id: "i".into(), ..ResourceState::default() };
-    let (before, after) = (inputs(json!({})), inputs(json!({"do": "checkpoint", "id": "x"})));
-    let change = Change { state: &state, before: &before, after: &after, name: "n" };
-    let outside = driver.update(&context, change).await.expect_err("not in update");
-    assert!(outside.to_string().contains("a checkpoint outside `create`"), "{outside}");
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purlin_model::driver::{Failure, Inputs, ResourceState, keywords};
-use purlin_model::{DirGrant, Grants, Label, Limits, Value};
+use purlin_model::driver::{Checkpoint, Failure, Inputs, ResourceState, keywords};
+use purlin_model::{DirGrant, Grants, Limits, Value};
 use purlin_sandbox::{
     CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, ReadRequest, Source,
 };
@@ -62,9 +62,9 @@ fn file(content: &str) -> Inputs {
 async fn manual_changes_are_reported_and_repaired() {
     let files = Files::new().await;
     let driver = &files.driver;
-    let implements = driver.manifest().implements;
-    assert!(implements.read && implements.name && implements.repeat_create && implements.update);
     let subject = subject();
+    let implements = driver.info().implements(subject.key.type_name());
+    assert!(implements.read && implements.name && implements.repeat_create && implements.update);
     let context = CallContext::new(&subject, "k");
 
     let odd = inputs(json!({"path": "/out/./sub//a.txt", "content": "mine\n"}));
@@ -110,14 +110,14 @@ async fn manual_changes_are_reported_and_repaired() {
     assert_eq!(read().await, Ok(None));
     driver.update(&context, change).await.expect("made anew");
     assert_eq!(text(&files.at("sub/a.txt")), "mine\n");
-    driver.delete(&context, &state, &given).await.expect("deleted");
-    driver.delete(&context, &state, &given).await.expect("gone already");
+    driver.delete(&context, (&state, false), &given).await.expect("deleted");
+    driver.delete(&context, (&state, false), &given).await.expect("gone already");
     let moved = inputs(json!({"path": "/out/b.txt", "content": "mine\n"}));
     let change = Change { after: &moved, ..change };
     let mut impact = driver.update_impact(&context, change).await.expect("an impact");
     // The driver leaves to its schema everything that the host decides with it.
     assert_eq!(impact.replaces, Vec::<String>::new());
-    let schema = driver.manifest().schema(subject.key.type_name()).expect("a schema");
+    let schema = driver.info().schema(subject.key.type_name()).expect("a schema");
     keywords::add_effects(&schema.inputs, change.before, change.after, &mut impact);
     assert_eq!(impact.replaces, ["/values/path"]);
 }
@@ -174,7 +174,7 @@ struct Death(CancelToken);
 
 #[async_trait::async_trait]
 impl CheckpointSink for Death {
-    async fn checkpoint(&self, _: &Label) -> Result<(), String> {
+    async fn checkpoint(&self, _: &Checkpoint) -> Result<(), String> {
         self.0.cut();
         std::future::pending().await
     }
@@ -257,7 +257,7 @@ async fn kill_at_any_moment() {
             .await
             .expect("read");
         assert_eq!(found.expect("there").state, state);
-        driver.delete(&context, &state, &given).await.expect("deleted");
+        driver.delete(&context, (&state, false), &given).await.expect("deleted");
         assert!(files.names().is_empty(), "{:?}", files.names());
     }
     assert!(nothing > 0, "it was never killed: {nothing} and {all}");
@@ -270,7 +270,9 @@ async fn a_foreign_file_is_not_an_earlier_attempt() {
     let context = CallContext::new(&subject, "k");
     fs::write(files.at("a.txt"), "a stranger's").expect("written");
     let refused = |outcome: CallError| match outcome {
-        CallError::Failure(Failure::Conflict(why)) => assert!(why.contains("with other content"), "{why}"),
+        CallError::Failure(Failure::Conflict(why)) => {
+            assert!(why.message.contains("with other content"), "{why}")
+        }
         other => panic!("{other:?}"),
     };
     refused(driver.create(&context, &given, "/out/a.txt", None).await.expect_err("refused"));
@@ -355,8 +357,9 @@ async fn a_driver_without_read_takes_the_record_for_real_and_finds_nothing_else(
     let source = Source::Bytes(component("echo").into());
     let setup = DriverSetup { name: "purlin/echo".into(), ..DriverSetup::default() };
     let driver = sandbox().load(source, &setup).await.expect("it is a driver");
-    assert!(driver.manifest().implements.repeat_create && !driver.manifest().implements.read);
     let subject = subject();
+    let implements = driver.info().implements(subject.key.type_name());
+    assert!(implements.repeat_create && !implements.read);
     let context = CallContext::new(&subject, "k");
     let given = inputs(json!({"a": 1}));
     let state = driver.create(&context, &given, "n", None).await.expect("made");

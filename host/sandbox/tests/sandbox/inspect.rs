@@ -9,14 +9,14 @@ use purlin_sandbox::{LoadError, SandboxConfig};
 use crate::common::{component, load, sandbox, sandbox_with_describe_time, seconds, setup};
 
 #[tokio::test]
-async fn the_manifest_is_the_same_as_when_loaded() {
+async fn the_description_is_the_same_as_when_loaded() {
     let sandbox = sandbox();
     for name in ["guests", "ledger", "file", "echo", "random"] {
-        let manifest =
+        let info =
             sandbox.ask(component(name).into(), None, name, &Limits::default()).await.expect("it answers");
-        assert!(!manifest.types.is_empty(), "{name}");
+        assert!(!info.types.is_empty(), "{name}");
         if name == "guests" {
-            assert_eq!(manifest, *load(&sandbox, &setup(Limits::default())).await.manifest());
+            assert_eq!(info, *load(&sandbox, &setup(Limits::default())).await.info());
         }
     }
 }
@@ -25,7 +25,7 @@ async fn the_manifest_is_the_same_as_when_loaded() {
 async fn its_imports_show_the_possible_capabilities() {
     let (sandbox, bytes) = (sandbox(), component("guests"));
     let read = sandbox.interfaces(bytes.clone().into()).await.expect("a component");
-    assert_eq!((read.size, read.contract.as_deref()), (bytes.len() as u64, Some("0.2.0")));
+    assert_eq!((read.size, read.contract.as_deref()), (bytes.len() as u64, Some("0.3.0")));
     assert!(read.verdict().is_ok());
     assert!(read.reach().contains("dirs") && read.reach().contains("env"), "{:?}", read.reach());
     assert_eq!(read.digest, load(&sandbox, &setup(Limits::default())).await.digest());
@@ -53,7 +53,7 @@ async fn its_imports_show_the_possible_capabilities() {
 }
 
 #[tokio::test]
-async fn a_driver_without_a_manifest_is_reported() {
+async fn a_driver_that_does_not_describe_itself_is_reported() {
     let limits = Limits { memory: Some(64 << 10), ..Limits::default() };
     match sandbox().ask(component("guests").into(), None, "guests", &limits).await {
         Err(LoadError::Describe(source)) => {
@@ -70,7 +70,7 @@ async fn effects_during_describe_end_it() {
     assert_eq!(SandboxConfig::default().describe_time, seconds(5));
     let (patient, hasty) = (sandbox(), sandbox_with_describe_time(Duration::from_millis(300)));
     for (name, words) in [
-        ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` during `describe`"),
+        ("import-in-describe", "it called `purlin:driver/log@0.3.0#write` during `describe`"),
         ("loop-in-describe", "did not return within 300ms"),
         ("loop-in-start", "did not return within 300ms"),
         ("trap-in-describe", "it panicked or aborted"),

@@ -41,11 +41,11 @@ async fn files_that_are_no_drivers_are_recognised() {
     assert!(refused(b"\0asm\x01\0\0\0").await.starts_with("a core WebAssembly module, not a component"));
     assert_eq!(
         refused(b"\0asm\x0d\0\x01\0").await,
-        "a component that does not export `purlin:driver/lifecycle@0.2.0`, so it is not a driver"
+        "a component that does not export `purlin:driver/lifecycle@0.3.0`, so it is not a driver"
     );
     assert_eq!(
-        refused(&replaced(&good, "purlin:driver/lifecycle@0.2.0", "purlin:driver/lifecycle@0.7.0")).await,
-        "made for contract `purlin:driver@0.7.0`, and this version runs `purlin:driver@0.2.0`; \
+        refused(&replaced(&good, "purlin:driver/lifecycle@0.3.0", "purlin:driver/lifecycle@0.7.0")).await,
+        "made for contract `purlin:driver@0.7.0`, and this version runs `purlin:driver@0.3.0`; \
          it needs a newer Purlin, or must be built against that"
     );
     let imports = refused(&replaced(&good, "wasi:clocks/", "wasi:keyval/")).await;
@@ -144,7 +144,7 @@ async fn a_component_compiles_once() {
     let (second, events) = with_cache(&cache);
     let again = load(&second, &setup(Limits::default())).await;
     assert!(events.lock().expect("ours").is_empty());
-    assert_eq!((again.manifest(), again.digest()), (driver.manifest(), driver.digest()));
+    assert_eq!((again.info(), again.digest()), (driver.info(), driver.digest()));
     deed(&again, json!({})).await.expect("it works");
 
     // Damaged and forged files are treated as missing.
@@ -178,13 +178,13 @@ async fn an_edited_component_compiles_only_what_changed() {
         // Reading its description compiles it, and loading it then uses that.
         let (sandbox, events) = with_cache(&cache);
         let bytes = padded(edit).into();
-        let manifest = sandbox.ask(bytes, Some(file.clone()), "guests", &Limits::default()).await;
+        let info = sandbox.ask(bytes, Some(file.clone()), "guests", &Limits::default()).await;
         assert_eq!(events.lock().expect("ours").len(), 2, "{}", edit as char);
         let (sandbox, events) = with_cache(&cache);
         let driver =
             sandbox.load(Source::File(file.clone()), &setup(Limits::default())).await.expect("loads");
         assert!(events.lock().expect("ours").is_empty(), "{}", edit as char);
-        assert_eq!(manifest.expect("it answers"), *driver.manifest());
+        assert_eq!(info.expect("it answers"), *driver.info());
         deed(&driver, json!({})).await.expect("it works");
         digests.push(driver.digest().to_owned());
     }
@@ -300,7 +300,7 @@ async fn unneeded_features_are_rejected() {
                (core instance $i (instantiate $m))
                (func $x (canon lift (core func $i \"x\")))
                (instance $l {exports})
-               (export \"purlin:driver/lifecycle@0.2.0\" (instance $l)))"
+               (export \"purlin:driver/lifecycle@0.3.0\" (instance $l)))"
         );
         let component = wat::parse_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let loaded = sandbox().load(Source::Bytes(component.into()), &setup(Limits::default())).await;

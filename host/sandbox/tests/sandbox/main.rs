@@ -5,6 +5,7 @@
 //! their own, because they measure the process that they run in.
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
+mod answers;
 mod common;
 mod contract;
 mod drift;
@@ -13,4 +14,5 @@ mod hostile;
 mod inspect;
 mod loading;
 mod network;
+mod operation;
 mod reach;

@@ -8,17 +8,35 @@ const TOO_MUCH: &str = "returned more than 4 MiB, its output limit; `drivers.acm
 
 #[test]
 fn large_answers_are_rejected() {
-    for name in ["huge-output", "huge-secrets", "huge-cookie", "huge-id", "huge-failure", "huge-checkpoint"] {
+    for name in [
+        "huge-output",
+        "huge-secrets",
+        "huge-cookie",
+        "huge-id",
+        "huge-note",
+        "huge-failure",
+        "huge-checkpoint",
+        "huge-checkpoint-cookie",
+    ] {
         attack(name).fails(TOO_MUCH);
     }
     attack("huge-id").with("bytes", 10 << 20).fails(TOO_MUCH);
     attack("huge-id").with("bytes", 4097).fails("the id of a resource has 1 to 4096 bytes");
     attack("huge-cookie").with("bytes", 10_241).fails("its cookie has 10241 bytes, and 10240 are allowed");
     attack("huge-checkpoint").with("bytes", 4097).fails("the id of a checkpoint has 1 to 4096 bytes");
+    attack("huge-checkpoint-cookie")
+        .with("bytes", 10_241)
+        .fails("the cookie of its checkpoint has 10241 bytes, and 10240 are allowed");
     attack("huge-failure").with("bytes", 4_000_000).fails("xxx…");
     attack("many-faults").fails("invalid inputs: `/values`: xxx");
     attack("many-manifests").with("count", 300_000).fails(TOO_MUCH);
     attack("many-manifests").with("count", 30_000).harmless();
+    attack("many-notes").with("count", 300_000).fails(TOO_MUCH);
+    attack("many-notes").with("count", 65).fails("it has 65 notes, and 64 are allowed");
+    attack("many-notes").with("count", 64).answers("63 0");
+    let details = |count: u32| attack("fail").with("text", "x".repeat(2_000)).with("details", count);
+    details(2_000).fails(TOO_MUCH);
+    details(500).fails("x…");
 }
 
 #[test]
@@ -130,11 +148,17 @@ fn manifests_that_collide_are_rejected() {
 fn lies_about_identity_are_rejected_or_harmless() {
     attack("two-ids").answers("the second");
     attack("checkpoint-flood").briefly().harmless();
-    attack("checkpoint")
-        .with("at", "update")
-        .called(Call::Update)
-        .with("id", "x")
-        .fails("a checkpoint outside `create`");
+    let checkpoint = |at: &str, call| attack("checkpoint").with("at", at).called(call).with("id", "x");
+    checkpoint("update", Call::Update).fails("a checkpoint of another resource than the one that it updates");
+    for (at, call) in [
+        ("check", Call::Check),
+        ("name", Call::Name),
+        ("read", Call::Read),
+        ("update-impact", Call::Impact),
+        ("delete", Call::Delete),
+    ] {
+        checkpoint(at, call).fails("a checkpoint outside `create` and `update`");
+    }
     attack("id").with("id", "another").called(Call::Update).fails("`update` changed the id of the resource");
     attack("id")
         .with("id", "another")
@@ -142,6 +166,10 @@ fn lies_about_identity_are_rejected_or_harmless() {
         .called(Call::Update)
         .fails("`update` changed the id of the resource");
     attack("id").with("id", "another").called(Call::Read).fails("`read` returned another id");
-    attack("fail").with("kind", "partial-without-id").fails("the id of a resource has 1 to 4096 bytes");
+    for kind in ["partial-without-id", "pending-without-id"] {
+        attack("fail").with("kind", kind).fails("the id of a resource has 1 to 4096 bytes");
+    }
+    attack("fail").with("kind", "pending").fails("not done yet: ");
+    attack("fail").with("kind", "pending-without-state").fails("not done yet: ");
     attack("fail").with("kind", "retry-after").fails("to be called again after 86400000 ms");
 }

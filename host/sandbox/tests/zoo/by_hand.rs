@@ -39,6 +39,7 @@ fn texts_and_lists_that_lie_are_rejected() {
         "list-wraps",
         "list-unaligned",
         "cookie-of-all-memory",
+        "cookie-outside",
     ] {
         by_hand(name).fails("the driver `acme/bad` ");
     }
@@ -56,14 +57,15 @@ fn invalid_answers_harm_nothing() {
         by_hand(name).fails("the driver `acme/bad` crashed: ");
     }
     by_hand("bool-out-of-range").called(Call::Impact).answers("true 0");
-    by_hand("flags-out-of-range").answers("id {}");
+    by_hand("option-out-of-range").called(Call::Read).fails("the driver `acme/bad` crashed: ");
+    by_hand("cookie-out-of-range").fails("the driver `acme/bad` crashed: ");
 }
 
 #[test]
 fn imports_at_the_wrong_time_are_rejected() {
     by_hand("import-in-post-return").fails("the driver `acme/bad` crashed: ");
     by_hand("import-in-start").refused("cannot call `describe`");
-    by_hand("import-in-describe").refused("outside `create`");
+    by_hand("import-in-describe").refused("outside `create` and `update`");
     by_hand("level-out-of-range").fails("the driver `acme/bad` crashed: ");
     by_hand("log-outside").fails("the driver `acme/bad` ");
 }
@@ -76,8 +78,8 @@ fn invalid_handles_are_rejected() {
 }
 
 #[test]
-fn escapes_in_a_manifest_are_harmless() {
-    by_hand("escapes-in-manifest").harmless();
+fn escapes_in_a_description_are_harmless() {
+    by_hand("escapes-in-driver-info").harmless();
 }
 
 #[test]

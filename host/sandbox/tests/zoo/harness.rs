@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Label, Limits, Value};
+use purlin_model::driver::{Checkpoint, Inputs, ResourceState};
+use purlin_model::{Limits, Value};
 use purlin_sandbox::{
     CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, ReadRequest, Sandbox,
     Source,
@@ -56,8 +56,8 @@ const CUT: Duration = Duration::from_millis(200);
 const HOST: u64 = 160 << 20;
 /// Bytes that the host takes while another process compiles for it, beside the component.
 const COMPILING: u64 = 64 << 20;
-/// Bytes of one text for an operator: a failure says up to three things.
-const LONGEST_TEXT: usize = 26 << 10;
+/// Bytes of one text for an operator: a failure says up to three things, or has a message and details.
+const LONGEST_TEXT: usize = 42 << 10;
 /// As many at once as there are threads: so that none is left if each blocks one.
 const COPIES: usize = 2;
 
@@ -268,8 +268,8 @@ struct Ids(Arc<Mutex<Vec<String>>>);
 
 #[async_trait::async_trait]
 impl CheckpointSink for Ids {
-    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
-        self.0.lock().expect("ours").push(id.expose().to_owned());
+    async fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), String> {
+        self.0.lock().expect("ours").push(checkpoint.id.expose().to_owned());
         Ok(())
     }
 }
@@ -497,16 +497,13 @@ async fn one(
     let more: Vec<String> = (0..given.secrets).map(|n| format!("the secret no. {n}")).collect();
     let secrets = Value::from(json!({"password": SECRET, "more": more}));
     let inputs = Inputs { secrets, ..common::inputs(given.values) };
-    let state = ResourceState {
-        id: "id".into(),
-        outputs: Value::map(),
-        cookie: Box::default(),
-        manifests: Vec::new(),
-    };
+    let state = ResourceState { id: "id".into(), outputs: Value::map(), ..ResourceState::default() };
     let change = Change { state: &state, before: &inputs, after: &inputs, name: "n" };
     let text_of = |state: &ResourceState| {
         let files = state.manifests.iter().map(|file| format!(" {} {}", file.name, file.data.redact()));
-        format!("{} {}{}", state.id, state.outputs.redact(), files.collect::<String>())
+        let notes = state.notes.iter().map(|(name, note)| format!(" {name} {}", note.redact()));
+        let more: String = files.chain(notes).collect();
+        format!("{} {}{more}", state.id, state.outputs.redact())
     };
     let outcome = match call {
         Call::Check => driver.check(&context, &inputs, None).await.map(|checked| {
@@ -537,23 +534,23 @@ async fn one(
             format!("{} {:?}", impact.delete_before_replace, impact.replaces.len())
         }),
         Call::Update => driver.update(&context, change).await.as_ref().map(text_of).map_err(Clone::clone),
-        Call::Delete => driver.delete(&context, &state, &inputs).await.map(|()| "deleted".into()),
+        Call::Delete => driver.delete(&context, (&state, false), &inputs).await.map(|()| "deleted".into()),
     };
     outcome.map_err(|error: CallError| chain(&error))
 }
 
-/// The visible form of a manifest.
+/// The visible form of a driver's description of itself.
 fn printed(driver: &Driver) -> String {
-    let manifest = driver.manifest();
-    let requested = manifest
-        .requested_capabilities
-        .iter()
-        .map(|w| format!("{} {} {}", w.capability, w.pattern, w.reason));
-    let types = manifest.types.iter().map(|t| t.type_name.clone());
-    [manifest.name.clone(), manifest.description.clone()]
+    let info = driver.info();
+    let requested =
+        info.requested_capabilities.iter().map(|w| format!("{} {} {}", w.capability, w.pattern, w.reason));
+    let types = info.types.iter().map(|t| t.type_name.clone());
+    let notes = info.notes.iter().map(|(name, note)| format!("{name} {note}"));
+    [info.name.clone(), info.description.clone()]
         .into_iter()
         .chain(types)
         .chain(requested)
+        .chain(notes)
         .collect::<Vec<_>>()
         .join("|")
 }

@@ -50,8 +50,13 @@ fn channels(text: &str) -> Vec<(&'static str, Attack)> {
         ("not-found", fail("not-found")),
         ("conflict", fail("conflict")),
         ("retry-after", fail("retry-after")),
+        ("pending", fail("pending")),
         ("partial", fail("partial")),
         ("failed", fail("failed")),
+        ("undecided", fail("undecided")),
+        ("needs-delete-before", fail("needs-delete-before")),
+        ("details", fail("failed").with("details", 20)),
+        ("notes", attack("answer").with("notes", vec![text])),
         ("warnings", attack("texts").with("warnings", vec![text]).called(Call::Check)),
         ("replaces", attack("texts").with("replaces", vec![text]).called(Call::Impact)),
     ]

@@ -3,9 +3,7 @@
 
 use zeroize::Zeroizing;
 
-use super::wire::{
-    Reader, TOO_LONG, get_id, get_label, put_bytes, put_id, put_label, put_number, put_optional,
-};
+use super::wire::{Reader, TOO_LONG, get_id, put_bytes, put_id, put_number, put_optional};
 use super::{CodecError, entries, obstacle, records};
 use crate::{Change, RecordId};
 
@@ -57,10 +55,10 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
             put_id(out, &intent.id())?;
             records::put_intent(out, intent)?;
         }
-        Change::Checkpoint { id, provider_id } => {
+        Change::Checkpoint { id, checkpoint } => {
             out.push(CHECKPOINT);
             put_id(out, id)?;
-            put_label(out, provider_id);
+            records::put_checkpoint(out, checkpoint);
         }
         Change::Settle(id) => {
             out.push(SETTLE);
@@ -123,7 +121,9 @@ fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
             let id = get_id(reader)?;
             Change::Intend(Box::new(records::get_intent(reader, id, false)?))
         }
-        CHECKPOINT => Change::Checkpoint { id: get_id(reader)?, provider_id: get_label(reader)? },
+        CHECKPOINT => {
+            Change::Checkpoint { id: get_id(reader)?, checkpoint: records::get_checkpoint(reader)? }
+        }
         SETTLE => Change::Settle(get_id(reader)?),
         DEPLOYED => {
             let number = reader.number()?;

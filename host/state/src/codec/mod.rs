@@ -23,7 +23,8 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use purlin_model::{Label, ResourceStatus, Urn};
+use purlin_model::driver::Checkpoint;
+use purlin_model::{ResourceStatus, Urn};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -72,10 +73,10 @@ pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Vec<u8>, 
     pack(INTENT, id.urn.as_str(), keys, intent.has_secret(), place, |body| records::put_intent(body, intent))
 }
 
-/// Encodes the id that a driver reported during a call.
-pub(crate) fn encode_checkpoint(id: &Label, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    pack(CHECKPOINT, "a checkpoint", keys, id.is_secret(), nowhere, |body| {
-        wire::put_label(body, id);
+/// Encodes what a driver reported during a call.
+pub(crate) fn encode_checkpoint(checkpoint: &Checkpoint, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    pack(CHECKPOINT, "a checkpoint", keys, checkpoint.has_secret(), nowhere, |body| {
+        records::put_checkpoint(body, checkpoint);
         Ok(())
     })
 }
@@ -335,9 +336,9 @@ pub(crate) fn decode_intent(bytes: &[u8], name: &str, keys: &Keyring) -> Result<
     stored.read(INTENT, name, keys, |place, body| records::get_intent(body, wire::get_id(place)?, false))
 }
 
-/// Decodes the id that a driver reported during a call.
-pub(crate) fn decode_checkpoint(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Label, Error> {
-    Stored::open(bytes, name)?.read(CHECKPOINT, name, keys, |_, body| wire::get_label(body))
+/// Decodes what a driver reported during a call.
+pub(crate) fn decode_checkpoint(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Checkpoint, Error> {
+    Stored::open(bytes, name)?.read(CHECKPOINT, name, keys, |_, body| records::get_checkpoint(body))
 }
 
 /// Decodes a deployment.

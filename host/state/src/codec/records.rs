@@ -1,7 +1,7 @@
 //! Encodes records and intents.
 
-use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
-use purlin_model::{Unfinished, Urn, Value};
+use purlin_model::driver::{Checkpoint, Inputs, ManifestFile, ResourceState};
+use purlin_model::{Map, Unfinished, Urn, Value};
 
 use super::CodecError;
 use super::entries::{CREATE, DEADLINE, DELETE, NO_OPERATION, OPEN_DELETION, UPDATE};
@@ -31,6 +31,8 @@ const INTERRUPTED_UPDATE: u8 = 2;
 const INTERRUPTED_CREATE: u8 = 3;
 const FAILED: u8 = 4;
 const UNCONFIRMED: u8 = 5;
+const IN_PROGRESS: u8 = 6;
+const GOING: u8 = 7;
 
 /// Encodes a record without its id.
 pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), CodecError> {
@@ -114,7 +116,24 @@ fn put_state(out: &mut Vec<u8>, state: &ResourceState) -> Result<(), CodecError>
         put_label(out, &manifest.location);
         value::put(out, &manifest.data)?;
     }
+    put_number(out, u64::from(state.version));
+    put_number(out, state.notes.len() as u64);
+    for (name, note) in &state.notes {
+        put_text(out, name);
+        value::put(out, note)?;
+    }
     Ok(())
+}
+
+pub(super) fn put_checkpoint(out: &mut Vec<u8>, checkpoint: &Checkpoint) {
+    put_label(out, &checkpoint.id);
+    put_optional(out, checkpoint.cookie.as_deref(), put_bytes);
+}
+
+pub(super) fn get_checkpoint(reader: &mut Reader<'_>) -> Result<Checkpoint, CodecError> {
+    let id = get_label(reader)?;
+    let cookie = reader.optional(|reader| reader.bytes().map(Into::into))?;
+    Ok(Checkpoint { id, cookie })
 }
 
 fn put_unfinished(out: &mut Vec<u8>, unfinished: &Unfinished) {
@@ -124,9 +143,17 @@ fn put_unfinished(out: &mut Vec<u8>, unfinished: &Unfinished) {
         Unfinished::InterruptedCreate => INTERRUPTED_CREATE,
         Unfinished::Unconfirmed => UNCONFIRMED,
         Unfinished::Failed { .. } => FAILED,
+        Unfinished::InProgress { deletes: false, .. } => IN_PROGRESS,
+        Unfinished::InProgress { deletes: true, .. } => GOING,
     });
-    if let Unfinished::Failed { message } = unfinished {
-        put_text(out, message);
+    match unfinished {
+        Unfinished::Failed { message } | Unfinished::InProgress { message, deletes: _ } => {
+            put_text(out, message);
+        }
+        Unfinished::Drifted
+        | Unfinished::InterruptedUpdate
+        | Unfinished::InterruptedCreate
+        | Unfinished::Unconfirmed => {}
     }
 }
 
@@ -137,6 +164,9 @@ fn get_unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, CodecError> {
         INTERRUPTED_CREATE => Unfinished::InterruptedCreate,
         UNCONFIRMED => Unfinished::Unconfirmed,
         FAILED => Unfinished::Failed { message: reader.text()?.into() },
+        kind @ (IN_PROGRESS | GOING) => {
+            Unfinished::InProgress { message: reader.text()?.into(), deletes: kind == GOING }
+        }
         _ => return Err("it is unfinished for an unknown reason"),
     })
 }
@@ -239,13 +269,19 @@ fn get_state(reader: &mut Reader<'_>) -> Result<ResourceState, CodecError> {
             data: value::get(reader)?,
         });
     }
-    Ok(ResourceState { id, outputs, cookie: cookie.into(), manifests })
+    let version = u32::try_from(reader.number()?).map_err(|_| "a version is too large")?;
+    let count = reader.count()?;
+    let mut notes = Map::default();
+    for _ in 0..count {
+        notes.insert(reader.text()?.into(), value::get(reader)?);
+    }
+    Ok(ResourceState { id, outputs, cookie: cookie.into(), manifests, version, notes })
 }
 
 /// Encodes an intent without the id of its record.
 pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), CodecError> {
     put_text(out, &intent.idempotency_key);
-    put_optional(out, intent.checkpoint.as_ref(), put_label);
+    put_optional(out, intent.checkpoint.as_ref(), put_checkpoint);
     put_number(out, intent.since);
     let kind = match &intent.operation {
         Operation::Create(_) => CREATE,
@@ -276,7 +312,7 @@ pub(super) fn get_intent(
     is_inner: bool,
 ) -> Result<Intent, CodecError> {
     let idempotency_key = reader.text()?.into();
-    let checkpoint = reader.optional(get_label)?;
+    let checkpoint = reader.optional(get_checkpoint)?;
     let since = reader.number()?;
     let kind = reader.byte()?;
     let has_deadline = kind & DEADLINE != 0;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
+use purlin_model::driver::{Checkpoint, Inputs, ManifestFile, ResourceState};
 use purlin_model::{
     Awaited, InstallationShare, InstallationUse, Key, Label, Map, Obstacle, Offered, Settings, Unfinished,
     Unknown, Urn, Value, Wait,
@@ -43,6 +43,11 @@ fn label() -> impl Strategy<Value = Label> {
     (".{0,9}", any::<bool>()).prop_map(|(text, secret)| Label::new(text, secret))
 }
 
+fn checkpoint() -> impl Strategy<Value = Checkpoint> {
+    let cookie = proptest::option::of(vec(any::<u8>(), 0..40));
+    (label(), cookie).prop_map(|(id, cookie)| Checkpoint { id, cookie: cookie.map(Into::into) })
+}
+
 /// In boxes, because a test's stack is small, and what a strategy makes lies on it.
 fn unfinished() -> BoxedStrategy<Unfinished> {
     prop_oneof![
@@ -51,6 +56,7 @@ fn unfinished() -> BoxedStrategy<Unfinished> {
         Just(Unfinished::InterruptedCreate),
         Just(Unfinished::Unconfirmed),
         ".{0,9}".prop_map(|message| Unfinished::Failed { message }),
+        (".{0,9}", any::<bool>()).prop_map(|(message, deletes)| Unfinished::InProgress { message, deletes }),
     ]
     .boxed()
 }
@@ -65,6 +71,7 @@ prop_compose! {
         (values, secrets, params, connection, outputs) in (value(), value(), value(), value(), value()),
         cookie in vec(any::<u8>(), 0..40),
         manifests in vec((label(), label(), value()), 0..3),
+        (form, notes) in (any::<u32>(), vec((".{0,6}", value()), 0..3)),
         (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 6]>(), any::<bool>()),
         share in proptest::option::of(share()),
         (superseded, deleted_with) in (proptest::option::of(any::<u32>()), proptest::option::of(urn())),
@@ -90,6 +97,8 @@ prop_compose! {
                 outputs,
                 cookie: cookie.into(),
                 manifests: manifests.into_iter().map(|(name, location, data)| ManifestFile { name, location, data }).collect(),
+                version: form,
+                notes: notes.into_iter().map(|(name, note)| (name.into(), note)).collect(),
             },
             dependencies: dependencies.into(),
             digest,
@@ -231,7 +240,7 @@ fn change() -> impl Strategy<Value = Change> {
         id().prop_map(Operation::Delete),
     ];
     let times = (any::<u64>(), proptest::option::of(any::<u64>()), proptest::option::of(any::<u64>()));
-    let intent = (operation, ".{0,9}", proptest::option::of(label()), times).prop_map(
+    let intent = (operation, ".{0,9}", proptest::option::of(checkpoint()), times).prop_map(
         |(operation, idempotency_key, checkpoint, (since, deadline, deleted))| {
             let intent =
                 Intent { operation, idempotency_key, checkpoint, since, deadline, open_deletion: None };
@@ -246,7 +255,7 @@ fn change() -> impl Strategy<Value = Change> {
         record().prop_map(|record| Change::Put(record.into())),
         id().prop_map(Change::Remove),
         intent.prop_map(|intent| Change::Intend(intent.into())),
-        (id(), label()).prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id }),
+        (id(), checkpoint()).prop_map(|(id, checkpoint)| Change::Checkpoint { id, checkpoint }),
         id().prop_map(Change::Settle),
         (deployment(), proptest::option::of(vec(any::<u8>(), 0..9))).prop_map(|(deployment, documents)| {
             Change::Deployed { deployment: deployment.into(), documents }
@@ -349,9 +358,9 @@ proptest! {
                     keys.data().expect("a key");
                 }
             }
-            Change::Checkpoint { provider_id, .. } => {
-                let bytes = encode_checkpoint(&provider_id, &keys).expect("writes");
-                prop_assert_eq!(decode_checkpoint(&bytes, "", &keys).expect("reads"), provider_id);
+            Change::Checkpoint { checkpoint, .. } => {
+                let bytes = encode_checkpoint(&checkpoint, &keys).expect("writes");
+                prop_assert_eq!(decode_checkpoint(&bytes, "", &keys).expect("reads"), checkpoint);
             }
             _ => {}
         }
@@ -468,7 +477,7 @@ fn only_secrets_need_a_key() {
     let encoded = encode(&plain(), &keys).expect("writes without a key");
     assert!(contains(&encoded, &[0xd1; 32]));
     let secret = || Label::new("hidden", true);
-    let with: [fn(&mut Record, Label); 6] = [
+    let with: [fn(&mut Record, Label); 7] = [
         |record, _| record.state.cookie = (*b"c").into(),
         |record, _| record.inputs.secrets = serde_json::json!({"password": "p"}).into(),
         |record, secret| record.name = secret,
@@ -487,13 +496,18 @@ fn only_secrets_need_a_key() {
                 data: Value::Null,
             })
         },
+        |record, _| {
+            record.state.notes.insert("n".into(), Value::from("hidden").into_secret());
+        },
     ];
     for with in with {
         let mut record = plain();
         with(&mut record, secret());
         assert!(matches!(encode(&record, &keys), Err(Error::Io { .. })), "{record:?}");
     }
-    assert!(matches!(encode_checkpoint(&secret(), &keys), Err(Error::Io { .. })));
+    assert!(matches!(encode_checkpoint(&secret().into(), &keys), Err(Error::Io { .. })));
+    let with_cookie = Checkpoint { cookie: Some((*b"c").into()), ..Checkpoint::from("plain") };
+    assert!(matches!(encode_checkpoint(&with_cookie, &keys), Err(Error::Io { .. })));
     assert!(encode_checkpoint(&"plain".into(), &keys).is_ok());
 }
 
@@ -508,17 +522,20 @@ fn with_a_key_everything_is_sealed() {
     record.dependencies =
         Box::new([Urn::parse("urn:purlin:dev/o::a::shared::s3.default::shared.y").expect("a URN")]);
     record.state.outputs = serde_json::json!({"a-key": "an-output"}).into();
+    record.state.notes.insert("a-fact".into(), "a-note".into());
     record.state.manifests.push(ManifestFile {
         name: "a-manifest".into(),
         location: "a-location".into(),
         data: Value::Null,
     });
-    let hidden: [&[u8]; 9] = [
+    let hidden: [&[u8]; 11] = [
         b"a-message",
         b"a-name",
         b"an-id",
         b"a-key",
         b"an-output",
+        b"a-fact",
+        b"a-note",
         b"a-manifest",
         b"a-location",
         b"purlin/echo",
@@ -543,8 +560,9 @@ fn with_a_key_everything_is_sealed() {
         assert!(!contains(&bytes, part), "{}", String::from_utf8_lossy(part));
     }
     assert_eq!(decode_intent(&bytes, "", &keys).expect("reads"), intent);
-    let bytes = encode_checkpoint(&"a-checkpoint".into(), &keys).expect("writes");
-    assert!(!contains(&bytes, b"a-checkpoint"));
+    let checkpoint = Checkpoint { cookie: Some((*b"a-cookie").into()), ..Checkpoint::from("a-checkpoint") };
+    let bytes = encode_checkpoint(&checkpoint, &keys).expect("writes");
+    assert!(!contains(&bytes, b"a-checkpoint") && !contains(&bytes, b"a-cookie"));
     let holder = Holder {
         user: "somebody".into(),
         host: "somewhere".into(),

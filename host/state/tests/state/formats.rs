@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use futures::executor::block_on as run;
-use purlin_model::driver::ManifestFile;
+use purlin_model::driver::{Checkpoint, ManifestFile};
 use purlin_model::{Awaited, Key, Label, Obstacle, Unfinished, Urn, Value, Wait};
 use purlin_state::{
     Change, Deployment, EmbeddedStore, Environment, Error, Holder, ObstacleRecord, Outcome, Record, RecordId,
@@ -57,6 +57,13 @@ fn records() -> (Vec<Record>, Record) {
         file("deployment.yaml".into(), json!({"kind": "Deployment", "spec": {"replicas": 2}}).into()),
         file("secret.yaml".into(), Value::from("hidden-manifest").into_secret()),
     ];
+    manifests.state.version = 2;
+    manifests.state.notes = [
+        ("health".into(), json!({"status": "green"}).into()),
+        ("console-url".into(), Value::from("hidden-note").into_secret()),
+    ]
+    .into_iter()
+    .collect();
     let copy = Record {
         superseded: Some(1),
         status: Status::Absent,
@@ -75,12 +82,15 @@ fn records() -> (Vec<Record>, Record) {
         vec![ManifestFile { location: secret("hidden-place"), ..file(secret("hidden-file"), Value::Null) }];
     let mut all = vec![record(0), secret_record(1), large, manifests, copy, observed, named];
     let failed = Unfinished::Failed { message: "the name is taken".into() };
+    let in_progress = |deletes| Unfinished::InProgress { message: "it starts".into(), deletes };
     let partial = [
         Unfinished::Drifted,
         Unfinished::InterruptedUpdate,
         Unfinished::InterruptedCreate,
         Unfinished::Unconfirmed,
         failed,
+        in_progress(false),
+        in_progress(true),
     ];
     let with = |(number, unfinished)| Record {
         status: Status::Partial(unfinished),
@@ -125,8 +135,9 @@ fn obstacle() -> ObstacleRecord {
 }
 
 /// The checkpoint of the interrupted call.
-fn checkpoint() -> Label {
-    Label::new("hidden-checkpoint", true)
+fn checkpoint() -> Checkpoint {
+    let id = Label::new("hidden-checkpoint", true);
+    Checkpoint { cookie: Some((*b"hidden-checkpointed-cookie").into()), ..id.into() }
 }
 
 /// What was deleted with its host.
@@ -138,7 +149,7 @@ fn vanished() -> Box<[Vanished]> {
 fn changes() -> Vec<(&'static str, Change)> {
     let pending = intend(secret_record(7));
     let Change::Intend(intent) = &pending else { panic!("an intent") };
-    let checkpoint = Change::Checkpoint { id: intent.id(), provider_id: checkpoint() };
+    let checkpoint = Change::Checkpoint { id: intent.id(), checkpoint: checkpoint() };
     let documents = Some(DOCUMENTS.into());
     vec![
         ("intend", pending),

@@ -9,6 +9,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 use purlin_model::Value;
+use purlin_model::driver::Checkpoint;
 use purlin_state::{
     Change, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error, MemoryStore, Outcome,
     RecordId, Store,
@@ -58,8 +59,7 @@ fn an_intent_is_pending_until_it_is_settled() {
     stores(|store| {
         let id = RecordId::current(urn(1));
         let pending = || run(store.load(&environment())).expect("loads").pending;
-        let checkpoint =
-            |provider_id: &str| Change::Checkpoint { id: id.clone(), provider_id: provider_id.into() };
+        let checkpoint = |reported: &str| Change::Checkpoint { id: id.clone(), checkpoint: reported.into() };
         run(store.commit(vec![checkpoint("too early")])).expect("commits");
         assert_eq!(pending(), []);
         run(store.commit(vec![intend(secret_record(2)), intend(secret_record(1))])).expect("commits");
@@ -71,6 +71,10 @@ fn an_intent_is_pending_until_it_is_settled() {
         run(store.commit(vec![checkpoint("i-1")])).expect("commits");
         run(store.commit(vec![checkpoint("i-2")])).expect("commits");
         assert_eq!(pending()[0].checkpoint, Some("i-2".into()));
+        let with_cookie = Checkpoint { cookie: Some((*b"hidden").into()), ..Checkpoint::from("i-3") };
+        let reported = Change::Checkpoint { id: id.clone(), checkpoint: with_cookie.clone() };
+        run(store.commit(vec![reported])).expect("commits");
+        assert_eq!(pending()[0].checkpoint, Some(with_cookie));
         run(store.commit(vec![intend(record(1))])).expect("commits");
         assert_eq!(pending()[0].checkpoint, None, "a new attempt knows nothing yet");
         run(store.commit(vec![checkpoint("i-3")])).expect("commits");
@@ -232,7 +236,10 @@ fn change() -> impl Strategy<Value = Change> {
         3 => record.clone().prop_map(put),
         2 => id().prop_map(Change::Remove),
         3 => record.prop_map(intend),
-        1 => (id(), "[a-z]{0,4}").prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id: provider_id.into() }),
+        1 => (id(), "[a-z]{0,4}", proptest::option::of("[a-z]{0,4}")).prop_map(|(id, provider_id, cookie)| {
+            let cookie = cookie.map(|cookie| cookie.into_bytes().into());
+            Change::Checkpoint { id, checkpoint: Checkpoint { cookie, ..provider_id.into() } }
+        }),
         2 => id().prop_map(Change::Settle),
         2 => (0..5_usize, 0..4_u64, proptest::option::of(0..3_u8)).prop_map(
             |(id, number, documents)| {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::read;
-use crate::{Failure, InvalidInput};
+use crate::{Failure, Finding};
 
 /// A pointer, and the fault there.
 pub(super) type InputFault = (String, String);
@@ -17,7 +17,7 @@ const MOST: usize = 32;
 
 /// The failure for them.
 pub(super) fn refused(faults: Vec<InputFault>) -> Failure {
-    let fault = |(pointer, message)| InvalidInput { pointer, message };
+    let fault = |(pointer, message)| Finding { pointer, message };
     Failure::InvalidInputs(faults.into_iter().map(fault).collect())
 }
 

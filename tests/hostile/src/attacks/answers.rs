@@ -1,9 +1,10 @@
 //! Answers that are too large, too deep, or false.
 
 use super::{Attack, failed, state};
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
 use purlin_sdk::bindings::purlin::driver::operation;
-use purlin_sdk::bindings::purlin::driver::types::{Call, Denial, InvalidInput, ManifestFile, Partial, Retry};
+use purlin_sdk::bindings::purlin::driver::types::{
+    Call, Denial, Failure, Finding, ManifestFile, Partial, Pending, Problem, Retry, State,
+};
 use serde_json::json;
 
 pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result<State, Failure>> {
@@ -27,6 +28,9 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
                     .flatten()
                     .map(manifest)
                     .collect(),
+                sensitive: attack.texts("sensitive"),
+                version: 0,
+                notes: attack.texts("notes").into_iter().map(|note| (note.clone(), note)).collect(),
             }
         }
         "huge-output" => state(&json!({"x": "x".repeat(bytes)})),
@@ -35,6 +39,14 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
             State { secrets: format!("{{\"x\":\"{}\"}}", "x".repeat(bytes)), ..state(&json!({})) }
         }
         "huge-cookie" => State { cookie: vec![0; bytes], ..state(&json!({})) },
+        "huge-note" => {
+            let note = ("note".to_owned(), format!("\"{}\"", "x".repeat(bytes)));
+            State { notes: vec![note], ..state(&json!({})) }
+        }
+        "many-notes" => {
+            let note = |n: usize| (n.to_string(), "0".to_owned());
+            State { notes: (0..attack.number("count", 1_000_000)).map(note).collect(), ..state(&json!({})) }
+        }
         "huge-failure" => return Some(Err(failed("x".repeat(bytes)))),
         "many-manifests" => {
             let file =
@@ -45,7 +57,7 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
             }
         }
         "many-faults" => {
-            let fault = InvalidInput { pointer: "/values".into(), message: "x".repeat(1_000) };
+            let fault = Finding { pointer: "/values".into(), message: "x".repeat(1_000) };
             return Some(Err(Failure::InvalidInputs(vec![fault; attack.number("count", 4_000)])));
         }
         // Small values that grow when they are read.
@@ -66,11 +78,7 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
             let places: Vec<String> = (0..count).map(place).collect();
             let file =
                 |n: usize| ManifestFile { name: n.to_string(), location: String::new(), data: "0".into() };
-            State {
-                secrets: json!({"$sensitive": places}).to_string(),
-                manifests: (0..count).map(file).collect(),
-                ..state(&json!({}))
-            }
+            State { manifests: (0..count).map(file).collect(), sensitive: places, ..state(&json!({})) }
         }
         "many-keys" => {
             let keys: String = (0..attack.number("count", 300_000)).map(|n| format!("\"{n}\":0,")).collect();
@@ -85,20 +93,24 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
         }
         // An effect that is reported twice, differently.
         "two-ids" => {
-            operation::checkpoint("the first");
+            operation::checkpoint("the first", None);
             State { id: "the second".into(), ..state(&json!({"key": call.idempotency_key})) }
         }
         "checkpoint" => {
-            operation::checkpoint(&attack.filled(&attack.text("id")));
+            operation::checkpoint(&attack.filled(&attack.text("id")), None);
             state(&json!({}))
         }
         "huge-checkpoint" => {
-            operation::checkpoint(&"i".repeat(bytes));
+            operation::checkpoint(&"i".repeat(bytes), None);
+            state(&json!({}))
+        }
+        "huge-checkpoint-cookie" => {
+            operation::checkpoint("id", Some(&vec![0; bytes]));
             state(&json!({}))
         }
         "checkpoint-flood" => {
             for n in 0..attack.number("count", 100_000) {
-                operation::checkpoint(&n.to_string());
+                operation::checkpoint(&n.to_string(), None);
             }
             state(&json!({}))
         }
@@ -110,16 +122,23 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
 /// A failure with text in every place.
 fn failure(attack: &Attack) -> Failure {
     let message = attack.filled(&attack.text("text"));
+    let details = vec![(message.clone(), message.clone()); attack.number("details", 0)];
+    let problem = Problem { message: message.clone(), details };
+    let pending = |state| Pending { state, after_ms: u64::MAX, message: message.clone() };
+    let without_id = || State { id: String::new(), ..state(&json!({})) };
     match attack.text("kind").as_str() {
-        "invalid-inputs" => Failure::InvalidInputs(vec![InvalidInput { pointer: message.clone(), message }]),
+        "invalid-inputs" => Failure::InvalidInputs(vec![Finding { pointer: message.clone(), message }]),
         "denied" => Failure::Denied(Denial { capability: message.clone(), target: message.clone(), message }),
-        "not-found" => Failure::NotFound(message),
-        "conflict" => Failure::Conflict(message),
+        "not-found" => Failure::NotFound(problem),
+        "conflict" => Failure::Conflict(problem),
         "retry-after" => Failure::RetryAfter(Retry { after_ms: u64::MAX, message }),
-        "partial" => Failure::Partial(Partial { state: state(&json!({})), message }),
-        "partial-without-id" => {
-            Failure::Partial(Partial { state: State { id: String::new(), ..state(&json!({})) }, message })
-        }
-        _ => Failure::Failed(message),
+        "pending" => Failure::Pending(pending(Some(state(&json!({}))))),
+        "pending-without-id" => Failure::Pending(pending(Some(without_id()))),
+        "pending-without-state" => Failure::Pending(pending(None)),
+        "partial" => Failure::Partial(Partial { state: state(&json!({})), problem }),
+        "partial-without-id" => Failure::Partial(Partial { state: without_id(), problem }),
+        "undecided" => Failure::Undecided(problem),
+        "needs-delete-before" => Failure::NeedsDeleteBefore(problem),
+        _ => Failure::Failed(problem),
     }
 }

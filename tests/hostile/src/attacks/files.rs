@@ -1,8 +1,7 @@
 //! Ways out of granted folders, and writes to read-only ones.
 
 use super::{Attack, failed, state};
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use wasip2::filesystem::preopens::get_directories;

@@ -1,8 +1,7 @@
 //! Floods of objects that the host keeps.
 
 use super::{Attack, state};
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
 use serde_json::json;
 use wasip2::cli::stdout::get_stdout;
 use wasip2::clocks::monotonic_clock::subscribe_duration;

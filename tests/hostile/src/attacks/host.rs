@@ -1,8 +1,7 @@
 //! The host's services for a command-line program.
 
 use super::{Attack, state};
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
 use serde_json::json;
 use std::io::Read as _;
 use wasip2::cli::stdout::get_stdout;

@@ -2,8 +2,7 @@
 
 use super::{Attack, state};
 use core::arch::wasm32::memory_grow;
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
 use serde_json::json;
 
 pub(super) fn perform(_: &Attack, name: &str, _: &Call) -> Option<Result<State, Failure>> {

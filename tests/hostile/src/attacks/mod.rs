@@ -10,8 +10,7 @@ mod requests;
 mod text;
 mod time;
 
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
 use serde_json::{Value, json};
 
 /// The attack to carry out.
@@ -28,11 +27,14 @@ pub(crate) fn state(outputs: &Value) -> State {
         secrets: "{}".into(),
         cookie: vec![],
         manifests: vec![],
+        sensitive: vec![],
+        version: 0,
+        notes: vec![],
     }
 }
 
 pub(crate) fn failed(what: impl ToString) -> Failure {
-    Failure::Failed(what.to_string())
+    Failure::Failed(what.to_string().into())
 }
 
 impl Attack {
@@ -57,7 +59,7 @@ impl Attack {
     /// Attacks in this function, if requested.
     pub(crate) fn at(&self, function: &str) -> Result<(), Failure> {
         if self.values["at"] == function {
-            let call = Call { idempotency_key: String::new(), deadline: 0 };
+            let call = Call { idempotency_key: String::new(), deadline: 0, hints: vec![] };
             self.perform(&call)?;
         }
         Ok(())

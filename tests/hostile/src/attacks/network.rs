@@ -1,8 +1,7 @@
 //! Sockets and names, many at once.
 
 use super::{Attack, failed, state};
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
 use serde_json::json;
 use wasip2::sockets::instance_network::instance_network;
 use wasip2::sockets::ip_name_lookup::resolve_addresses;

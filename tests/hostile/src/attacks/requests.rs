@@ -1,8 +1,7 @@
 //! Forbidden requests, and untrustworthy servers.
 
 use super::{Attack, failed, state};
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
 use serde_json::{Value, json};
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{

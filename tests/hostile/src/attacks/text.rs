@@ -2,9 +2,9 @@
 
 use super::{Attack, state};
 use crate::encodings::encoded;
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use purlin_sdk::bindings::purlin::driver::types::Call;
-use purlin_sdk::bindings::purlin::driver::{log, metrics, operation};
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
+use purlin_sdk::bindings::purlin::driver::{log, operation};
+use purlin_sdk::bindings::purlin::metrics::metrics;
 use serde_json::json;
 use std::io::Write as _;
 
@@ -67,8 +67,8 @@ fn say(channel: &str, text: &str) {
         "progress" => operation::progress(text, Some(255)),
         "metrics" => {
             metrics::count(text, u64::MAX);
-            metrics::record_value(text, f64::NAN);
-            metrics::record_value("a_name", f64::INFINITY);
+            metrics::measure(text, f64::NAN);
+            metrics::measure("a_name", f64::INFINITY);
         }
         "panic" => panic!("{text}"),
         _ => log::write(log::Level::Error, text),

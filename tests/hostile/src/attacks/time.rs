@@ -1,9 +1,8 @@
 //! More time than allowed.
 
 use super::{Attack, failed, state};
-use purlin_sdk::bindings::exports::purlin::driver::lifecycle::{Failure, State};
 use purlin_sdk::bindings::purlin::driver::operation;
-use purlin_sdk::bindings::purlin::driver::types::Call;
+use purlin_sdk::bindings::purlin::driver::types::{Call, Failure, State};
 use serde_json::json;
 use std::time::Duration;
 use wasip2::clocks::monotonic_clock::{now, subscribe_duration, subscribe_instant};

@@ -1,1 +1,1 @@
-(func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32) (call $state))
+(func $create (export "purlin:driver/lifecycle@0.3.0#create") (param i32) (result i32) (call $state))

@@ -1,3 +1,3 @@
-(func $delete (export "purlin:driver/lifecycle@0.2.0#delete") (param i32) (result i32)
+(func $delete (export "purlin:driver/lifecycle@0.3.0#delete") (param i32) (result i32)
   (i32.store8 (i32.const 3072) (i32.const 0))
   (i32.const 3072))

@@ -6,4 +6,7 @@
   (i32.store (i32.const 2072) (i32.const 4132)) (i32.store (i32.const 2076) (i32.const 2))
   (i32.store (i32.const 2080) (i32.const 0)) (i32.store (i32.const 2084) (i32.const 0))
   (i32.store (i32.const 2088) (i32.const 0)) (i32.store (i32.const 2092) (i32.const 0))
+  (i32.store (i32.const 2096) (i32.const 0)) (i32.store (i32.const 2100) (i32.const 0))
+  (i32.store (i32.const 2104) (i32.const 0))
+  (i32.store (i32.const 2108) (i32.const 0)) (i32.store (i32.const 2112) (i32.const 0))
   (i32.const 2048))

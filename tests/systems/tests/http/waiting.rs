@@ -11,9 +11,12 @@ use crate::{Scene, THING, TIME, asynchronous, found, none, things, with_little_t
 /// Longer than a test takes.
 const FOREVER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The message about a thing, or an operation, that took too long.
-const CREATING: &str = "the resource is \"creating\" after";
-const RUNNING: &str = "the operation is \"running\" after";
+/// Longer than a call waits.
+const LONG: Duration = Duration::from_secs(6);
+
+/// The message about a thing, or an operation, that is not done when the run ends.
+const CREATING: &str = "it is in progress: the resource is \"creating\"; the next run goes on";
+const RUNNING: &str = "the operation is \"running\"; the next run continues from there";
 
 /// A thing that has to become ready.
 fn slow(url: &str) -> Value {
@@ -40,12 +43,13 @@ impl Early {
         service.takes(Some(FOREVER));
         service.asynchronous(is_asynchronous, false);
         let scene = Scene::new(&service.url(), &values(&service.url()), &none());
-        scene.settings(&format!("http: [\"{}/*\"]", service.url()), time);
+        // It waits no longer than a call does.
+        scene.settings(&format!("http: [\"{}/*\"]", service.url()), &format!("{time}, pending: 0s"));
         let done = scene.workspace.run(&["up", "--yes"]);
         Self { service, scene, done }
     }
 
-    /// From now on, calls have the time that they need.
+    /// From now on, runs and calls have the time that they need.
     fn is_patient(&self) {
         self.scene.settings(&format!("http: [\"{}/*\"]", self.service.url()), TIME);
     }
@@ -54,39 +58,72 @@ impl Early {
 #[test]
 fn a_thing_becomes_ready_in_its_own_time() {
     let service = Service::start();
-    service.takes(Some(Duration::from_millis(1200)));
-    let scene = Scene::new(&service.url(), &slow(&service.url()), &none());
-    scene.up();
-    assert_eq!(scene.outputs()["status"], "ready");
-    scene.workspace.purlin(&["destroy", "--yes"]);
-    assert!(things(&service, "slow").is_empty(), "it is gone when it is said to be");
-    // Longer than it may take, or a call: it exists, and the next run continues.
-    let limited = |url: &str| {
-        let mut values = slow(url);
-        values["wait"]["at_most_ms"] = json!(300);
-        values
-    };
+    // No call waits for it, but the run does.
+    for time in [Duration::from_millis(1200), LONG] {
+        service.takes(Some(time));
+        let scene = Scene::new(&service.url(), &slow(&service.url()), &none());
+        scene.up();
+        assert_eq!(scene.outputs()["status"], "ready");
+        scene.up().prints("Nothing to change");
+        scene.workspace.purlin(&["destroy", "--yes"]);
+        assert!(things(&service, "slow").is_empty(), "it is gone when it is said to be");
+    }
+    // Longer than the run waits, or a call may take: it exists, and the next run continues.
     let by_call = with_little_time(|time| {
         let early = Early::new(false, slow, time);
         early.done.has(CREATING).then_some(early)
     });
-    for early in [Early::new(false, limited, TIME), by_call] {
+    for early in [Early::new(false, slow, TIME), by_call] {
         early.is_patient();
         let Early { service, scene, done } = early;
         done.status(1).prints(CREATING);
-        assert_eq!(things(&service, "slow").len(), 1);
+        let [thing] = &things(&service, "slow")[..] else { panic!("one thing") };
+        let id = thing["id"].as_str().expect("an id");
+        // The run that waits for it does not take a broken one for ready.
+        let with = |status: &str| {
+            let mut thing = thing.clone();
+            thing["status"] = status.into();
+            service.put("things", id, thing);
+        };
+        with("broken");
+        scene.fails().prints("the resource failed: it is \"broken\"");
+        with("creating");
         service.hurry();
         scene.up();
         let status = scene.outputs()["status"].clone();
         assert_eq!((things(&service, "slow").len(), status), (1, json!("ready")));
         // A broken one exists all the same, and is deleted in the end.
-        let broken = things(&service, "slow")[0]["id"].as_str().expect("an id").to_owned();
         service.takes(None);
-        let thing = json!({"id": broken, "name": "slow", "size": 1, "status": "broken"});
-        service.put("things", &broken, thing);
+        with("broken");
         scene.workspace.purlin(&["destroy", "--yes"]);
         assert!(things(&service, "slow").is_empty());
     }
+}
+
+#[test]
+fn a_run_that_does_not_wait_leaves_the_rest_to_the_next_one() {
+    let service = Service::start();
+    service.takes(Some(FOREVER));
+    let scene = Scene::new(&service.url(), &slow(&service.url()), &none());
+    let without_waiting = |command: &str| scene.workspace.run(&[command, "--yes", "--no-wait"]);
+    for _ in 0..2 {
+        without_waiting("up").status(1).prints(CREATING).prints("error[in-progress]");
+        scene.workspace.purlin(&["state", "list"]).prints("in-progress");
+    }
+    service.hurry();
+    without_waiting("up").status(0);
+    assert_eq!(scene.outputs()["status"], "ready");
+    scene.up().prints("Nothing to change");
+    let made = service.requests().iter().filter(|request| request.method == "POST").count();
+    assert_eq!((made, things(&service, "slow").len()), (1, 1), "the other runs only looked");
+    // So does a deletion.
+    for _ in 0..2 {
+        without_waiting("destroy").status(1).prints("its deletion is in progress");
+    }
+    service.hurry();
+    without_waiting("destroy").status(0);
+    assert!(things(&service, "slow").is_empty());
+    assert!(scene.workspace.recorded().is_empty());
 }
 
 #[test]
@@ -104,30 +141,26 @@ fn an_operation_is_followed() {
     assert!(things(&service, "fails").is_empty());
     let state = scene.workspace.purlin(&["state", "list"]).to_string();
     assert!(!state.contains("shared.thing"), "{state}");
-    // It takes longer than it may.
-    let long = |url: &str| asynchronous(url, "long");
-    let limited = |url: &str| {
-        let mut values = long(url);
-        values["operation"]["at_most_ms"] = json!(300);
-        values
+    // It takes longer than the limit of the call.
+    let early = || {
+        let early = with_little_time(|time| {
+            let early = Early::new(true, |url| asynchronous(url, "long"), time);
+            early.done.has(RUNNING).then_some(early)
+        });
+        early.is_patient();
+        let Early { service, scene, done } = early;
+        done.status(1);
+        assert!(things(&service, "long").is_empty());
+        drop(service.requests());
+        (service, scene)
     };
-    let Early { service, scene, done } = Early::new(true, limited, TIME);
-    done.status(1).prints(RUNNING);
-    assert!(things(&service, "long").is_empty());
+    let (service, scene) = early();
     service.hurry();
     scene.workspace.run(&["up", "--yes"]);
     scene.up();
     assert_eq!(things(&service, "long").len(), 1, "the operation is not begun anew");
-    // It takes longer than the limit of the call, and still runs when the next run begins.
-    let early = with_little_time(|time| {
-        let early = Early::new(true, long, time);
-        early.done.has(RUNNING).then_some(early)
-    });
-    early.is_patient();
-    let Early { service, scene, done } = early;
-    done.status(1);
-    assert!(things(&service, "long").is_empty());
-    drop(service.requests());
+    // It still runs when the next run begins.
+    let (service, scene) = early();
     let child = scene.workspace.start(&["up", "--yes"]);
     let begun = Instant::now();
     while !service.requests().iter().any(|request| request.path.starts_with("/operations/")) {
@@ -164,14 +197,13 @@ fn a_deleted_thing_is_gone_once_it_is_no_longer_shown() {
     scene.up().prints("Nothing to change");
     // It never goes: it stays recorded, and nothing is created beside it.
     service.lingers(u32::MAX);
-    with_little_time(|time| {
-        scene.settings(&format!("http: [\"{}/*\"]", service.url()), time);
-        let done = scene.workspace.run(&["destroy", "--yes"]).status(1);
-        done.has("its deletion was accepted, but it still exists").then_some(())
-    });
+    scene
+        .workspace
+        .run(&["destroy", "--yes", "--no-wait"])
+        .status(1)
+        .prints("its deletion is in progress: its deletion was accepted, but it still exists");
     assert!(things(&service, "lingering").is_empty());
     scene.workspace.purlin(&["state", "list"]).prints(THING);
-    scene.settings(&format!("http: [\"{}/*\"]", service.url()), TIME);
     service.lingers(0);
     scene.up();
     assert_eq!(things(&service, "lingering").len(), 1);

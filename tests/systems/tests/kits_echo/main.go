@@ -3,7 +3,9 @@ package main
 
 import "shop/memo/purlin"
 
-func init() { purlin.Export(Note{}) }
+func init() {
+	purlin.Export(purlin.DriverInfo{Name: "shop/memo", Version: "0.1.0", Description: "Returns its inputs."}, Note{})
+}
 
 func main() {}
 
@@ -13,14 +15,8 @@ type Note struct{}
 const inputs = `{"type": "object", "properties": {"values": {"type": "object"}, "secrets": {"type": "object"}}}`
 const outputs = `{"type": "object", "properties": {"sealed": {"writeOnly": true}}}`
 
-func (Note) Manifest() purlin.Manifest {
-	return purlin.Manifest{
-		Name:         "shop/memo",
-		Version:      "0.1.0",
-		Description:  "Returns its inputs.",
-		RepeatCreate: true,
-		Types:        []purlin.TypeSchema{{Type: "kept", Inputs: inputs, Outputs: outputs}},
-	}
+func (Note) Schema() purlin.TypeSchema {
+	return purlin.TypeSchema{Type: "kept", RepeatCreate: true, Inputs: inputs, Outputs: outputs}
 }
 
 func (Note) Create(request purlin.CreateRequest) (purlin.State, error) {

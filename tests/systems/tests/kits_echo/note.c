@@ -20,6 +20,9 @@ static const purlin_type types[] = {{
     .inputs = "{\"type\": \"object\", \"properties\": {\"values\": {\"type\": \"object\"}, "
               "\"secrets\": {\"type\": \"object\"}}}",
     .outputs = "{\"type\": \"object\", \"properties\": {\"sealed\": {\"writeOnly\": true}}}",
+    .repeat_create = true,
+    .create = create,
+    .delete = delete,
 }};
 
 const purlin_driver the_driver = {
@@ -28,7 +31,4 @@ const purlin_driver the_driver = {
     .description = "Returns its inputs.",
     .types = types,
     .type_count = 1,
-    .repeat_create = true,
-    .create = create,
-    .delete = delete,
 };

@@ -4,13 +4,12 @@ const any = { type: "object", properties: { values: { type: "object" }, secrets:
 
 /** @type {import("@purlin/driver").Driver} */
 export default {
-  manifest: {
-    name: "shop/memo",
-    version: "0.1.0",
-    description: "Returns its inputs.",
+  info: { name: "shop/memo", version: "0.1.0", description: "Returns its inputs." },
+  type: {
+    typeName: "kept",
+    inputs: any,
+    outputs: { type: "object", properties: { sealed: { writeOnly: true } } },
     repeatCreate: true,
-    types: [{ typeName: "kept", inputs: any, outputs: { type: "object", properties: { sealed: { writeOnly: true } } } }],
-    requestedCapabilities: [],
   },
 
   create({ inputs, name }) {

@@ -12,7 +12,7 @@ class Note(Driver):
     VERSION = "0.1.0"
     DESCRIPTION = "Returns its inputs."
     REPEAT_CREATE = True
-    TYPES = [TypeSchema("kept", INPUTS, {"type": "object", "properties": {"sealed": {"writeOnly": True}}})]
+    TYPE = TypeSchema("kept", INPUTS, {"type": "object", "properties": {"sealed": {"writeOnly": True}}})
 
     def create(self, request: CreateRequest) -> State:
         given = request.inputs

@@ -5,7 +5,7 @@ use purlin_systems::project::{Project, ran_with};
 use serde_json::{Value, json};
 
 use crate::scene::{
-    deployment, destroy, give, map, namespace, one, several, unchanged, undestroyed, up, within, workspace,
+    deployment, destroy, give, going, map, namespace, one, several, unchanged, up, within, workspace,
 };
 
 fn hold(k8s: &Kubernetes, kind: &str, namespace: &str, name: &str, finalizers: &Value) {
@@ -18,11 +18,14 @@ fn hold(k8s: &Kubernetes, kind: &str, namespace: &str, name: &str, finalizers: &
 fn a_finalizer_holds_up_a_deletion() {
     let Some(k8s) = Kubernetes::start() else { return };
     let mut inputs = one(&k8s.url(), &map("held", &json!({"a": "1"})));
-    inputs["values"]["delete"] = json!({"timeout": "300ms", "propagation": "background"});
+    inputs["values"]["delete"] = json!({"propagation": "background"});
     let workspace = workspace(&k8s, &inputs);
     up(&workspace);
     hold(&k8s, "configmaps", "default", "held", &json!(["shop.example/hold"]));
-    undestroyed(&workspace).prints("it waits for its finalizers `shop.example/hold`");
+    // The next run deletes it again, and still finds it.
+    for _ in 0..2 {
+        going(&workspace).prints("it waits for its finalizers `shop.example/hold`");
+    }
     hold(&k8s, "configmaps", "default", "held", &json!([]));
     destroy(&workspace);
     // Deleted, and created by somebody else in between: it is theirs, and stays.
@@ -54,32 +57,25 @@ fn objects_that_are_being_deleted_are_awaited() {
 #[test]
 fn a_namespace_is_deleted_after_its_contents() {
     let Some(k8s) = Kubernetes::start() else { return };
-    let with = |timeout: &str| {
-        let mut inputs = several(&k8s.url(), &[namespace("shop"), within("shop", map("ours", &json!({})))]);
-        inputs["values"]["delete"] = json!({"timeout": timeout});
-        inputs
-    };
-    let workspace = workspace(&k8s, &with("140s"));
+    let all = [namespace("shop"), within("shop", map("ours", &json!({})))];
+    let workspace = workspace(&k8s, &several(&k8s.url(), &all));
     up(&workspace);
     // Others put an object in it, and keep it.
     let mut held = within("shop", map("theirs", &json!({})));
     held["metadata"]["finalizers"] = json!(["shop.example/hold"]);
     k8s.create("configmaps", &held);
-    give(&workspace, &with("1s"));
-    up(&workspace);
-    undestroyed(&workspace).prints("Namespace shop is not gone");
+    going(&workspace).prints("Namespace shop is not gone");
     eventually("the namespace reports why", || {
         let shop = k8s.get("namespaces", "", "shop").expect("there");
         shop["status"]["conditions"].to_string().contains("shop.example/hold").then_some(())
     });
-    undestroyed(&workspace)
+    going(&workspace)
         .prints("it waits for its finalizers `kubernetes`")
         .prints("shop.example/hold in 1 resource instances");
     assert_eq!(k8s.names("configmaps", "shop"), ["theirs"]);
     // Nothing new can be created in it.
     let late = self::workspace(&k8s, &one(&k8s.url(), &within("shop", map("late", &json!({})))));
     late.run(&["up", "--yes"]).status(1).prints("because it is being terminated");
-    give(&workspace, &with("140s"));
     hold(&k8s, "configmaps", "shop", "theirs", &json!([]));
     destroy(&workspace);
     assert_eq!(k8s.get("namespaces", "", "shop"), None);
@@ -100,9 +96,9 @@ fn deployed(k8s: &Kubernetes, delete: &Value) -> (Project, String) {
 fn owned_objects_are_deleted_before_or_after_or_kept() {
     let Some(k8s) = Kubernetes::start() else { return };
     // First: the Deployment stays while somebody keeps its ReplicaSet.
-    let (workspace, set) = deployed(&k8s, &json!({"timeout": "1s"}));
+    let (workspace, set) = deployed(&k8s, &json!({}));
     hold(&k8s, "replicasets.apps", "default", &set, &json!(["shop.example/hold"]));
-    undestroyed(&workspace).prints("it waits for its finalizers `foregroundDeletion`");
+    going(&workspace).prints("it waits for its finalizers `foregroundDeletion`");
     assert!(k8s.get("deployments.apps", "default", "web").is_some());
     k8s.edit("somebody", "replicasets.apps", "default", &set, |object| {
         let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("finalizers");
@@ -113,7 +109,7 @@ fn owned_objects_are_deleted_before_or_after_or_kept() {
     assert!(k8s.names("replicasets.apps", "default").is_empty() && k8s.names("pods", "default").is_empty());
 
     // Afterwards: the Deployment is gone at once, and the garbage collector deletes the rest.
-    let (workspace, set) = deployed(&k8s, &json!({"timeout": "140s", "propagation": "background"}));
+    let (workspace, set) = deployed(&k8s, &json!({"propagation": "background"}));
     hold(&k8s, "replicasets.apps", "default", &set, &json!(["shop.example/hold"]));
     destroy(&workspace);
     assert_eq!(k8s.get("deployments.apps", "default", "web"), None);
@@ -125,7 +121,7 @@ fn owned_objects_are_deleted_before_or_after_or_kept() {
     eventually("pods go with it", || k8s.names("pods", "default").is_empty().then_some(()));
 
     // It stays, and has no owner.
-    let (workspace, set) = deployed(&k8s, &json!({"timeout": "140s", "propagation": "orphan"}));
+    let (workspace, set) = deployed(&k8s, &json!({"propagation": "orphan"}));
     destroy(&workspace);
     assert_eq!(k8s.get("deployments.apps", "default", "web"), None);
     let left = k8s.get("replicasets.apps", "default", &set).expect("it stays");

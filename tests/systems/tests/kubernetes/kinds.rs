@@ -41,7 +41,8 @@ fn a_kind_and_its_objects_come_and_go_together() {
     // From then on, its controller's status is decisive.
     let ready = |status: &str| json!({"conditions": [{"type": "Ready", "status": status, "reason": "Worn"}]});
     k8s.set_status(GADGETS, "default", "g", &ready("False"));
-    workspace.purlin(&["refresh"]).prints("values.wait.for");
+    workspace.purlin(&["refresh"]);
+    workspace.purlin(&["state", "list"]).prints("in-progress");
     k8s.set_status(GADGETS, "default", "g", &ready("True"));
     up(&workspace);
     unchanged(&workspace);

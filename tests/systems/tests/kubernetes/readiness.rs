@@ -5,7 +5,7 @@ use purlin_systems::project::{Project, ran_with, signal};
 use serde_json::{Value, json};
 
 use crate::scene::{
-    deployment, destroy, give, is_recorded, one, refused, unchanged, up, workspace, workspace_with,
+    deployment, destroy, give, is_recorded, one, refused, unchanged, unready, up, workspace, workspace_with,
 };
 
 const DEPLOYMENTS: &str = "deployments.apps";
@@ -23,21 +23,19 @@ fn pod_fails(k8s: &Kubernetes, image: &str) {
 #[test]
 fn unready_objects_are_reported_and_recorded() {
     let Some(k8s) = Kubernetes::start() else { return };
-    let with = |image: &str, timeout: &str| {
-        let mut inputs = one(&k8s.url(), &deployment("web", image, 2));
-        inputs["values"]["wait"] = json!({"timeout": timeout});
-        inputs
-    };
-    let workspace = workspace(&k8s, &with("shop:broken", "700ms"));
-    refused(&workspace).prints("Deployment default/web is not ready after ");
+    let with = |image: &str| one(&k8s.url(), &deployment("web", image, 2));
+    let workspace = workspace(&k8s, &with("shop:broken"));
+    unready(&workspace).prints("Deployment default/web is not ready: ");
     assert!(is_recorded(&workspace));
     // A refresh shows that it is still not ready; the next run still waits.
     workspace.purlin(&["refresh"]);
+    workspace.purlin(&["state", "list"]).prints("in-progress");
     pod_fails(&k8s, "shop:broken");
-    refused(&workspace)
+    unready(&workspace)
         .prints("0 of 2 replicas are available")
         .prints("container `main`: ImagePullBackOff: Back-off pulling image \"shop:broken\"");
-    give(&workspace, &with("shop:slow", "140s"));
+    // Other inputs are applied at once.
+    give(&workspace, &with("shop:slow"));
     up(&workspace).prints("updated");
     unchanged(&workspace);
     assert_eq!(k8s.made(DEPLOYMENTS, "default", "web"), 1);
@@ -61,22 +59,42 @@ fn a_quota_that_blocks_pods_is_reported() {
             "spec": {"hard": {"pods": "1"}},
         }),
     );
-    let mut inputs = one(&k8s.url(), &deployment("web", "shop:1", 2));
-    inputs["values"]["wait"] = json!({"timeout": "700ms"});
-    let workspace = workspace(&k8s, &inputs);
-    refused(&workspace).prints("is not ready");
+    let workspace = workspace(&k8s, &one(&k8s.url(), &deployment("web", "shop:1", 2)));
+    unready(&workspace).prints("is not ready");
     eventually("the controller fails", || {
         let web = k8s.get(DEPLOYMENTS, "default", "web").expect("made");
         let mut conditions = web["status"]["conditions"].as_array().into_iter().flatten();
         conditions.find(|condition| condition["type"] == "ReplicaFailure").cloned()
     });
-    refused(&workspace).prints("exceeded quota: small");
+    unready(&workspace).prints("exceeded quota: small");
     k8s.edit("kubectl-edit", "resourcequotas", "default", "small", |quota| {
         quota["spec"]["hard"]["pods"] = "9".into();
     });
-    give(&workspace, &one(&k8s.url(), &deployment("web", "shop:1", 2)));
+    // The next run waits until the controller tries again.
     up(&workspace);
     unchanged(&workspace);
+    assert_eq!(k8s.made(DEPLOYMENTS, "default", "web"), 1);
+}
+
+#[test]
+fn a_run_that_does_not_wait_leaves_the_rest_to_the_next_one() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+        "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "protocol": "TCP"}]},
+    });
+    let workspace = workspace(&k8s, &one(&k8s.url(), &service));
+    for _ in 0..2 {
+        unready(&workspace).prints("no load balancer has assigned an address").prints("error[in-progress]");
+        workspace.purlin(&["state", "list"]).prints("in-progress");
+    }
+    let address = json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}});
+    k8s.set_status("services", "default", "web", &address);
+    workspace.purlin(&["up", "--yes", "--no-wait"]);
+    unchanged(&workspace);
+    let applied = k8s.requests().into_iter().filter(|request| request.verb == "patch" && !request.rehearsal);
+    assert_eq!(applied.filter(|request| request.name == "web").count(), 1, "the other runs only looked");
+    assert_eq!(k8s.made("services", "default", "web"), 1);
 }
 
 fn job(image: &str) -> Value {
@@ -105,11 +123,7 @@ fn a_job_is_ready_when_its_work_is_done() {
 #[test]
 fn a_call_ends_in_time() {
     let Some(k8s) = Kubernetes::start() else { return };
-    let inputs = |name: &str, wait: &Value| {
-        let mut inputs = one(&k8s.url(), &deployment(name, "shop:broken", 1));
-        inputs["values"]["wait"] = wait.clone();
-        inputs
-    };
+    let inputs = |name: &str| one(&k8s.url(), &deployment(name, "shop:broken", 1));
     let grants = json!({
         "http": [format!("{}/*", k8s.url())], "addresses": ["127.0.0.1"], "ca": ["ca.pem"],
     });
@@ -117,26 +131,28 @@ fn a_call_ends_in_time() {
     // time.
     let tried = |seconds: u32| {
         let (name, time) = (format!("web-{seconds}"), format!("{seconds}s"));
-        let workspace = workspace_with(&grants, &time, &inputs(&name, &json!({"timeout": "5m"})));
+        let workspace = workspace_with(&grants, &time, &inputs(&name));
         workspace.write("ca.pem", k8s.authority());
-        let done = workspace.run(&["up", "--yes"]);
-        let is_in_time = done.has("the call ran out of time; raise `limits.time` of the driver");
+        let done = workspace.run(&["up", "--yes", "--no-wait"]);
+        let is_in_time = done.has("it is in progress: ");
         is_in_time.then_some((name, time, workspace, done))
     };
-    let in_time = [10, 20, 40, 80, 160].into_iter().find_map(tried);
+    let in_time = [3, 6, 12, 24, 48, 96, 160].into_iter().find_map(tried);
     let (name, time, workspace, done) = in_time.expect("the driver ends the call");
     done.status(1).prints(&format!("Deployment default/{name} is not ready"));
     // If a person interrupts it, it reports what it waited for, and nothing is forgotten.
     workspace.edit("purlin.yaml", &format!("\"{time}\""), "\"160s\"");
     interrupted(&k8s, &workspace, &name);
-    give(&workspace, &inputs(&name, &json!({"for": "exists"})));
+    let mut given = inputs(&name);
+    given["values"]["wait"] = json!({"for": "exists"});
+    give(&workspace, &given);
     up(&workspace);
     unchanged(&workspace);
     destroy(&workspace);
     assert_eq!(k8s.get(DEPLOYMENTS, "default", &name), None);
 }
 
-/// Interrupts a deployment once it waits: then it reads the Deployment repeatedly.
+/// Interrupts a run once it waits: then it reads the Deployment repeatedly.
 fn interrupted(k8s: &Kubernetes, workspace: &Project, name: &str) {
     let _ = k8s.requests();
     let child = workspace.start(&["up", "--yes"]);
@@ -144,10 +160,9 @@ fn interrupted(k8s: &Kubernetes, workspace: &Project, name: &str) {
     eventually("it waits", || {
         let requests = k8s.requests();
         looks += requests.iter().filter(|request| request.verb == "get" && request.name == name).count();
-        (looks > 4).then_some(())
+        (looks > 2).then_some(())
     });
     signal(&child, "-INT");
     let done = ran_with(child);
-    assert_ne!(done.status, 0, "{done}");
-    done.prints(&format!("cancelled while waiting for Deployment default/{name}"));
+    done.status(1).prints(&format!("it is in progress: Deployment default/{name} is not ready"));
 }

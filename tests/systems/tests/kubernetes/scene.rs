@@ -4,9 +4,6 @@ use purlin_systems::kubernetes::{Kubernetes, TOKEN};
 use purlin_systems::{Project, Ran, tools};
 use serde_json::{Value, json};
 
-/// How long the driver waits by default: enough for a slow machine.
-const PATIENCE: &str = "140s";
-
 /// A workspace for a cluster, with one resource that takes its inputs from `k8s.yaml`.
 pub(crate) fn workspace(k8s: &Kubernetes, inputs: &Value) -> Project {
     workspace_at(&[k8s.url()], &k8s.authority(), inputs)
@@ -82,8 +79,7 @@ pub(crate) fn several(url: &str, manifests: &[Value]) -> Value {
 }
 
 fn inputs(url: &str) -> Value {
-    let patience = json!({"timeout": PATIENCE});
-    json!({"connection": {"server": url}, "values": {"wait": patience, "delete": patience}})
+    json!({"connection": {"server": url}, "values": {}})
 }
 
 pub(crate) fn map(name: &str, data: &Value) -> Value {
@@ -141,6 +137,19 @@ pub(crate) fn destroy(workspace: &Project) -> Ran {
 #[track_caller]
 pub(crate) fn undestroyed(workspace: &Project) -> Ran {
     workspace.run(&["destroy", "--yes", "--allow-data-loss"]).status(1)
+}
+
+/// Deploys without waiting longer than a call does: the rest is left to the next run.
+#[track_caller]
+pub(crate) fn unready(workspace: &Project) -> Ran {
+    workspace.run(&["up", "--yes", "--no-wait"]).status(1).prints("it is in progress: ")
+}
+
+/// The same for a deletion.
+#[track_caller]
+pub(crate) fn going(workspace: &Project) -> Ran {
+    let done = workspace.run(&["destroy", "--yes", "--allow-data-loss", "--no-wait"]);
+    done.status(1).prints("its deletion is in progress: ")
 }
 
 /// Nothing is to be done, by the record and after a read.

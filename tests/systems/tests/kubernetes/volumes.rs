@@ -3,7 +3,7 @@
 use purlin_systems::kubernetes::Kubernetes;
 use serde_json::{Value, json};
 
-use crate::scene::{give, refused, several, unchanged, up, workspace};
+use crate::scene::{give, refused, several, unchanged, unready, up, workspace};
 
 /// A class of volumes that nothing provisions, and a volume of it for each size.
 fn class(k8s: &Kubernetes, name: &str, mode: &str) {
@@ -66,10 +66,8 @@ fn a_claim_that_waits_for_a_pod_is_not_waited_for() {
 fn a_class_that_does_not_exist_is_named() {
     let Some(k8s) = Kubernetes::start() else { return };
     class(&k8s, "now", "Immediate");
-    let mut inputs = several(&k8s.url(), &[claim("data", "1Gi")]);
-    inputs["values"]["wait"]["timeout"] = "2s".into();
-    let failed = refused(&workspace(&k8s, &inputs));
-    let failed = failed.prints("there is no StorageClass `data`: the cluster has `now`");
+    let done = unready(&workspace(&k8s, &several(&k8s.url(), &[claim("data", "1Gi")])));
+    let done = done.prints("there is no StorageClass `data`: the cluster has `now`");
     // The server and the path are right.
-    assert!(!failed.has("does the path exist"), "{failed}");
+    assert!(!done.has("does the path exist"), "{done}");
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use purlin_sdk::{Call, Failure};
-use purlin_sdk_http::{Client, Request, segment};
+use purlin_sdk_http::{Client, Request, Response, segment};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -13,8 +13,10 @@ use crate::schema::{Connection, Region, Values};
 /// The maximum number of attempts of a repeatable request. Between attempts, the client waits as long as
 /// the server says, or 200 ms, 400 ms and so on.
 const ATTEMPTS: u32 = 4;
-/// How long to wait before looking again for a deleted project.
+/// How long to wait before looking again at a project that is not ready, or not gone, if the API does not say.
 const AGAIN: Duration = Duration::from_secs(1);
+/// What `status` is while the API works on a project. Return a failure if it says that this went wrong.
+const BUSY: [&str; 3] = ["creating", "updating", "deleting"];
 
 /// A client for one call of the driver.
 pub(crate) struct Api {
@@ -33,14 +35,12 @@ pub(crate) struct ExistingProject {
     /// The resource that it belongs to. Names are not unique.
     #[serde(default)]
     pub(crate) owner: String,
-}
-
-/// A project that was just created. Its token is shown only now.
-#[derive(Deserialize)]
-pub(crate) struct Created {
-    #[serde(flatten)]
-    pub(crate) project: ExistingProject,
+    /// Only in the response that creates the project.
     pub(crate) token: Option<String>,
+    status: Option<String>,
+    /// When it makes sense to look again, if the API is still working on it.
+    #[serde(skip)]
+    pub(crate) busy: Option<Duration>,
 }
 
 /// A page of a list, and the start of the next one.
@@ -66,17 +66,17 @@ impl Api {
     }
 
     /// Creates a project. The key makes it safe to send this twice.
-    pub(crate) fn create(&self, wanted: &Values, owner: &str) -> Result<Created, Failure> {
+    pub(crate) fn create(&self, wanted: &Values, owner: &str) -> Result<ExistingProject, Failure> {
         let body = json!({
             "name": wanted.name, "region": wanted.region, "size": wanted.size, "owner": owner,
         });
         let request = self.keyed(Request::post(self.url("/projects"))).json(&body)?;
-        self.client.send(request)?.success()?.json()
+        project(&self.client.send(request)?.success()?)
     }
 
     pub(crate) fn get(&self, id: &str) -> Result<Option<ExistingProject>, Failure> {
         let answer = self.client.send(Request::get(self.project(id)))?;
-        if answer.status == 404 { Ok(None) } else { answer.success()?.json().map(Some) }
+        if answer.status == 404 { Ok(None) } else { project(&answer.success()?).map(Some) }
     }
 
     /// Looks for a project of this resource by its name, in all pages of the list. Ids in `known`
@@ -93,11 +93,12 @@ impl Api {
             if let Some(after) = &after {
                 request = request.query("after", after);
             }
-            let page: Page = self.client.send(request)?.success()?.json()?;
+            let answer = self.client.send(request)?.success()?;
+            let page: Page = answer.json()?;
             let own =
                 |one: &ExistingProject| one.name == name && one.owner == owner && !known.contains(&one.id);
             if let Some(found) = page.items.into_iter().find(own) {
-                return Ok(Some(found));
+                return Ok(Some(found.answered_by(&answer)));
             }
             // APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
             match page.after {
@@ -111,20 +112,20 @@ impl Api {
     pub(crate) fn update(&self, id: &str, wanted: &Values) -> Result<ExistingProject, Failure> {
         let body = json!({"size": wanted.size});
         let request = self.keyed(Request::patch(self.project(id))).json(&body)?;
-        self.client.send(request)?.success()?.json()
+        project(&self.client.send(request)?.success()?)
     }
 
     /// Deletes a project. A missing project is a success. APIs may answer before a project is gone, so
-    /// the answer counts only once the project cannot be read any more. Purlin calls again until then.
+    /// until it cannot be read any more it is pending: Purlin calls again.
     pub(crate) fn delete(&self, id: &str) -> Result<(), Failure> {
         let answer = self.client.send(Request::delete(self.project(id)))?;
-        if answer.status != 404 {
-            answer.success()?;
+        if !answer.is_success() && answer.status != 404 {
+            return Err(answer.failure());
         }
-        match self.get(id)? {
-            None => Ok(()),
-            Some(_) => Err(Failure::RetryAfter { after: AGAIN, message: "it still exists".to_owned() }),
+        if answer.status != 202 && self.get(id)?.is_none() {
+            return Ok(());
         }
+        Err(Failure::pending(answer.retry_after().unwrap_or(AGAIN), "it still exists"))
     }
 
     /// The request with the call's key, which makes it safe to send it twice.
@@ -138,5 +139,21 @@ impl Api {
 
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.server)
+    }
+}
+
+/// The project in a response.
+fn project(answer: &Response) -> Result<ExistingProject, Failure> {
+    Ok(answer.json::<ExistingProject>()?.answered_by(answer))
+}
+
+impl ExistingProject {
+    /// With the time after which to look again, if it is not ready.
+    fn answered_by(mut self, answer: &Response) -> Self {
+        let is_busy = self.status.as_deref().is_some_and(|status| BUSY.contains(&status));
+        if answer.status == 202 || is_busy {
+            self.busy = Some(answer.retry_after().unwrap_or(AGAIN));
+        }
+        self
     }
 }

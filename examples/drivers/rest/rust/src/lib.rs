@@ -32,7 +32,7 @@ impl Driver for Project {
     fn requested_capabilities() -> Vec<RequestedCapability> {
         vec![RequestedCapability {
             capability: "http".into(),
-            pattern: String::new(),
+            pattern: None,
             reason: "the API that `connection.server` names".into(),
         }]
     }
@@ -40,10 +40,10 @@ impl Driver for Project {
     fn create(request: CreateRequest<ProjectInputs>) -> Result<State, Failure> {
         let ProjectInputs { values, connection } = &request.inputs.given;
         let api = Api::new(connection, &request.call);
-        let created = api.create(values, &request.resource.guresid)?;
+        let created = api.create(values, &request.subject.guresid)?;
         // From here on, an interrupted call is resolved by this id.
-        operation::checkpoint(&created.project.id);
-        state(created.project, created.token)
+        operation::checkpoint(&created.id);
+        ready(created)
     }
 
     fn delete(request: DeleteRequest<ProjectInputs>) -> Result<(), Failure> {
@@ -62,11 +62,11 @@ impl Read for Project {
         let api = api(&request.inputs, &request.call)?;
         let found = match &request.id {
             Some(id) => api.get(id)?,
-            None => api.find(&request.name, &request.resource.guresid, &request.known)?,
+            None => api.find(&request.name, &request.subject.guresid, &request.known)?,
         };
         let Some(found) = found else { return Ok(None) };
         let values = Values { name: found.name.clone(), region: found.region, size: found.size };
-        Observed::new(state(found, None)?, values).map(Some)
+        Observed::new(ready(found)?, values).map(Some)
     }
 }
 
@@ -74,7 +74,7 @@ impl Update for Project {
     fn update(request: UpdateRequest<ProjectInputs>) -> Result<State, Failure> {
         let ProjectInputs { values, connection } = &request.after.given;
         let api = Api::new(connection, &request.call);
-        state(api.update(&request.state.id, values)?, None)
+        ready(api.update(&request.state.id, values)?)
     }
 }
 
@@ -88,8 +88,14 @@ fn api(inputs: &Raw<ProjectInputs>, call: &Call) -> Result<Api, Failure> {
     Ok(Api::new(&connection, call))
 }
 
-/// The outputs of a project. Only `create` gets the token, and Purlin keeps it, as the schema says.
-fn state(found: ExistingProject, token: Option<String>) -> Result<State, Failure> {
-    let ExistingProject { id, name, region, size, .. } = found;
-    State::new(id.clone()).described_outputs(&ProjectOutputs { id, name, region, size, token })
+/// The state of a project that is ready. Of any other one, Purlin records the state, and calls `read` later.
+/// Only `create` gets the token, and Purlin keeps it, as the schema says.
+fn ready(found: ExistingProject) -> Result<State, Failure> {
+    let ExistingProject { id, name, region, size, token, busy, .. } = found;
+    let outputs = ProjectOutputs { id: id.clone(), name, region, size, token };
+    let state = State::new(id).described_outputs(&outputs)?;
+    match busy {
+        Some(after) => Err(state.pending(after, "the API is still working on the project")),
+        None => Ok(state),
+    }
 }

@@ -35,7 +35,7 @@ fn api(answers: Vec<Answer>) -> (Api, Rc<RefCell<Vec<Request>>>) {
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time");
     let deadline = (now + Duration::from_secs(60)).as_millis() as u64;
-    let call = Call { idempotency_key: "key-1".to_owned(), deadline };
+    let call = Call { idempotency_key: "key-1".to_owned(), deadline, ..Call::default() };
     let connection = Connection { server: "https://api.example/v1/".to_owned(), token: "secret".to_owned() };
     let client = Client::new(&call).with_transport(transport);
     (Api::with_client(client, &connection, &call), requests)
@@ -55,7 +55,7 @@ fn a_lost_answer_is_requested_again_with_the_same_key() {
     created["token"] = json!("shown-once");
     let (api, requests) = api(vec![None, Some((429, json!({}))), Some((201, created))]);
     let made = api.create(&wanted(), "me").expect("created");
-    assert_eq!((made.project.id.as_str(), made.token.as_deref()), ("p-1", Some("shown-once")));
+    assert_eq!((made.id.as_str(), made.token.as_deref()), ("p-1", Some("shown-once")));
     let requests = requests.borrow();
     assert_eq!(requests.len(), 3);
     for request in requests.iter() {
@@ -72,8 +72,9 @@ fn an_unknown_outcome_is_undecided() {
     let (strange, _) = api(vec![Some((201, json!({"ok": true})))]);
     assert!(matches!(strange.create(&wanted(), "me"), Err(Failure::Undecided(_))));
     let (rejected, _) = api(vec![Some((400, json!({"error": "no such region"})))]);
-    let failure = rejected.create(&wanted(), "me").map(|made| made.project.id);
-    assert!(matches!(&failure, Err(Failure::Failed(text)) if text.contains("no such region")));
+    let failure = rejected.create(&wanted(), "me").map(|made| made.id).expect_err("rejected");
+    let problem = failure.problem().expect("a problem");
+    assert!(problem.message.contains("no such region") && problem.detail("status") == Some("400"));
 }
 
 #[test]
@@ -101,8 +102,26 @@ fn gone_is_deleted_and_nothing_to_read() {
 
 #[test]
 fn a_project_that_can_still_be_read_is_not_gone() {
-    let (api, _) = api(vec![Some((200, json!({}))), Some((200, project("p-1", "me")))]);
-    assert!(matches!(api.delete("p-1"), Err(Failure::RetryAfter { .. })));
+    let answers = vec![Some((200, json!({}))), Some((200, project("p-1", "me"))), Some((202, json!({})))];
+    let (api, _) = api(answers);
+    for _ in 0..2 {
+        assert!(matches!(api.delete("p-1"), Err(Failure::Pending { state: None, .. })));
+    }
+}
+
+#[test]
+fn a_project_is_pending_until_it_is_ready() {
+    let mut creating = project("p-1", "me");
+    creating["status"] = json!("creating");
+    creating["token"] = json!("shown-once");
+    let ready = project("p-1", "me");
+    let answers = vec![Some((201, creating)), Some((202, ready.clone())), Some((200, ready))];
+    let (api, _) = api(answers);
+    let pending = crate::ready(api.create(&wanted(), "me").expect("created"));
+    let Err(Failure::Pending { state: Some(state), .. }) = pending else { panic!("it is ready") };
+    assert_eq!((state.id.as_str(), &state.secrets["token"]), ("p-1", &json!("shown-once")));
+    assert!(crate::ready(api.update("p-1", &wanted()).expect("accepted")).is_err());
+    assert!(crate::ready(api.get("p-1").expect("an answer").expect("there")).is_ok());
 }
 
 #[test]

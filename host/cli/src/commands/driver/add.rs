@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use purlin_documents as documents;
 use purlin_documents::Input;
 use purlin_host::{Error, Inspection};
-use purlin_model::driver::Manifest;
+use purlin_model::driver::DriverInfo;
 use purlin_model::{DriverSource, Workspace};
 use serde::Serialize;
 
@@ -22,14 +22,14 @@ use crate::{files, input, text};
 
 /// Add a driver to purlin.yaml.
 ///
-/// Reads the manifest of the component, in an instance without any access, and compiles it. Adds its name
+/// Reads the description of the component, in an instance without any access, and compiles it. Adds its name
 /// and file to purlin.yaml, which is created if it does not exist, and keeps every other line as it is.
 /// Grants nothing: the access that the driver requests is shown as lines that would grant it. If there is
 /// a purlin.lock, the driver is approved as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin driver add ./note.wasm                      under the name in its manifest
+  purlin driver add ./note.wasm                      under the name in its description
   purlin driver add drivers/pg.wasm --name acme/db   under another name
   purlin driver add ./drivers/note                   a folder with versions of one driver
 
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE|DIR")]
     source: PathBuf,
 
-    /// Use this name in definitions [default: the name in its manifest].
+    /// Use this name in definitions [default: the name in its description].
     #[arg(long, value_name = "ORG/NAME")]
     name: Option<String>,
 
@@ -73,10 +73,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     };
     let workspace = found.unwrap_or_else(|| Workspace { folder: app.folder.clone(), ..Workspace::default() });
     let inspections = inspect_all(&args.source, &workspace, app).await?;
-    let manifests = inspections.iter().filter_map(manifest);
-    let name = name(args, manifests.clone())?;
+    let infos = inspections.iter().filter_map(info);
+    let name = name(args, infos.clone())?;
     check(&name, &inspections, &workspace, &path)?;
-    let versions: Vec<String> = manifests.map(|manifest| manifest.version.to_string()).collect();
+    let versions: Vec<String> = infos.map(|info| info.version.to_string()).collect();
     let source = relative(&args.source, &workspace.folder);
     let edited = edited(&path, &name, &source)?;
     files::write(&path, &edited)
@@ -113,12 +113,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-fn manifest(inspection: &Inspection) -> Option<&Manifest> {
-    inspection.manifest.as_ref()?.as_ref().ok()
+fn info(inspection: &Inspection) -> Option<&DriverInfo> {
+    inspection.info.as_ref()?.as_ref().ok()
 }
 
 /// The name of the driver in the workspace.
-fn name<'a>(args: &Args, mut manifests: impl Iterator<Item = &'a Manifest>) -> Result<String, Failure> {
+fn name<'a>(args: &Args, mut infos: impl Iterator<Item = &'a DriverInfo>) -> Result<String, Failure> {
     if let Some(name) = &args.name {
         return match documents::is_driver_name(name) && name.split('/').count() == 2 {
             true => Ok(name.clone()),
@@ -127,13 +127,13 @@ fn name<'a>(args: &Args, mut manifests: impl Iterator<Item = &'a Manifest>) -> R
         };
     }
     let source = args.source.display();
-    let Some(name) = manifests.next().map(|manifest| &manifest.name) else {
+    let Some(name) = infos.next().map(|info| &info.name) else {
         return Err(
             Failure::input(format!("`{source}` does not declare its name")).hint("`--name ORG/NAME` sets it")
         );
     };
-    match manifests.find(|manifest| manifest.name != *name) {
-        Some(Manifest { name: other, .. }) => {
+    match infos.find(|info| info.name != *name) {
+        Some(DriverInfo { name: other, .. }) => {
             let message = format!("`{source}` contains different drivers: `{name}` and `{other}`");
             Err(Failure::input(message)
                 .hint("add each by its file, or all versions of one under `--name ORG/NAME`"))
@@ -146,7 +146,7 @@ fn name<'a>(args: &Args, mut manifests: impl Iterator<Item = &'a Manifest>) -> R
 /// If the workspace has another driver of this name, or the lock approves one, or the drivers may not
 /// have it.
 fn check(name: &str, inspections: &[Inspection], workspace: &Workspace, path: &Path) -> Result<(), Failure> {
-    let versions = || inspections.iter().filter_map(manifest).map(|manifest| &manifest.version);
+    let versions = || inspections.iter().filter_map(info).map(|info| &info.version);
     let is_twice = |at: usize, version| versions().take(at).any(|other| other == version);
     if let Some((_, version)) = versions().enumerate().find(|(at, version)| is_twice(*at, *version)) {
         return Err(Failure::input(format!("there are several drivers of version {version}"))

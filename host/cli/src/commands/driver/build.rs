@@ -117,14 +117,13 @@ async fn inspect(file: &Path, app: &App) -> Result<Inspection, Failure> {
 
 fn summary(file: &Path, inspection: &Inspection) -> String {
     let size = text::size(inspection.interfaces.size);
-    let Some(Ok(manifest)) = &inspection.manifest else { return format!("{}: {size}", file.display()) };
-    let types: Vec<&str> = manifest.types.iter().map(|one| one.type_name.as_str()).collect();
+    let Some(Ok(info)) = &inspection.info else { return format!("{}: {size}", file.display()) };
+    let types: Vec<&str> = info.types.iter().map(|one| one.type_name.as_str()).collect();
     let types = match types.as_slice() {
         ["*"] => "any type".to_owned(),
         types => format!("type {}", types.join(", ")),
     };
-    text::line(&format!("{}: {} {}, {size}, {types}", file.display(), manifest.name, manifest.version))
-        .into_owned()
+    text::line(&format!("{}: {} {}, {size}, {types}", file.display(), info.name, info.version)).into_owned()
 }
 
 fn shown(path: &Path) -> String {

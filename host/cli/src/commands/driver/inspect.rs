@@ -15,7 +15,7 @@ use crate::report::inspect::{InspectionReport, component};
 /// Inspect a driver before using it.
 ///
 /// Shows the size, digest, contract and imports of the component, which it reads without running it. Then
-/// calls the driver for its manifest, in an instance without access (no grants, at most five seconds),
+/// calls the driver for its description, in an instance without access (no grants, at most five seconds),
 /// and shows its types, inputs and requested access, with the lines of purlin.yaml that would grant it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -24,7 +24,7 @@ Examples:
   purlin driver inspect acme/postgres             a driver of the workspace, or a built-in one
   purlin driver inspect --static ./postgres.wasm  without running any of it
 
-Exit status: 0 success; 2 it is not a driver, or returns no manifest.")]
+Exit status: 0 success; 2 it is not a driver, or returns no description.")]
 pub(crate) struct Args {
     /// The file of a component, or the name of a driver.
     #[arg(value_name = "FILE|NAME")]

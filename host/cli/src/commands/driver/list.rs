@@ -1,7 +1,7 @@
 //! `purlin driver list`
 
 use comfy_table::{ContentArrangement, Table, presets};
-use purlin_host::{DriverInfo, DriverOrigin};
+use purlin_host::{DriverOrigin, ListedDriver};
 use serde::Serialize;
 
 use crate::app::App;
@@ -49,7 +49,7 @@ struct Version {
     digest: String,
 }
 
-fn driver(info: DriverInfo) -> Driver {
+fn driver(info: ListedDriver) -> Driver {
     let (versions, error) = match info.versions {
         Ok(versions) => (versions, None),
         Err(error) => (Vec::new(), Some(error)),

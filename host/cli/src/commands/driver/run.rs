@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use clap::ValueEnum as _;
 use purlin_files::reason;
 use purlin_host::Examined;
-use purlin_model::driver::{Failure as Failed, Observed};
+use purlin_model::driver::{Checkpoint, Failure as Failed, Observed};
 use purlin_model::{Label, Workspace};
 use purlin_sandbox::{
     CallContext, CallError, Change, CheckpointSink, Driver, Progress, ProgressSink, ReadRequest,
@@ -154,7 +154,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let loaded = app.timings.wait("load the driver", loading).await;
     let driver = loaded.map_err(|error| Failure::host(error, &sources))?;
     if args.function == Function::Describe {
-        app.ui.json(&answer::Described::new(driver.manifest()));
+        app.ui.json(&answer::Described::new(driver.info()));
         return Ok(Status::Done);
     }
     let mut request = request(args, &driver)?;
@@ -169,9 +169,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Ok(answer) => (answer, Status::Done),
         Err(error) => {
             let error = match error {
-                CallError::Failure(Failed::Partial { state, message }) => {
-                    let state = request::sealed(driver.manifest(), &request.subject.key, *state);
-                    CallError::Failure(Failed::Partial { state: Box::new(state), message })
+                CallError::Failure(Failed::Partial { state, problem }) => {
+                    let state = request::sealed(driver.info(), &request.subject.key, *state);
+                    CallError::Failure(Failed::Partial { state: Box::new(state), problem })
+                }
+                CallError::Failure(Failed::Pending { state: Some(state), pending }) => {
+                    let state = request::sealed(driver.info(), &request.subject.key, *state);
+                    CallError::Failure(Failed::Pending { state: Some(Box::new(state)), pending })
                 }
                 error => error,
             };
@@ -221,7 +225,7 @@ fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
             document.insert(name.to_owned(), Value::from(text.as_str()));
         }
     }
-    Request::read(&document, driver.manifest())
+    Request::read(&document, driver.info())
 }
 
 /// Calls the driver and shows its progress as it arrives.
@@ -271,7 +275,7 @@ async fn call(
         None => driver.name_of(&context, inputs).await?,
     };
     let change = || Change { state: &request.state, before, after: inputs, name: name.expose() };
-    let sealed = |state| request::sealed(driver.manifest(), &request.subject.key, state);
+    let sealed = |state| request::sealed(driver.info(), &request.subject.key, state);
     Ok(match function {
         Function::Describe => Value::Null,
         Function::Check => answer::checked(&driver.check(&context, inputs, previous.as_ref()).await?, show),
@@ -299,7 +303,7 @@ async fn call(
             json!({"state": answer::state(&state, show), "name": name.shown(show)})
         }
         Function::Delete => {
-            driver.delete(&context, &request.state, inputs).await?;
+            driver.delete(&context, (&request.state, true), inputs).await?;
             json!({"deleted": true})
         }
     })
@@ -317,9 +321,9 @@ impl LastCheckpoint {
 
 #[async_trait]
 impl CheckpointSink for LastCheckpoint {
-    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
+    async fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), String> {
         if let Ok(mut kept) = self.0.lock() {
-            *kept = Some(id.clone());
+            *kept = Some(checkpoint.id.clone());
         }
         Ok(())
     }

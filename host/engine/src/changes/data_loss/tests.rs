@@ -4,7 +4,12 @@ use serde_json::json;
 use super::*;
 
 fn lost(schema: Json, values: Json) -> Option<LostData> {
-    let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
+    let schema = TypeSchema {
+        type_name: "*".into(),
+        implements: purlin_model::driver::Implements::default(),
+        inputs: schema,
+        outputs: json!({}),
+    };
     let inputs = Inputs { values: values.into(), ..Inputs::default() };
     DataLossReader::default().of(&schema, &inputs)
 }
@@ -71,7 +76,12 @@ fn conditions_lists_and_references_are_followed() {
 #[test]
 fn a_secret_input_counts_like_any_other() {
     let schema = json!({"properties": {"secrets": {"additionalProperties": {HOLDS_DATA: true}}}});
-    let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
+    let schema = TypeSchema {
+        type_name: "*".into(),
+        implements: purlin_model::driver::Implements::default(),
+        inputs: schema,
+        outputs: json!({}),
+    };
     let secrets: Value = json!({"key": "k"}).into();
     let inputs = Inputs { secrets: secrets.into_secret(), ..Inputs::default() };
     assert_eq!(DataLossReader::default().of(&schema, &inputs), Some(LostData::Data), "secret as a whole");

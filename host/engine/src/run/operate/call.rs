@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_model::driver::{Failure, Subject};
-use purlin_model::{Label, Limits};
+use purlin_model::Limits;
+use purlin_model::driver::{Checkpoint, Failure, Subject};
 use purlin_sandbox::{CallError, CheckpointSink, clock};
 use purlin_state::{Change, Intent, Operation, RecordId, time_to_outlast};
 
@@ -286,7 +286,7 @@ where
     }
 }
 
-/// Saves ids that `create` reports before it finishes.
+/// Saves what `create` and `update` report before they finish.
 struct Checkpoints {
     shared: Arc<RunState>,
     id: RecordId,
@@ -294,8 +294,8 @@ struct Checkpoints {
 
 #[async_trait]
 impl CheckpointSink for Checkpoints {
-    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
-        let change = Change::Checkpoint { id: self.id.clone(), provider_id: id.clone() };
+    async fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), String> {
+        let change = Change::Checkpoint { id: self.id.clone(), checkpoint: checkpoint.clone() };
         let kept = self.shared.submit(vec![change]).map_err(|error| error.to_string())?;
         kept.await.map_err(|error| error.to_string())
     }

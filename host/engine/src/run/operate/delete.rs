@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use purlin_model::driver::Failure;
 use purlin_model::{Finding, Urn};
+use purlin_sandbox::CallError;
 use purlin_state::{Change, Operation, Record, RecordId, Vanished};
 
+use super::pending::Patience;
 use super::{CallPermit, Completed, Outcome, Task};
 use crate::driver::Driver;
 use crate::error::Cause;
@@ -17,7 +20,13 @@ use crate::run::exclusion::Side;
 impl Task<'_> {
     /// Deletes the resource that is recorded under `id`. Does nothing if there is no record: the
     /// resource that was to be replaced was kept, or was deleted together with its host.
-    pub(super) async fn delete(self, id: &RecordId, call: bool, stays: bool, permit: CallPermit) -> Outcome {
+    pub(super) async fn delete(
+        self,
+        id: &RecordId,
+        call: bool,
+        stays: bool,
+        mut permit: CallPermit,
+    ) -> Outcome {
         let Some(record) = self.recorded(id) else {
             let was_planned = self.step.action == Action::Delete;
             return Ok(Completed {
@@ -29,7 +38,7 @@ impl Task<'_> {
         // An unknown outcome no longer matters once the resource is gone.
         let pending = |id: &&RecordId| self.shared.plan.recorded.pending(id).is_some();
         changes.extend(std::iter::once(id).filter(pending).cloned().map(Change::Settle));
-        let _side = match call {
+        let mut side = match call {
             true => Some(self.shared.sides.enter(&record.driver.name, Side::Deleting).await),
             false => None,
         };
@@ -43,14 +52,24 @@ impl Task<'_> {
         if call && exists(&record) && !shared {
             let driver = self.driver_of(&record)?;
             self.is_shown(&**driver, &record).await?;
-            let mut call = self.call();
-            let intent = self.intend(Operation::Delete(id.clone()), &**driver, &mut call).await?;
+            let patience = Patience::of(&**driver);
             let may_move = id.superseded.is_none() && self.step.action == Action::Delete;
-            let result = self.delete_record(&**driver, &call, &record, may_move).await;
+            let intent = loop {
+                let mut call = self.call();
+                let intent = self.intend(Operation::Delete(id.clone()), &**driver, &mut call).await?;
+                match self.delete_record(&**driver, &call, &record, may_move).await {
+                    Ok(()) => break intent,
+                    Err(CallError::Failure(Failure::Pending { pending, .. })) => {
+                        self.goes(&record, Change::Settle(intent), &pending).await?;
+                        // Neither other calls nor creations wait with it.
+                        drop((permit.take(), side.take()));
+                        self.pause(&pending, true, &patience).await?;
+                        side = Some(self.shared.sides.enter(&record.driver.name, Side::Deleting).await);
+                    }
+                    Err(error) => return Err(self.failed_deletion(intent, error).await),
+                }
+            };
             drop(permit);
-            if let Err(error) = result {
-                return Err(self.failed_deletion(intent, error).await);
-            }
             changes.push(Change::Settle(intent));
             // Only a real deletion removes the guests too.
             changes.extend(self.guests_gone(id, true));
@@ -58,6 +77,7 @@ impl Task<'_> {
             changes.extend(self.shared.left_behind(id));
         }
         let durable = self.shared.submit(changes)?;
+        drop(side);
         Ok(Completed { action: Action::Delete, durable: Some(durable) })
     }
 }
@@ -71,7 +91,7 @@ impl Task<'_> {
     /// [`Cause::NotVisible`] if it is not shown.
     async fn is_shown(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
         let now = self.shared.moments.now();
-        let left = self.not_shown_for(driver, record, now).filter(|_| driver.manifest().implements.read);
+        let left = self.not_shown_for(driver, record, now).filter(|_| driver.implements_for(record).read);
         let Some(left) = left else { return Ok(()) };
         match self.look_at_record(driver, record).await {
             Ok(None) => Err(Cause::NotVisible { seconds: seconds(left) }),
@@ -106,7 +126,7 @@ impl Task<'_> {
         while let Some((host, is_gone)) = hosts.pop() {
             for (guest, lives_there) in self.shared.guests_of(&host) {
                 let id = guest.id();
-                let reads = || self.driver_of(&guest).is_ok_and(|driver| driver.manifest().implements.read);
+                let reads = || self.driver_of(&guest).is_ok_and(|driver| driver.implements_for(&guest).read);
                 if !exists(&guest) || !deleted && reads() || !seen.insert(id.clone()) {
                     continue;
                 }

@@ -104,9 +104,13 @@ impl<'a> Attempt<'a> {
 /// Whether a call may have failed because of its inputs.
 fn may_be_inputs(error: &CallError) -> bool {
     match error {
-        CallError::Failure(failure) => {
-            !matches!(failure, Failure::Partial { .. } | Failure::Conflict(_) | Failure::NeedsDeleteBefore(_))
-        }
+        CallError::Failure(failure) => !matches!(
+            failure,
+            Failure::Pending { .. }
+                | Failure::Partial { .. }
+                | Failure::Conflict(_)
+                | Failure::NeedsDeleteBefore(_)
+        ),
         // The server may not respond.
         CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => true,
         _ => false,
@@ -185,12 +189,12 @@ impl Task<'_> {
         record: &Record,
         may_move: bool,
     ) -> Result<(), CallError> {
-        let may_move = may_move && driver.manifest().implements.read;
+        let may_move = may_move && driver.implements_for(record).read;
         let mut attempt = Attempt::new(self, driver, record, may_move).await;
         let (mut uncertain, mut state) = (None, Cow::Borrowed(&record.state));
         loop {
             let result = repeatedly(self.shared, self.effort, driver.patience(), || {
-                driver.delete(call, &state, attempt.inputs())
+                driver.delete(call, &state, attempt.inputs(), record.holds_data.is_some())
             })
             .await;
             let error = match result {

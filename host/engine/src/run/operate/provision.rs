@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_graph::Node;
-use purlin_model::driver::{Failure, Impact, ResourceState};
+use purlin_model::driver::{Failure, Impact, Pending, ResourceState};
 use purlin_model::{Finding, Reason, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
@@ -51,6 +51,8 @@ impl Task<'_> {
             Some(planned) => Decision::Create(planned.clone()),
             None => self.decide(node, &**driver, &call, record, certain, false).await?,
         };
+        let (done, decision) = self.once_done(node, &**driver, &call, record, decision).await?;
+        let record = done.as_ref().or(record);
         match decision {
             Decision::Keep(prepared) => self.keep(prepared.as_ref()),
             Decision::Update(prepared) => match record {
@@ -65,7 +67,7 @@ impl Task<'_> {
                     self.make_room(old, dependents).await?;
                     return Box::pin(self.create(planned, InsteadOf::Deleted, certain, permit)).await;
                 }
-                let name = match driver.manifest().implements.name {
+                let name = match driver.implements(&self.step.key).name {
                     true => driver.name(&call, &prepared.inputs).await?,
                     false => self.step.urn.guresid().as_str().into(),
                 };
@@ -127,9 +129,8 @@ impl Task<'_> {
                 // The grace begins when the creation ends, since the object may be that new.
                 let now = self.shared.moments.next();
                 let made = Record { created: now, updated: now, ..made };
-                let known = NodeValues::settled(&made.inputs, &made.state);
                 // Other records with the same id are allowed here: resources may be swapping names.
-                changes.push(Change::Put(Box::new(made)));
+                changes.push(Change::Put(Box::new(made.clone())));
                 changes.push(Change::Settle(id));
                 let durable = self.shared.submit(changes)?;
                 drop(side);
@@ -138,7 +139,7 @@ impl Task<'_> {
                 } else {
                     Action::Create
                 };
-                self.finished(node, known, action, durable, failure).await
+                self.provisioned(node, &**driver, made, action, (durable, failure)).await
             }
         }
     }
@@ -165,7 +166,7 @@ impl Task<'_> {
     }
 
     async fn delete_now(self, id: &RecordId) -> Result<(), Cause> {
-        match self.delete(id, true, true, None).await?.durable {
+        match Box::pin(self.delete(id, true, true, None)).await?.durable {
             Some(durable) => Ok(durable.await?),
             None => Ok(()),
         }
@@ -179,7 +180,7 @@ impl Task<'_> {
         driver: &dyn Driver,
         made: &Record,
     ) -> Result<Option<Record>, Cause> {
-        if !self.shared.plan.may_be_stale || !driver.manifest().implements.read {
+        if !self.shared.plan.may_be_stale || !driver.implements(&self.step.key).read {
             return Ok(None);
         }
         let known = self.known_as(made);
@@ -197,7 +198,7 @@ impl Task<'_> {
         let mut record = refreshed(&wanted, &found);
         let has_params = made.inputs.params.as_map().is_some_and(|params| !params.is_empty());
         let reports_inputs = reports_all(&wanted.inputs, &found);
-        let can_update = driver.manifest().implements.update;
+        let can_update = driver.implements(&self.step.key).update;
         // The original inputs are unknown, so the resource is updated to the desired ones. If it
         // has a host, that must be certain too.
         if can_update && (has_params || !reports_inputs) || made.deleted_with.is_some() && !reports_inputs {
@@ -243,7 +244,10 @@ impl Task<'_> {
         found: &Record,
         permit: CallPermit,
     ) -> Outcome {
-        match self.decide(node, driver, &call, Some(found), false, false).await? {
+        let decision = self.decide(node, driver, &call, Some(found), false, false).await?;
+        let (done, decision) = self.once_done(node, driver, &call, Some(found), decision).await?;
+        let found = done.as_ref().unwrap_or(found);
+        match decision {
             Decision::Keep(prepared) => self.keep(prepared.as_ref()),
             Decision::Update(prepared) => self.change(node, driver, call, found, prepared, permit).await,
             Decision::Create(_) => Ok(nothing()),
@@ -268,10 +272,47 @@ impl Task<'_> {
             Some(planned) => Decision::Update(planned.clone()),
             None => self.decide(node, &**driver, &call, Some(&record), false, always).await?,
         };
+        let (done, decision) = self.once_done(node, &**driver, &call, Some(&record), decision).await?;
+        let record = done.map_or(record, Arc::new);
         match decision {
             Decision::Keep(prepared) => self.keep(prepared.as_ref()),
             Decision::Update(prepared) => self.change(node, &**driver, call, &record, prepared, permit).await,
             Decision::Create(_) => Ok(nothing()),
+        }
+    }
+
+    /// A resource in progress that is as the documents ask only needs time: it is waited for, and decided
+    /// about again. Other inputs do not wait: what never becomes ready could not be corrected otherwise.
+    async fn once_done(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        call: &Call,
+        record: Option<&Record>,
+        decision: Decision,
+    ) -> Result<(Option<Record>, Decision), Cause> {
+        match (record, decision) {
+            (Some(record), Decision::Update(prepared))
+                if fate::is_on_its_way(record) && prepared.inputs == record.inputs =>
+            {
+                let done = Box::pin(self.is_done(driver, record, None)).await?;
+                let decision = self.decide(node, driver, call, Some(&done), false, false).await?;
+                Ok((Some(done), decision))
+            }
+            (_, decision) => Ok((None, decision)),
+        }
+    }
+
+    /// The record of a resource in progress, once it is done. `first` is what its driver just said.
+    async fn is_done(
+        self,
+        driver: &dyn Driver,
+        record: &Record,
+        first: Option<&Pending>,
+    ) -> Result<Record, Cause> {
+        match self.ready(driver, record, first).await? {
+            (record, None) => Ok(record),
+            (_, Some(failure)) => Err(failure),
         }
     }
 
@@ -299,7 +340,7 @@ impl Task<'_> {
         let reads_params = rules.reads_params(driver, node);
         let digest = digest::of(&inputs, reads_params, driver.known_as(), driver.digest());
         let reached = record.and_then(|record| {
-            let inputs = connection::brought_up_to_date(driver.manifest(), record, &inputs, reads_params)?;
+            let inputs = connection::brought_up_to_date(driver.info(), record, &inputs, reads_params)?;
             Some(Record { inputs, ..record.clone() })
         });
         let is_out_of_date = reached.is_some();
@@ -318,7 +359,7 @@ impl Task<'_> {
             return Err(Cause::Inputs(violations));
         }
         rules.fill(driver, node.key.type_name(), &mut inputs, record.map(|record| &record.inputs));
-        if driver.manifest().implements.check {
+        if driver.implements(&self.step.key).check {
             let current = self.current();
             let draft = self.shared.plan.drafts.get(&node.id).map(|draft| &draft.inputs);
             let previous = draft.or(current.as_deref().map(|record| &record.inputs));
@@ -435,9 +476,31 @@ impl Task<'_> {
                     return Err(cause);
                 }
             };
-        let known = NodeValues::settled(&changed.inputs, &changed.state);
-        let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;
-        self.finished(node, known, Action::Update, durable, failure).await
+        let durable = self.shared.submit(vec![Change::Put(Box::new(changed.clone())), Change::Settle(id)])?;
+        self.provisioned(node, driver, changed, Action::Update, (durable, failure)).await
+    }
+
+    /// Reports the result of a call, and waits for a resource in progress.
+    async fn provisioned(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        made: Record,
+        action: Action,
+        (durable, failure): (Durable, Option<Cause>),
+    ) -> Outcome {
+        if let Some(Cause::Call(failed)) = &failure
+            && let CallError::Failure(Failure::Pending { pending, .. }) = &failed.error
+            && fate::is_on_its_way(&made)
+        {
+            durable.await?;
+            let ready = Box::pin(self.is_done(driver, &made, Some(pending))).await?;
+            let known = NodeValues::settled(&ready.inputs, &ready.state);
+            self.shared.node_values.fill(node.id, known);
+            return Ok(Completed { action, durable: None });
+        }
+        let known = NodeValues::settled(&made.inputs, &made.state);
+        self.finished(node, known, action, durable, failure).await
     }
 
     /// Reports the result. Dependents may begin as soon as the result is on its way to the disk,
@@ -485,7 +548,7 @@ pub(super) fn partial(record: Record, cause: &Cause) -> Record {
 
 /// The record of a call's result, and the reason if the result still counts as a failure. An error
 /// means that there is nothing to record.
-fn finish(
+pub(super) fn finish(
     record: Record,
     result: Result<ResourceState, CallError>,
     certain: &purlin_model::Value,
@@ -513,8 +576,25 @@ fn finish(
             })
         }
         Err(error) => {
-            let CallError::Failure(Failure::Partial { state, message }) = &error else { return Err(error) };
-            let status = Status::Partial(Unfinished::Failed { message: message.clone() });
+            let (state, status) = match &error {
+                CallError::Failure(Failure::Partial { state, problem }) => {
+                    (state, Status::Partial(Unfinished::Failed { message: problem.to_string() }))
+                }
+                CallError::Failure(Failure::Pending { state: Some(state), pending }) => {
+                    let unfinished = match driver.implements_for(&record).read {
+                        true => Unfinished::InProgress { message: pending.message.clone(), deletes: false },
+                        // Nobody can look whether it is ready.
+                        false => Unfinished::Failed {
+                            message: format!(
+                                "the driver has no `read`, and is not done: {}",
+                                pending.message
+                            ),
+                        },
+                    };
+                    (state, Status::Partial(unfinished))
+                }
+                _ => return Err(error),
+            };
             let record = Record { state: ResourceState::clone(state), status, ..record };
             Ok((record, Some(Cause::from(error))))
         }

@@ -38,7 +38,7 @@ impl Task<'_> {
         {
             return Err(not_found(node, record.state.id.expose()));
         }
-        if driver.manifest().implements.name {
+        if driver.implements(&self.step.key).name {
             match self.name_of_adopted(node, &**driver, &record).await {
                 Ok(name) => record.name = name,
                 // A secret is still to be generated. The object has its id.
@@ -180,7 +180,7 @@ impl Task<'_> {
         let now = self.shared.moments.now();
         let is_decided_here =
             self.not_shown_for(driver, record, now).is_none() && !self.shared.has_guests(&record.id());
-        let is_read = driver.manifest().implements.read && is_decided_here;
+        let is_read = driver.implements_for(record).read && is_decided_here;
         // A failure to read matters less than the failure of the update.
         if !is_read || !matches!(self.look_at_record(driver, record).await, Ok(None)) {
             return Ok(());
@@ -238,7 +238,7 @@ fn holds(graph: &Graph, record: &Record) -> bool {
 /// recorded, also if the documents ask again for what they asked for before.
 pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     let mut read = ask::as_found(record, found);
-    if record.external {
+    if record.external || found.pending.is_some() || fate::is_going(record) {
         return read;
     }
     if read.inputs != record.inputs {

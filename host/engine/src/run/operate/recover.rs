@@ -1,7 +1,9 @@
 //! Finds out the outcome of an interrupted call (SPEC §10), without guessing.
 
-use purlin_model::driver::{Failure, Inputs, Observed};
-use purlin_model::{Finding, Label, Unfinished, Urn};
+use std::sync::Arc;
+
+use purlin_model::driver::{Checkpoint, Failure, Inputs, Observed};
+use purlin_model::{Finding, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
@@ -14,7 +16,7 @@ use crate::changes::fate;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::plan::Action;
-use crate::records::making::{old_copy, reports_all, with_unknown_host};
+use crate::records::making::{in_progress, old_copy, reports_all, with_unknown_host};
 use crate::records::recorded::{exists, is_outcome};
 use crate::records::visibility::{self, not_shown_for, seconds};
 
@@ -34,7 +36,7 @@ impl Task<'_> {
                     _ => Ok(completed),
                 }
             }
-            Operation::Update(record) => self.recover_update(record).await,
+            Operation::Update(record) => self.recover_update(record, intent.checkpoint.as_ref()).await,
             Operation::Delete(id) => self.recover_delete(&intent, id, look_only).await,
         }
     }
@@ -62,7 +64,7 @@ impl Task<'_> {
     /// object may or may not exist beside it under the same name.
     async fn recover_create(self, intent: &Intent, made: &Record, look_only: bool) -> Outcome {
         let driver = self.driver_of(made)?;
-        let implements = driver.manifest().implements;
+        let implements = driver.implements_for(made);
         let there = self.current().filter(|record| exists(record));
         // A damaged journal may contain the outcome but not the settlement.
         if there.as_ref().is_some_and(|there| is_outcome(there, made)) {
@@ -72,11 +74,12 @@ impl Task<'_> {
         // What an answer shows may be as old as the look that asks for it.
         let now = self.shared.moments.now();
         if implements.read {
-            let id = intent.checkpoint.as_ref().map(Label::expose);
+            let id = intent.checkpoint.as_ref().map(|checkpoint| checkpoint.id.expose());
+            let begun = intent.checkpoint.as_ref().and_then(Checkpoint::begun);
             // A driver that marks its objects distinguishes the new one from others of the same
             // name by the key.
             let call = Call { idempotency_key: intent.idempotency_key.clone(), ..self.call() };
-            (found, other) = self.read_recorded(&**driver, &call, made, id, None).await?;
+            (found, other) = self.read_recorded(&**driver, &call, made, id, begun.as_ref()).await?;
             // The object of this call may have been replaced since, by one that is not recorded.
             if found.is_none() && id.is_some() && self.shared.plan.may_be_stale {
                 (found, other) = self.read_recorded(&**driver, &call, made, None, None).await?;
@@ -140,7 +143,7 @@ impl Task<'_> {
             // The object may have been moved or replaced since.
             record = with_unknown_host(&record);
         }
-        if implements.update && unsure {
+        if implements.update && unsure && found.pending.is_none() {
             // It is unknown whether the creation was complete. An update brings the resource to the
             // desired state.
             record.status = Status::Partial(Unfinished::InterruptedCreate);
@@ -224,9 +227,12 @@ impl Task<'_> {
                     None => record,
                 }
             }
-            Err(CallError::Failure(Failure::Partial { state, message })) => {
-                let status = Status::Partial(Unfinished::Failed { message });
+            Err(CallError::Failure(Failure::Partial { state, problem })) => {
+                let status = Status::Partial(Unfinished::Failed { message: problem.to_string() });
                 Record { state: *state, status, ..with(&made, attempt.succeeded()) }
+            }
+            Err(CallError::Failure(Failure::Pending { state: Some(state), pending })) => {
+                in_progress(Record { state: *state, ..with(&made, attempt.succeeded()) }, &pending, false)
             }
             // The first call rejected the same inputs.
             Err(CallError::Failure(Failure::InvalidInputs(_))) => {
@@ -253,9 +259,16 @@ impl Task<'_> {
     }
 
     /// The outcome matters little: the resource is read, or updated again.
-    async fn recover_update(self, changed: &Record) -> Outcome {
+    async fn recover_update(self, changed: &Record, checkpoint: Option<&Checkpoint>) -> Outcome {
         let id = changed.id();
         let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, Finding::Gone) };
+        // What the driver reported on the way is part of the state.
+        let record = match checkpoint {
+            Some(checkpoint) => {
+                Arc::new(Record { state: checkpoint.applied(&record.state), ..Record::clone(&record) })
+            }
+            None => record,
+        };
         let mut known = Record {
             status: Status::Partial(Unfinished::InterruptedUpdate),
             ..self.between(&record, changed)
@@ -278,7 +291,7 @@ impl Task<'_> {
 
     async fn look_after_update(self, changed: &Record, record: &Record) -> Result<Looked, Cause> {
         let driver = self.driver_of(changed)?;
-        if !driver.manifest().implements.read {
+        if !driver.implements_for(changed).read {
             return Ok(Looked::Not);
         }
         let looked = self.shared.moments.now();
@@ -298,7 +311,7 @@ impl Task<'_> {
             return self.settled(Vec::new(), id.clone(), Finding::Gone);
         };
         let driver = self.driver_of(&record)?;
-        let can_look = driver.manifest().implements.read;
+        let can_look = driver.implements_for(&record).read;
         let now = self.shared.moments.now();
         if can_look && self.look_at_record(&**driver, &record).await?.is_some() {
             return match not_shown_for(visibility::ended(intent, now), now, driver.grace()) {
@@ -316,10 +329,17 @@ impl Task<'_> {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);
             self.shared.count_call();
-            // This attempt may have done nothing, but that says nothing about the first attempt.
-            if let Err(error) = self.delete_record(&**driver, &call, &record, false).await {
-                self.shared.leave_unknown(&self.step.key);
-                return Err(error.into());
+            match self.delete_record(&**driver, &call, &record, false).await {
+                Ok(()) => {}
+                Err(CallError::Failure(Failure::Pending { pending, .. })) => {
+                    let going = Change::Put(Box::new(in_progress(Record::clone(&record), &pending, true)));
+                    return self.settled(vec![going], id.clone(), Finding::NotDeleted);
+                }
+                // This attempt may have done nothing, but that says nothing about the first attempt.
+                Err(error) => {
+                    self.shared.leave_unknown(&self.step.key);
+                    return Err(error.into());
+                }
             }
         }
         self.settled(self.gone_with_guests(&record, true), id.clone(), Finding::Gone)

@@ -4,7 +4,7 @@
 
 use purlin_model::Value;
 use purlin_model::driver::keywords::{property, replacing_part};
-use purlin_model::driver::{Inputs, Manifest};
+use purlin_model::driver::{DriverInfo, Inputs};
 use purlin_state::Record;
 
 use super::SchemaRules;
@@ -33,8 +33,8 @@ impl SchemaRules {
 }
 
 /// The part of a connection that identifies the system; null if there is none.
-fn identity(manifest: &Manifest, type_name: &str, connection: &Value) -> Value {
-    let part = manifest.schema(type_name).and_then(|schema| {
+fn identity(info: &DriverInfo, type_name: &str, connection: &Value) -> Value {
+    let part = info.schema(type_name).and_then(|schema| {
         replacing_part(
             &schema.inputs,
             property(&schema.inputs, &schema.inputs, "connection")?,
@@ -45,26 +45,26 @@ fn identity(manifest: &Manifest, type_name: &str, connection: &Value) -> Value {
 }
 
 /// Whether a connection leads to the system that a resource is recorded in.
-pub(crate) fn is_same_system(manifest: &Manifest, record: &Record, current: &Value) -> bool {
+pub(crate) fn is_same_system(info: &DriverInfo, record: &Record, current: &Value) -> bool {
     let recorded = &record.inputs.connection;
     // A resource that was recorded before its driver supported connections has none.
     if matches!(current, Value::Null) || matches!(recorded, Value::Null) || recorded == current {
         return true;
     }
     let Some(key) = record.urn.key() else { return false };
-    let identity = |connection| identity(manifest, key.type_name(), connection);
+    let identity = |connection| identity(info, key.type_name(), connection);
     identity(recorded) == identity(current)
 }
 
 /// The recorded inputs with those current ones whose change is no change of the resource: the
 /// connection, and the params if the driver does not read them. `None` if they are the recorded ones.
 pub(crate) fn brought_up_to_date(
-    manifest: &Manifest,
+    info: &DriverInfo,
     record: &Record,
     current: &Inputs,
     reads_params: bool,
 ) -> Option<Inputs> {
-    let reached = with_connection(manifest, record, &current.connection);
+    let reached = with_connection(info, record, &current.connection);
     match reads_params || record.inputs.params == current.params {
         true => reached,
         false => {
@@ -76,11 +76,11 @@ pub(crate) fn brought_up_to_date(
 
 /// The recorded inputs with the current connection. `None` if that leads to another system, or
 /// equals the recorded one.
-pub(crate) fn with_connection(manifest: &Manifest, record: &Record, current: &Value) -> Option<Inputs> {
+pub(crate) fn with_connection(info: &DriverInfo, record: &Record, current: &Value) -> Option<Inputs> {
     // Without a schema, it is unknown what identifies the system, so the recorded connection is
     // kept.
-    let has_schema = record.urn.key().is_some_and(|key| manifest.schema(key.type_name()).is_some());
+    let has_schema = record.urn.key().is_some_and(|key| info.schema(key.type_name()).is_some());
     let changes = has_schema && !matches!(current, Value::Null) && record.inputs.connection != *current;
     let reached = || Inputs { connection: current.clone(), ..record.inputs.clone() };
-    (changes && is_same_system(manifest, record, current)).then(reached)
+    (changes && is_same_system(info, record, current)).then(reached)
 }

@@ -44,12 +44,12 @@ impl SchemaRules {
     }
 
     pub(super) fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
-        let schema = driver.manifest().schema(type_name)?;
+        let schema = driver.info().schema(type_name)?;
         Some(self.made(driver, Describes::Inputs, &schema.type_name, &schema.inputs))
     }
 
     pub(super) fn outputs_of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
-        let schema = driver.manifest().schema(type_name)?;
+        let schema = driver.info().schema(type_name)?;
         Some(self.made(driver, Describes::Outputs, &schema.type_name, &schema.outputs))
     }
 

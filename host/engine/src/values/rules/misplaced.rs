@@ -25,7 +25,7 @@ pub(super) fn help(
     let is_reference = given.as_ref().and_then(Value::as_map).is_some_and(is_reference);
     match &violation.fault {
         Fault::Unknown { name, .. } if name == below => {
-            let rules = &driver.manifest().schema(type_name)?.inputs;
+            let rules = &driver.info().schema(type_name)?.inputs;
             elsewhere(rules, part, name, is_reference)
                 .or_else(|| within_connection(rules, part, given.as_ref()?))
         }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use purlin_model::driver::keywords::{
     add_effects, has_change_keywords, has_write_once_outputs, keep_write_once,
 };
-use purlin_model::driver::{Failure, Implements, Manifest, Observed, ResourceState};
+use purlin_model::driver::{DriverInfo, Failure, Observed, ResourceState};
 use purlin_sandbox::CallError;
 
 use super::SchemaRules;
@@ -19,22 +19,23 @@ use crate::driver::{About, Call, Driver, Request, Response};
 struct SchemaGuard {
     driver: Arc<dyn Driver>,
     rules: Arc<SchemaRules>,
-    manifest: Manifest,
+    info: DriverInfo,
 }
 
 impl SchemaRules {
     /// Wraps the driver so that its schemas are enforced.
     pub(crate) fn guarded(self: &Arc<Self>, driver: Arc<dyn Driver>) -> Arc<dyn Driver> {
-        let manifest = driver.manifest();
-        let changes = manifest.types.iter().any(|schema| has_change_keywords(&schema.inputs));
-        let once = manifest.types.iter().any(|schema| has_write_once_outputs(&schema.outputs));
+        let info = driver.info();
+        let changes = info.types.iter().any(|schema| has_change_keywords(&schema.inputs));
+        let once = info.types.iter().any(|schema| has_write_once_outputs(&schema.outputs));
         if !(changes || once || self.seals_outputs_of(&*driver)) {
             return driver;
         }
-        let implements = manifest.implements;
-        let implements = Implements { update_impact: implements.update_impact || changes, ..implements };
-        let manifest = Manifest { implements, ..manifest.clone() };
-        Arc::new(SchemaGuard { driver, rules: Arc::clone(self), manifest })
+        let mut info = info.clone();
+        for described in &mut info.types {
+            described.implements.update_impact |= has_change_keywords(&described.inputs);
+        }
+        Arc::new(SchemaGuard { driver, rules: Arc::clone(self), info })
     }
 }
 
@@ -44,7 +45,7 @@ impl SchemaGuard {
         let type_name = call.subject.key.type_name();
         let outputs = std::mem::take(&mut state.outputs);
         state.outputs = self.rules.seal_outputs(type_name, &*self.driver, outputs);
-        if let (Some(schema), Some(before)) = (self.manifest.schema(type_name), before) {
+        if let (Some(schema), Some(before)) = (self.info.schema(type_name), before) {
             keep_write_once(&schema.outputs, &before.outputs, &mut state.outputs);
         }
         state
@@ -54,7 +55,7 @@ impl SchemaGuard {
 #[async_trait]
 impl Driver for SchemaGuard {
     fn about(&self) -> About<'_> {
-        About { manifest: &self.manifest, ..self.driver.about() }
+        About { info: &self.info, ..self.driver.about() }
     }
 
     async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
@@ -70,15 +71,19 @@ impl Driver for SchemaGuard {
                 Ok(Response::Observed(Some(Observed { state, ..found })))
             }
             Ok(Response::Impact(mut impact)) => {
-                let schema = self.manifest.schema(call.subject.key.type_name());
+                let schema = self.info.schema(call.subject.key.type_name());
                 if let (Request::UpdateImpact(change), Some(schema)) = (request, schema) {
                     add_effects(&schema.inputs, change.before, change.after, &mut impact);
                 }
                 Ok(Response::Impact(impact))
             }
-            Err(CallError::Failure(Failure::Partial { state, message })) => {
+            Err(CallError::Failure(Failure::Partial { state, problem })) => {
                 let state = Box::new(self.state(call, *state, before));
-                Err(CallError::Failure(Failure::Partial { state, message }))
+                Err(CallError::Failure(Failure::Partial { state, problem }))
+            }
+            Err(CallError::Failure(Failure::Pending { state: Some(state), pending })) => {
+                let state = Some(Box::new(self.state(call, *state, before)));
+                Err(CallError::Failure(Failure::Pending { state, pending }))
             }
             other => other,
         }

@@ -1,13 +1,13 @@
 //! Marks the driver's outputs as secret, wherever they are returned.
 
-use purlin_model::driver::Manifest;
+use purlin_model::driver::DriverInfo;
 use purlin_model::{Map, Value};
 use purlin_schema::{Describes, Schema};
 
 /// Marks the outputs as secret that the driver's own schema declares secret, for a caller without
 /// documents.
-pub fn seal_outputs(manifest: &Manifest, type_name: &str, outputs: Value) -> Value {
-    match manifest.schema(type_name).filter(|schema| has_secret_keyword(&schema.outputs)) {
+pub fn seal_outputs(info: &DriverInfo, type_name: &str, outputs: Value) -> Value {
+    match info.schema(type_name).filter(|schema| has_secret_keyword(&schema.outputs)) {
         Some(schema) => match Schema::of_driver(&schema.outputs, Describes::Outputs) {
             Ok(schema) => schema.seal(outputs),
             // Some output is secret, but it is unknown which.

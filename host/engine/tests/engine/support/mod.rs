@@ -5,7 +5,7 @@ mod store;
 mod world;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -46,6 +46,8 @@ pub(crate) struct Platform {
     clock: Arc<AtomicU64>,
     /// How far the clock advances each time it is read.
     pace: Arc<AtomicU64>,
+    /// Whether runs wait for what is in progress.
+    pub(crate) waits: AtomicBool,
 }
 
 impl Platform {
@@ -69,6 +71,7 @@ impl Platform {
             runs: AtomicU64::new(0),
             clock,
             pace: Arc::new(AtomicU64::new(1)),
+            waits: AtomicBool::new(true),
         }
     }
 
@@ -261,6 +264,7 @@ impl Platform {
             cancel,
             clock: Arc::new(move || clock.fetch_add(pace.load(Ordering::SeqCst), Ordering::SeqCst)),
             seed,
+            waits: self.waits.load(Ordering::SeqCst),
         };
         let run = purlin_engine::apply(plan, store, options).expect("a run");
         let mut events: Vec<Event> = run.collect().await;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use purlin_engine::{About, Call, Driver, Drivers, Needed, ReadRequest, Request, Response};
 use purlin_model::driver::{
-    Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState, TypeSchema,
+    Checked, DriverInfo, Failure, Impact, Implements, InputFinding, Inputs, Observed, Pending, ResourceState,
+    TypeSchema,
 };
 use purlin_model::{Diagnostic, Label, Value};
 use purlin_sandbox::{CallError, Change};
@@ -56,7 +57,7 @@ pub(crate) enum Lost {
 /// Its schema has the `connection` of a server: `host` identifies the server, `key` is secret.
 pub(crate) struct Scripted {
     name: String,
-    manifest: Manifest,
+    info: DriverInfo,
     pub(crate) calls: Mutex<Vec<String>>,
     /// Calls with provider ids.
     pub(crate) log: Mutex<Vec<(String, String)>>,
@@ -104,8 +105,18 @@ pub(crate) struct Scripted {
     /// call.
     pub(crate) marks: Mutex<bool>,
     drawn: AtomicU64,
+    /// Calls (`create KEY`) after which the object is not done for this many looks, by `read` or `delete`.
+    pub(crate) takes: Mutex<BTreeMap<String, u32>>,
+    /// The objects that are not done, by their ids.
+    pub(crate) on_their_way: Mutex<BTreeMap<String, u32>>,
     /// The clock of the platform, and for how long each `read` lets it go on once the system answered.
     pub(crate) reads_take: Mutex<(Arc<AtomicU64>, Duration)>,
+}
+
+/// What an object that is not done waits for.
+fn not_done(state: Option<ResourceState>) -> CallError {
+    let pending = Pending { after: Duration::from_millis(100), message: "it takes a while".into() };
+    CallError::Failure(Failure::Pending { state: state.map(Box::new), pending })
 }
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -121,8 +132,8 @@ impl Scripted {
     pub(crate) fn of_types(name: &str, implements: Implements, types: &[&str]) -> Arc<Self> {
         let mut scripted = Self::with_outputs(name, implements, true.into());
         let own = Arc::get_mut(&mut scripted).expect("it is nobody else's yet");
-        let schema = own.manifest.types[0].clone();
-        own.manifest.types =
+        let schema = own.info.types[0].clone();
+        own.info.types =
             types.iter().map(|name| TypeSchema { type_name: (*name).into(), ..schema.clone() }).collect();
         scripted
     }
@@ -141,19 +152,19 @@ impl Scripted {
             "port": {"default": 80, "x-purlin-replaces": true},
             "key": {"writeOnly": true},
         }}}});
-        let types = vec![TypeSchema { type_name: "*".into(), inputs, outputs }];
-        let manifest = Manifest {
-            // The name in a manifest may differ from the operator's name for the driver.
+        let types = vec![TypeSchema { type_name: "*".into(), implements, inputs, outputs }];
+        let info = DriverInfo {
+            // The name in a description may differ from the operator's name for the driver.
             name: "author/scripted".into(),
             version: semver::Version::new(1, 0, 0),
             description: "does as it is told".into(),
-            implements,
             types,
             requested_capabilities: Vec::new(),
+            notes: serde_json::Map::new(),
         };
         Arc::new(Self {
             name: name.into(),
-            manifest,
+            info,
             calls: Mutex::default(),
             log: Mutex::default(),
             keys: Mutex::default(),
@@ -181,6 +192,8 @@ impl Scripted {
             finds_any: Mutex::new(false),
             marks: Mutex::new(false),
             drawn: AtomicU64::default(),
+            takes: Mutex::default(),
+            on_their_way: Mutex::default(),
             reads_take: Mutex::default(),
         })
     }
@@ -268,7 +281,7 @@ impl Scripted {
             || text(inputs, "fail").as_deref() == Some(what)
             || locked(&self.broken).contains(&key)
         {
-            return Err(CallError::Failure(Failure::Failed(format!("{what} of {key} failed"))));
+            return Err(CallError::Failure(Failure::Failed(format!("{what} of {key} failed").into())));
         }
         if let Some(times) = text(inputs, "busy").and_then(|times| times.parse::<u32>().ok()) {
             let mut busy = locked(&self.busy);
@@ -317,6 +330,28 @@ impl Scripted {
         ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() }
     }
 
+    /// Whether an object takes longer than this call.
+    fn takes(&self, what: &str, call: &Call, id: &str) -> bool {
+        let looks = locked(&self.takes).remove(&format!("{what} {}", call.subject.key));
+        looks.map(|looks| locked(&self.on_their_way).insert(id.to_owned(), looks)).is_some()
+    }
+
+    /// Whether an object is still not done at this look.
+    fn is_not_done(&self, id: &str) -> bool {
+        let mut on_their_way = locked(&self.on_their_way);
+        match on_their_way.get_mut(id) {
+            None => false,
+            Some(0) => {
+                on_their_way.remove(id);
+                false
+            }
+            Some(looks) => {
+                *looks -= 1;
+                true
+            }
+        }
+    }
+
     fn answer<T>(&self, what: &str, call: &Call, answer: T) -> Result<T, CallError> {
         let lost = locked(&self.lost).remove(&format!("{what} {}", call.subject.key));
         if lost == Some(Lost::After) { Err(self.crashed()) } else { Ok(answer) }
@@ -331,13 +366,14 @@ pub(crate) fn text(inputs: &Inputs, name: &str) -> Option<String> {
 impl Driver for Scripted {
     fn about(&self) -> About<'_> {
         About {
-            manifest: &self.manifest,
+            info: &self.info,
             known_as: &self.name,
             digest: "scripted",
             grants: None,
             longest: Some(*locked(&self.longest)),
             patience: Duration::from_secs(60),
             grace: *locked(&self.grace),
+            pending: Duration::from_secs(600),
         }
     }
 
@@ -353,7 +389,7 @@ impl Driver for Scripted {
             Request::Read(request) => Response::Observed(self.read(call, request).await?),
             Request::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
             Request::Update(change) => Response::State(self.update(call, change).await?),
-            Request::Delete { state, inputs } => {
+            Request::Delete { state, inputs, .. } => {
                 self.delete(call, state, inputs).await?;
                 Response::Deleted
             }
@@ -364,7 +400,7 @@ impl Driver for Scripted {
 impl Scripted {
     async fn check(&self, _: &Call, inputs: &Inputs, before: Option<&Inputs>) -> Result<Checked, CallError> {
         if text(inputs, "fail").as_deref() == Some("check") {
-            let input = InvalidInput { pointer: "/params/fail".into(), message: "told to fail".into() };
+            let input = InputFinding { pointer: "/params/fail".into(), message: "told to fail".into() };
             return Err(CallError::Failure(Failure::InvalidInputs(vec![input])));
         }
         let mut values = inputs.values.as_map().cloned().unwrap_or_default();
@@ -398,7 +434,7 @@ impl Scripted {
         if self.is_rejected(inputs) || locked(&self.unreachable).contains(&key) {
             return Err(CallError::Failure(Failure::Failed("the network is down".into())));
         }
-        if let (Some(id), true) = (&twin, self.manifest.implements.repeat_create) {
+        if let (Some(id), true) = (&twin, self.info.types[0].implements.repeat_create) {
             return Ok(self.state(id, inputs));
         }
         let number = locked(&self.made).get(&key).copied().unwrap_or(0) + 1;
@@ -425,13 +461,18 @@ impl Scripted {
         if let (Some(token), Value::Map(outputs)) = (inputs.params.get("token"), &mut state.outputs) {
             outputs.insert("token".into(), token);
         }
+        if self.takes("create", call, &id) {
+            return Err(not_done(Some(state)));
+        }
         match text(inputs, "partial") {
-            Some(message) => Err(CallError::Failure(Failure::Partial { state: Box::new(state), message })),
+            Some(message) => {
+                Err(CallError::Failure(Failure::Partial { state: Box::new(state), problem: message.into() }))
+            }
             None => Ok(state),
         }
     }
     async fn read(&self, call: &Call, request: ReadRequest<'_>) -> Result<Option<Observed>, CallError> {
-        if !self.manifest.implements.read {
+        if !self.info.types[0].implements.read {
             return Ok(None);
         }
         let what = request.id.map_or_else(|| format!("by name #{}", request.name), ToOwned::to_owned);
@@ -458,7 +499,15 @@ impl Scripted {
         };
         Ok(found.map(|(id, thing)| {
             let inputs = Inputs { values: thing.values.clone(), ..request.inputs.clone() };
-            Observed { state: self.state(id, &inputs), values: Some(thing.values.clone()) }
+            let state = self.state(id, &inputs);
+            match self.is_not_done(id) {
+                false => Observed { state, values: Some(thing.values.clone()), pending: None },
+                true => {
+                    let pending =
+                        Pending { after: Duration::from_millis(100), message: "it takes a while".into() };
+                    Observed { state, values: None, pending: Some(pending) }
+                }
+            }
         }))
     }
     async fn update_impact(&self, _: &Call, change: Change<'_>) -> Result<Impact, CallError> {
@@ -473,7 +522,7 @@ impl Scripted {
         Ok(Impact {
             replaces,
             delete_before_replace: first,
-            stable_outputs: vec!["id".into()],
+            stable_outputs: vec!["/outputs/id".into()],
             ..Impact::default()
         })
     }
@@ -491,17 +540,24 @@ impl Scripted {
             let mut outputs = reached.outputs.as_map().cloned().unwrap_or_default();
             outputs.insert("v".into(), change.after.params.get("v").unwrap_or_default());
             reached.outputs = Value::Map(outputs);
-            return Err(CallError::Failure(Failure::Partial { state: Box::new(reached), message }));
+            return Err(CallError::Failure(Failure::Partial {
+                state: Box::new(reached),
+                problem: message.into(),
+            }));
         }
         match locked(&self.world).get_mut(id) {
             Some(thing) => thing.values = change.after.values.clone(),
-            None => return Err(CallError::Failure(Failure::NotFound(id.to_owned()))),
+            None => return Err(CallError::Failure(Failure::NotFound(id.into()))),
         }
-        self.answer("update", call, self.state(id, change.after))
+        let state = self.answer("update", call, self.state(id, change.after))?;
+        if self.takes("update", call, id) { Err(not_done(Some(state))) } else { Ok(state) }
     }
     async fn delete(&self, call: &Call, gone: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
         let id = gone.id.expose();
         self.act("delete", call, inputs, id).await?;
+        if self.takes("delete", call, id) || self.is_not_done(id) {
+            return self.answer("delete", call, Err(not_done(None)))?;
+        }
         let there = locked(&self.world).remove(id);
         let is_there = there.is_some();
         if let Some(thing) = there.filter(|_| *locked(&self.lingers)) {
@@ -517,7 +573,7 @@ impl Scripted {
         }
         drop(lost);
         self.answer("delete", call, ())?;
-        if is_there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(id.to_owned()))) }
+        if is_there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(id.into()))) }
     }
 }
 

@@ -61,6 +61,10 @@ pub async fn guest(limits: Limits) -> Driver {
 }
 
 pub fn subject() -> Subject {
+    subject_of("postgres.default#modules.web.externals.db")
+}
+
+pub fn subject_of(key: &str) -> Subject {
     let context = Context {
         org: "acme".into(),
         app: "shop".into(),
@@ -68,7 +72,7 @@ pub fn subject() -> Subject {
         namespace: "dev".into(),
         deployment: "1".into(),
     };
-    let key = Key::parse("postgres.default#modules.web.externals.db").expect("a key");
+    let key = Key::parse(key).expect("a key");
     Subject { urn: Urn::new(&context, &key), key, context }
 }
 

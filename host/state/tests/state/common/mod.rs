@@ -155,8 +155,7 @@ pub fn record(number: usize) -> Record {
         state: ResourceState {
             id: format!("echo-{number}").into(),
             outputs: values,
-            cookie: Box::default(),
-            manifests: Vec::new(),
+            ..ResourceState::default()
         },
         dependencies: number.checked_sub(1).map(urn).into_iter().collect(),
         digest: [number as u8; 32],

@@ -19,12 +19,9 @@ pub(super) fn of(language: Language) -> Files {
     }
 }
 
-/// The WIT files of the contract, in a folder of the project.
-fn wit(folder: &str) -> Files {
-    purlin_component::WIT
-        .iter()
-        .map(|(file, text)| (format!("{folder}/{file}"), Cow::Borrowed(*text)))
-        .collect()
+/// The WIT files of the contract and of what it uses, for a folder of dependencies in the project.
+fn contract(deps: &str) -> Files {
+    [inside(&format!("{deps}/purlin"), purlin_component::WIT), inside(deps, purlin_component::DEPS)].concat()
 }
 
 const RUST: &[(&str, &str)] = folder! {
@@ -35,10 +32,13 @@ const RUST: &[(&str, &str)] = folder! {
     "src/driver.rs",
     "src/failure.rs",
     "src/glue.rs",
+    "src/glue/convert.rs",
+    "src/glue/tests.rs",
     "src/host.rs",
     "src/inputs.rs",
     "src/inputs/faults.rs",
     "src/lib.rs",
+    "src/problem.rs",
     "src/request.rs",
     "src/state.rs",
     "src/table.rs",
@@ -104,14 +104,15 @@ const WASI: &[(&str, &str)] = folder! { "sdk/wit": "clocks.wit", "http.wit", "io
 const JS: &[(&str, &str)] = folder! {
     "sdk/js":
     "README.md", "bindings.js", "build.d.ts", "build.js", "cli.js", "component.js", "failures.js",
-    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "json.js", "outcome.js", "package.json", "rest.d.ts",
-    "rest.js", "wasi.js",
+    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "json.js", "lifecycle.js", "outcome.js",
+    "package.json", "records.js", "rest.d.ts", "rest.js", "wasi.js",
     "wit/deps/cli.wit", "wit/deps/filesystem.wit", "wit/driver.wit"
 };
 
 /// The package `@purlin/driver`.
 pub(super) fn js() -> Files {
-    [inside("purlin", JS), inside("purlin/wit/deps", WASI), wit("purlin/wit/deps/purlin")].concat()
+    let deps = "purlin/wit/deps";
+    [inside("purlin", JS), inside(deps, WASI), contract(deps)].concat()
 }
 
 const PYTHON: &[(&str, &str)] = folder! {
@@ -137,7 +138,7 @@ const PYTHON: &[(&str, &str)] = folder! {
 /// The package `purlin-driver`.
 pub(super) fn python() -> Files {
     let deps = "purlin/purlin_driver/wit/deps";
-    [inside("purlin", PYTHON), inside(deps, WASI), wit(&format!("{deps}/purlin"))].concat()
+    [inside("purlin", PYTHON), inside(deps, WASI), contract(deps)].concat()
 }
 
 fn inside(folder: &str, files: &'static [(&'static str, &'static str)]) -> Files {

@@ -2,24 +2,24 @@
 //! asked to see them.
 
 use purlin_model::Value;
-use purlin_model::driver::{Checked, Failure, Impact, Manifest, Observed, ResourceState};
+use purlin_model::driver::{Checked, DriverInfo, Failure, Impact, Observed, Problem, ResourceState};
 use purlin_sandbox::CallError;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::report::FORMAT;
 
-/// The manifest of a driver, with the version of the format.
+/// The description of a driver, with the version of the format.
 #[derive(Serialize)]
 pub(super) struct Described<'a> {
     format: u8,
     #[serde(flatten)]
-    manifest: &'a Manifest,
+    info: &'a DriverInfo,
 }
 
 impl<'a> Described<'a> {
-    pub(super) fn new(manifest: &'a Manifest) -> Self {
-        Self { format: FORMAT, manifest }
+    pub(super) fn new(info: &'a DriverInfo) -> Self {
+        Self { format: FORMAT, info }
     }
 }
 
@@ -64,6 +64,12 @@ pub(super) fn state(state: &ResourceState, show: bool) -> Json {
             });
             json.insert("manifests".to_owned(), manifests.collect());
         }
+        if state.version > 0 {
+            json.insert("version".to_owned(), state.version.into());
+        }
+        if !state.notes.is_empty() {
+            json.insert("notes".to_owned(), value(&Value::Map(state.notes.clone()), show));
+        }
     }
     json
 }
@@ -71,11 +77,17 @@ pub(super) fn state(state: &ResourceState, show: bool) -> Json {
 pub(super) fn observed(observed: Option<&Observed>, show: bool) -> Json {
     match observed {
         None => json!({"found": false}),
-        Some(observed) => json!({
-            "found": true,
-            "state": state(&observed.state, show),
-            "values": observed.values.as_ref().map(|values| value(values, show)),
-        }),
+        Some(observed) => {
+            let mut found = json!({
+                "found": true,
+                "state": state(&observed.state, show),
+                "values": observed.values.as_ref().map(|values| value(values, show)),
+            });
+            if let Some(pending) = &observed.pending {
+                found["pending"] = json!({"after_ms": pending.after.as_millis(), "message": pending.message});
+            }
+            found
+        }
     }
 }
 
@@ -101,16 +113,31 @@ pub(super) fn failure(error: &CallError, show: bool) -> Json {
         Failure::RetryAfter { after, message } => {
             json!({"kind": kind, "after_ms": after.as_millis(), "message": message})
         }
-        Failure::Partial { state, message } => {
-            json!({"kind": kind, "state": self::state(state, show), "message": message})
+        Failure::Pending { state, pending } => {
+            let state = state.as_ref().map(|state| self::state(state, show));
+            let after = pending.after.as_millis();
+            json!({"kind": kind, "state": state, "after_ms": after, "message": pending.message})
         }
-        Failure::NotFound(message)
-        | Failure::Conflict(message)
-        | Failure::Failed(message)
-        | Failure::Undecided(message)
-        | Failure::NeedsDeleteBefore(message) => json!({"kind": kind, "message": message}),
+        Failure::Partial { state, problem } => {
+            with_details(json!({"kind": kind, "state": self::state(state, show)}), problem)
+        }
+        Failure::NotFound(problem)
+        | Failure::Conflict(problem)
+        | Failure::Failed(problem)
+        | Failure::Undecided(problem)
+        | Failure::NeedsDeleteBefore(problem) => with_details(json!({"kind": kind}), problem),
     };
     json!({"failure": failure})
+}
+
+/// A failure with its message, and its details if there are any.
+fn with_details(mut failure: Json, problem: &Problem) -> Json {
+    failure["message"] = problem.message.as_str().into();
+    if !problem.details.is_empty() {
+        failure["details"] =
+            problem.details.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
+    }
+    failure
 }
 
 /// A value as JSON; unknown values become null.

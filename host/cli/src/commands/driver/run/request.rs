@@ -1,7 +1,7 @@
 //! The requests of `purlin driver run`, parsed from JSON.
 
 use purlin_engine as engine;
-use purlin_model::driver::{Inputs, Manifest, ResourceState, Subject};
+use purlin_model::driver::{DriverInfo, Inputs, ResourceState, Subject};
 use purlin_model::{Context, Diagnostic, EnvironmentId, Key, Label, Urn, Value};
 use purlin_sandbox::Driver;
 use serde_json::{Map, Value as Json};
@@ -66,7 +66,7 @@ fn no_object(what: &str) -> Failure {
 }
 
 impl Request {
-    pub(super) fn read(document: &Json, manifest: &Manifest) -> Result<Self, Failure> {
+    pub(super) fn read(document: &Json, info: &DriverInfo) -> Result<Self, Failure> {
         let Some(entries) = document.as_object() else { return Err(no_object("the request")) };
         if let Some(unknown) = entries.keys().find(|name| !ENTRIES.contains(&name.as_str())) {
             return Err(Failure::input(format!("the request has an unknown entry `{unknown}`"))
@@ -78,7 +78,7 @@ impl Request {
             Some(_) => Err(Failure::input(format!("`{name}` of the request has to be a string"))),
         };
         let context = context(entries.get("context"))?;
-        let kind = manifest.types.first().map_or("*", |one| one.type_name.as_str());
+        let kind = info.types.first().map_or("*", |one| one.type_name.as_str());
         let kind = if kind == "*" { "resource" } else { kind };
         let key = text("key")?.unwrap_or_else(|| format!("{kind}.default#shared.by-hand"));
         let key = Key::parse(&key).map_err(|error| {
@@ -88,7 +88,7 @@ impl Request {
         let inputs_of = |name: &str| entries.get(name).map(|part| inputs(name, part)).transpose();
         let inputs = inputs_of("inputs")?.unwrap_or_else(nothing);
         let state = entries.get("state").filter(|state| !state.is_null());
-        let state = state.map(self::state).transpose()?.map(|state| sealed(manifest, &key, state));
+        let state = state.map(self::state).transpose()?.map(|state| sealed(info, &key, state));
         Ok(Self {
             subject: Subject { urn: Urn::new(&context, &key), key, context },
             key: text("idempotency_key")?.unwrap_or_else(|| "by-hand".to_owned()),
@@ -100,8 +100,7 @@ impl Request {
             state: state.unwrap_or_else(|| ResourceState {
                 id: Label::default(),
                 outputs: Value::map(),
-                cookie: Box::default(),
-                manifests: Vec::new(),
+                ..ResourceState::default()
             }),
             inputs,
             document: document.clone(),
@@ -141,8 +140,8 @@ impl Request {
 }
 
 /// Marks the outputs that the driver's schema declares secret, as a deployment does.
-pub(super) fn sealed(manifest: &Manifest, key: &Key, state: ResourceState) -> ResourceState {
-    let outputs = engine::seal_outputs(manifest, key.type_name(), state.outputs);
+pub(super) fn sealed(info: &DriverInfo, key: &Key, state: ResourceState) -> ResourceState {
+    let outputs = engine::seal_outputs(info, key.type_name(), state.outputs);
     ResourceState { outputs, ..state }
 }
 
@@ -250,6 +249,9 @@ fn state(json: &Json) -> Result<ResourceState, Failure> {
     let outputs = part("outputs").into_iter().map(|(name, value)| (name.into(), Value::from(value)));
     let secrets =
         part("secrets").into_iter().map(|(name, value)| (name.into(), Value::from(value).into_secret()));
+    let version = json.get("version").and_then(Json::as_u64).unwrap_or_default();
+    let version =
+        u32::try_from(version).map_err(|_| Failure::input("`state.version` of the request is too large"))?;
     let cookie = json.get("cookie").and_then(Json::as_str).unwrap_or_default();
     let cookie = data_encoding::BASE64
         .decode(cookie.as_bytes())
@@ -258,6 +260,7 @@ fn state(json: &Json) -> Result<ResourceState, Failure> {
         id: id.into(),
         outputs: Value::Map(outputs.chain(secrets).collect()),
         cookie: cookie.into(),
-        manifests: Vec::new(),
+        version,
+        ..ResourceState::default()
     })
 }

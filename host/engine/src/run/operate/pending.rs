@@ -1,0 +1,141 @@
+//! Waits for what a driver calls pending: it exists, or is going away, and is not done yet (SPEC §8).
+//!
+//! It is recorded as in progress, and its call is over: no instance, permit or open call waits with it,
+//! and a killed process loses nothing. Whoever comes next looks again.
+
+use std::time::Duration;
+
+use purlin_model::Finding;
+use purlin_model::driver::{Failure, Pending};
+use purlin_sandbox::CallError;
+use purlin_state::{Change, Record};
+use tokio::time::Instant;
+
+use super::Task;
+use super::provision::finish;
+use crate::changes::ask;
+use crate::driver::Driver;
+use crate::error::Cause;
+use crate::records::making::in_progress;
+
+/// The shortest time between two looks, whatever a driver asks for.
+const SHORTEST: Duration = Duration::from_millis(100);
+/// The longest one: who asks for more is looked at earlier, which costs one call.
+const LONGEST: Duration = Duration::from_mins(10);
+
+/// How long a run waits for one resource.
+pub(super) struct Patience(Instant);
+
+impl Patience {
+    pub(super) fn of(driver: &dyn Driver) -> Self {
+        Self(Instant::now() + driver.pending())
+    }
+}
+
+impl Task<'_> {
+    /// Waits until it makes sense to look again.
+    ///
+    /// # Errors
+    /// [`Cause::InProgress`] if the run does not wait, or not that long.
+    pub(super) async fn pause(
+        self,
+        pending: &Pending,
+        deletes: bool,
+        patience: &Patience,
+    ) -> Result<(), Cause> {
+        let ended = || Cause::InProgress { message: pending.message.clone(), deletes };
+        let after = pending.after.clamp(SHORTEST, LONGEST);
+        let cancel = &self.shared.cancel;
+        if !self.shared.waits || cancel.is_requested() || Instant::now() + after > patience.0 {
+            return Err(ended());
+        }
+        (self.call().progress)(&pending.message, None);
+        tokio::select! {
+            biased;
+            () = cancel.requested() => Err(ended()),
+            () = tokio::time::sleep(after) => Ok(()),
+        }
+    }
+
+    /// Looks at a resource in progress until it is ready, and records that. `first` is what its driver
+    /// just said; without it, the first look is at once. Returns the record, and why the result counts as
+    /// a failure all the same.
+    ///
+    /// # Errors
+    /// [`Cause::InProgress`] if the run does not wait any longer, or why nobody could look; the resource
+    /// stays recorded as in progress. If it is gone, that is recorded.
+    pub(super) async fn ready(
+        self,
+        driver: &dyn Driver,
+        record: &Record,
+        first: Option<&Pending>,
+    ) -> Result<(Record, Option<Cause>), Cause> {
+        let patience = Patience::of(driver);
+        let mut record = record.clone();
+        let mut waits_for = first.cloned();
+        loop {
+            if let Some(pending) = &waits_for {
+                self.pause(pending, false, &patience).await?;
+            }
+            let looked = self.shared.moments.now();
+            match self.look_at_record(driver, &record).await {
+                Ok(Some(found)) if found.pending.is_some() => {
+                    let still = ask::as_found(&record, &found);
+                    if still != record {
+                        self.written(vec![Change::Put(Box::new(still.clone()))]).await?;
+                    }
+                    (record, waits_for) = (still, found.pending);
+                }
+                Ok(Some(found)) => {
+                    return self.is_ready(driver, ask::as_found(&record, &found), &record).await;
+                }
+                Ok(None) => match self.not_shown_for(driver, &record, looked) {
+                    Some(left) => {
+                        let message = "its system does not show it yet".to_owned();
+                        waits_for = Some(Pending { after: left.min(SHORTEST * 50), message });
+                    }
+                    None => {
+                        self.observed(Finding::Gone, Vec::new());
+                        self.written(self.gone_with_guests(&record, false)).await?;
+                        return Err(self.deleted_meanwhile());
+                    }
+                },
+                Err(Cause::Call(failed)) => match &failed.error {
+                    CallError::Failure(Failure::RetryAfter { after, message }) => {
+                        waits_for = Some(Pending { after: *after, message: message.clone() });
+                    }
+                    _ => return Err(Cause::Call(failed)),
+                },
+                Err(cause) => return Err(cause),
+            }
+        }
+    }
+
+    /// Records that a resource in progress is ready, as it was `found`.
+    async fn is_ready(
+        self,
+        driver: &dyn Driver,
+        found: Record,
+        before: &Record,
+    ) -> Result<(Record, Option<Cause>), Cause> {
+        let state = found.state.clone();
+        let as_wanted = found.inputs == before.inputs;
+        let ready = Record {
+            status: purlin_state::Status::Ready,
+            digest: if as_wanted { found.digest } else { [0; 32] },
+            updated: self.shared.moments.next(),
+            ..found
+        };
+        let rules = &self.shared.plan.rules;
+        let certain = purlin_model::Value::unknown();
+        let (ready, failure) = finish(ready, Ok(state), &certain, driver, rules, self.step.key.type_name())?;
+        self.written(vec![Change::Put(Box::new(ready.clone()))]).await?;
+        Ok((ready, failure))
+    }
+
+    /// Records that the deletion of a resource is in progress, so that the call is over.
+    pub(super) async fn goes(self, record: &Record, settles: Change, pending: &Pending) -> Result<(), Cause> {
+        let going = in_progress(record.clone(), pending, true);
+        Ok(self.written(vec![Change::Put(Box::new(going)), settles]).await?)
+    }
+}

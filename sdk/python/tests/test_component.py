@@ -1,0 +1,292 @@
+"""The component without WebAssembly: with the bindings that componentize-py generates, and a host that
+records what it is told. Skipped if componentize-py is not installed."""
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import purlin_driver
+from purlin_driver import (
+    Change, Checked, Conflict, Denied, Driver, Failed, Faults, Impact, InvalidInputs, ManifestFile,
+    NeedsDeleteBefore, NotFound, Observed, Partial, Pending, RequestedCapability, ResourceType, RetryAfter,
+    State, TypeSchema, Undecided, host, http
+)
+
+#: Integers that every SDK keeps.
+NUMBERS = '{"most":18446744073709551615,"least":-9223372036854775808,"real":0.1}'
+
+
+def componentize_py() -> str | None:
+    """The program, which may be beside that of Python."""
+    path = f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', '')}"
+    return shutil.which("componentize-py", path=path)
+
+
+class Thing(ResourceType):
+    """Returns what it is given."""
+
+    TYPE = TypeSchema("thing", {"type": "object"}, {"title": "out"})
+    REPEAT_CREATE = True
+
+    def __init__(self):
+        self.seen = []
+        self.answer = None
+
+    def take(self, request):
+        self.seen.append(request)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def check(self, request):
+        return self.take(request)
+
+    def create(self, request):
+        return self.take(request)
+
+    def read(self, request):
+        return self.take(request)
+
+    def update_impact(self, change):
+        return self.take(change)
+
+    def update(self, change):
+        return self.take(change)
+
+    def delete(self, request):
+        return self.take(request)
+
+
+class Plain(ResourceType):
+    TYPE = TypeSchema("plain", {}, {})
+
+    def create(self, request):
+        return State("plain-1")
+
+    def delete(self, request):
+        pass
+
+
+class Shop(Driver):
+    NAME = "acme/shop"
+    VERSION = "1.2.3"
+    DESCRIPTION = "Things."
+    TYPES = [Thing(), Plain()]
+    REQUESTED_CAPABILITIES = [
+        RequestedCapability("http", "the server of the inputs"),
+        RequestedCapability("dns", "its own name", "shop.example"),
+    ]
+    NOTES = {"license": "Apache-2.0", "numbers": [2**64 - 1]}
+
+
+@unittest.skipUnless(componentize_py(), "SKIPPED: componentize-py is not installed")
+class Component(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        wit = Path(purlin_driver.__file__).parent / "wit"
+        made = [componentize_py(), "-d", wit, "-w", "driver", "bindings", f"{folder.name}/made"]
+        subprocess.run(made, check=True, capture_output=True)
+        sys.path.insert(0, f"{folder.name}/made")
+        cls.addClassCleanup(sys.path.remove, f"{folder.name}/made")
+        # What it connects is put back.
+        for object, name in [(http, "transport"), (host, "say"), (host, "asked_to_end"), (host, "left")]:
+            cls.addClassCleanup(setattr, object, name, getattr(object, name))
+        cls.component = importlib.import_module("purlin_driver.component")
+        cls.types = cls.component.types
+        cls.Err = cls.component.Err
+
+    def setUp(self):
+        http.effects.targets.clear()
+        self.thing = Shop.TYPES[0]
+        self.thing.seen.clear()
+
+    def call(self, function, request, answer=None, driver=None):
+        """Calls a driver as the host does; `Thing` answers with this."""
+        self.thing.answer = answer
+        # Other tests need the HTTP clients as they are.
+        with mock.patch.object(self.component.clients, "connect"):
+            lifecycle = self.component.export(driver or Shop())()
+        return getattr(lifecycle, function)(*([] if request is None else [request]))
+
+    def fails(self, function, request, answer):
+        with self.assertRaises(self.Err) as failed:
+            self.call(function, request, answer)
+        return failed.exception.value
+
+    def subject(self, type_name="thing"):
+        labels = [("owner", "me"), ("a b", "ü")]
+        context = self.types.Context("org", "app", "dev", "development", None, "d-1", labels)
+        return self.types.Subject("urn:purlin:x", "0123", type_name, "default", "externals.x", context)
+
+    def inputs(self, values="{}", account="{}"):
+        unknown, sensitive = ["/values/a"], ["/connection/server"]
+        return self.types.Inputs(values, "{}", "{}", '{"server":"s"}', account, unknown, sensitive)
+
+    def its_call(self):
+        return self.types.Call("key-1", 2**63, [("batch", NUMBERS), ("dry", "true")])
+
+    def state(self):
+        files = [self.types.ManifestFile("a.yaml", "cluster", NUMBERS)]
+        return self.types.State(
+            "id-1", NUMBERS, '{"token":"hush"}', b"\0\xff", files, ["/outputs/real", "/manifests/a.yaml/least"],
+            2**32 - 1, [("console-url", '"https://shop.example"'), ("numbers", NUMBERS)],
+        )
+
+    def change(self):
+        inputs = self.inputs()
+        return self.types.Change(self.subject(), self.state(), inputs, inputs, "n", self.its_call())
+
+    def create(self, type_name="thing"):
+        return self.types.CreateRequest(self.subject(type_name), self.inputs(), "n", None, self.its_call())
+
+    def delete(self):
+        return self.types.DeleteRequest(self.subject(), self.state(), self.inputs(), True, self.its_call())
+
+    def read(self, state=None):
+        subject, inputs = self.subject(), self.inputs()
+        return self.types.ReadRequest(subject, "id-1", "n", inputs, state, ["other"], self.its_call())
+
+    def test_it_describes_each_type(self):
+        info = self.call("describe", None)
+        self.assertEqual((info.name, info.version, info.description), ("acme/shop", "1.2.3", "Things."))
+        self.assertEqual(info.notes, [("license", '"Apache-2.0"'), ("numbers", "[18446744073709551615]")])
+        self.assertEqual(info.types, [
+            self.types.TypeSchema(
+                "thing", ["check", "read", "update-impact", "update", "repeat-create"], '{"type":"object"}',
+                '{"title":"out"}',
+            ),
+            self.types.TypeSchema("plain", [], "{}", "{}"),
+        ])
+        self.assertEqual(info.requested_capabilities, [
+            self.types.RequestedCapability("http", None, "the server of the inputs"),
+            self.types.RequestedCapability("dns", "shop.example", "its own name"),
+        ])
+
+    def test_a_driver_of_one_type_describes_itself(self):
+        class Alone(Driver):
+            NAME, VERSION, DESCRIPTION = "acme/alone", "0.1.0", "One."
+            TYPE = TypeSchema("alone", {}, {})
+
+            def create(self, request):
+                return State(request.subject.local_name)
+
+        info = self.call("describe", None, driver=Alone())
+        self.assertEqual([(one.type_name, one.implements) for one in info.types], [("alone", [])])
+        self.assertEqual(self.call("create", self.create("alone"), driver=Alone()).id, "externals.x")
+
+    def test_calls_go_to_their_type(self):
+        self.assertEqual(self.call("create", self.create(), State("thing-1")).id, "thing-1")
+        self.assertEqual(self.call("create", self.create("plain")).id, "plain-1")
+        self.assertEqual(len(self.thing.seen), 1)
+        failed = self.fails("create", self.create("queue"), State("thing-1"))
+        self.assertIsInstance(failed, self.types.Failure_Failed)
+        self.assertIn("does not provision `queue`", failed.value.message)
+
+    def test_requests_arrive_whole(self):
+        previous = self.inputs('{"size":3}', "{}")
+        inputs = self.inputs(NUMBERS, '{"name":"acme/a"}')
+        request = self.types.CheckRequest(self.subject(), inputs, previous, self.its_call())
+        checked = Checked({"size": 2**64 - 1}, {}, [("/values/size", "is large")])
+        answer = self.call("check", request, checked)
+        self.assertEqual(answer.values, '{"size":18446744073709551615}')
+        self.assertEqual(answer.warnings, [self.types.Finding("/values/size", "is large")])
+        [seen] = self.thing.seen
+        self.assertEqual((seen.subject.local_name, seen.subject.type_name), ("externals.x", "thing"))
+        context = seen.subject.context
+        self.assertEqual((context.org, context.namespace), ("org", None))
+        self.assertEqual(context.labels, {"owner": "me", "a b": "ü"})
+        self.assertEqual(seen.inputs.account, {"name": "acme/a"})
+        numbers = {"most": 2**64 - 1, "least": -(2**63), "real": 0.1}
+        self.assertEqual(seen.inputs.values, numbers)
+        self.assertTrue(seen.inputs.is_unknown("/values/a/b"))
+        self.assertEqual(seen.previous.values, {"size": 3})
+        self.assertEqual(seen.previous.account, {})
+        self.assertEqual((seen.call.idempotency_key, seen.call.deadline), ("key-1", 2**63))
+        self.assertEqual(seen.call.hints, {"batch": numbers, "dry": True})
+
+        self.call("delete", self.delete())
+        self.assertTrue(self.thing.seen[-1].data_loss_allowed)
+
+    def test_a_state_comes_back_as_it_was(self):
+        change = self.change()
+        self.fails("update", change, Failed("not yet"))
+        theirs = self.thing.seen[-1]
+        self.assertIsInstance(theirs, Change)
+        self.assertEqual(theirs.state.version, 2**32 - 1)
+        self.assertEqual(theirs.state.notes["console-url"], "https://shop.example")
+        self.assertEqual(self.call("update", change, theirs.state), self.state())
+        self.assertEqual(self.call("read", self.read(self.state()), Observed(theirs.state)).state, self.state())
+        bare = self.call("create", self.create(), State("id-2"))
+        self.assertEqual(bare, self.types.State("id-2", "{}", "{}", b"", [], [], 0, []))
+        self.assertIsNone(self.call("read", self.read(), None))
+
+    def test_places_that_hold_secrets_are_named(self):
+        state = State("id-1", {"url": "x"}, manifests=[ManifestFile("a", "cluster", {"b": "c"})],
+                      sensitive=["/outputs/url", "/manifests/a/b"])
+        answer = self.call("create", self.create(), state)
+        self.assertEqual(answer.sensitive, ["/outputs/url", "/manifests/a/b"])
+
+    def test_an_impact_names_outputs_by_their_place(self):
+        answer = self.call("update_impact", self.change(), Impact(stable_outputs=["/outputs/host"]))
+        self.assertEqual(answer, self.types.Impact([], False, ["/outputs/host"]))
+
+    def test_failures_carry_their_details(self):
+        details = {"code": "Busy", "status": 409}
+        problem = self.types.Problem("no", [("code", "Busy"), ("status", "409")])
+        for raised, name in [
+            (NotFound("no", details), "NotFound"), (Conflict("no", details), "Conflict"),
+            (Failed("no", details), "Failed"), (Undecided("no", details), "Undecided"),
+            (NeedsDeleteBefore("no", details), "NeedsDeleteBefore"),
+        ]:
+            failed = self.fails("create", self.create(), raised)
+            self.assertEqual(failed, getattr(self.types, f"Failure_{name}")(problem))
+        partial = self.fails("create", self.create(), Partial(State("id-1"), "no", details))
+        self.assertEqual((partial.value.state.id, partial.value.problem), ("id-1", problem))
+        self.assertEqual(self.fails("create", self.create(), Failed("no")).value, self.types.Problem("no", []))
+        retry = self.fails("create", self.create(), RetryAfter(1.5e3, "busy"))
+        self.assertEqual(retry.value, self.types.Retry(1500, "busy"))
+        denied = self.fails("create", self.create(), Denied("http", "t", "why"))
+        self.assertEqual(denied.value, self.types.Denial("http", "t", "why"))
+        faults = Faults()
+        faults.add("/values/a", "is wrong")
+        findings = self.fails("check", self.create(), InvalidInputs(*faults))
+        self.assertEqual(findings.value, [self.types.Finding("/values/a", "is wrong")])
+
+    def test_what_is_pending_is_told(self):
+        state = State("id-1", {"host": "h"}, {"token": "once"}, notes={"health": "starting"})
+        for function, request in [("create", self.create()), ("update", self.change()), ("read", self.read())]:
+            pending = self.fails(function, request, Pending(2000, "it starts", state))
+            self.assertIsInstance(pending, self.types.Failure_Pending)
+            self.assertEqual((pending.value.after_ms, pending.value.message), (2000, "it starts"))
+            self.assertEqual(pending.value.state.secrets, '{"token":"once"}')
+            self.assertEqual(pending.value.state.notes, [("health", '"starting"')])
+        for function, request in [("read", self.read()), ("delete", self.delete())]:
+            pending = self.fails(function, request, Pending(2000, "it is going away"))
+            self.assertIsNone(pending.value.state)
+
+    def test_the_host_is_told_as_the_contract_says(self):
+        told = []
+        record = lambda *what: told.append(what)
+        with mock.patch.object(self.component.operation, "checkpoint", record):
+            host.checkpoint("id-1")
+            host.checkpoint("id-1", b"\0\1")
+        with mock.patch.object(self.component.metrics, "measure", record):
+            host.measure("wait_ms", 1.5)
+        self.assertEqual(told, [("id-1", None), ("id-1", b"\0\1"), ("wait_ms", 1.5)])
+
+    def test_after_a_crash_the_cookie_of_the_checkpoint_is_there(self):
+        state = self.types.State("id-1", "{}", "{}", b"\0\1", [], [], 0, [])
+        self.call("read", self.read(state), None)
+        self.assertEqual(self.thing.seen[-1].state, State("id-1", cookie=b"\0\1"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+"""Drivers of one type and of several, and what failures and the client of REST APIs say."""
+
+import unittest
+from unittest import mock
+
+from purlin_driver import (
+    Call, Conflict, CreateRequest, DeleteRequest, Driver, Failed, Failure, NameRequest, NotFound, Partial,
+    Pending, Problem, ResourceType, RetryAfter, State, TypeSchema, Undecided, host, http
+)
+from purlin_driver.http import Answer
+from purlin_driver.rest import Client
+
+
+class Bucket(ResourceType):
+    TYPE = TypeSchema("bucket", {}, {})
+    REPEAT_CREATE = True
+
+    def name(self, request: NameRequest) -> str:
+        return "b"
+
+    def create(self, request: CreateRequest) -> State:
+        return State("b")
+
+    def delete(self, request: DeleteRequest) -> None:
+        pass
+
+
+class Other(Bucket):
+    TYPE = TypeSchema("*", {}, {})
+    REPEAT_CREATE = False
+
+    def update_impact(self, change):
+        raise NotImplementedError
+
+
+class Shop(Driver):
+    NAME = "acme/shop"
+    TYPES = [Bucket()]
+
+
+class Alone(Driver):
+    TYPE = TypeSchema("bucket", {}, {})
+
+    def create(self, request: CreateRequest) -> State:
+        return State("b")
+
+    def update(self, change) -> State:
+        return State("b")
+
+
+class Types(unittest.TestCase):
+    def test_a_call_goes_to_its_type(self):
+        shop = Shop()
+        self.assertIs(shop.type_of("bucket"), Shop.TYPES[0])
+        with self.assertRaises(Failed) as unknown:
+            shop.type_of("queue")
+        self.assertEqual(str(unknown.exception), "the driver does not provision `queue`; its types are bucket")
+        with mock.patch.object(Shop, "TYPES", [Other(), Bucket()]):
+            self.assertIs(shop.type_of("bucket"), Shop.TYPES[1])
+            self.assertIs(shop.type_of("queue"), Shop.TYPES[0])
+
+    def test_a_driver_of_one_type_is_that_type(self):
+        alone = Alone()
+        self.assertEqual(alone.types(), [alone])
+        self.assertIs(alone.type_of("bucket"), alone)
+        self.assertRaises(Failed, alone.type_of, "queue")
+
+    def test_each_type_implements_what_it_overrides(self):
+        self.assertEqual(Bucket.implements(), ["name", "repeat-create"])
+        self.assertEqual(Other.implements(), ["name", "update-impact"])
+        self.assertEqual(Alone.implements(), ["update"])
+
+
+class Failures(unittest.TestCase):
+    def test_a_failure_is_made_from_a_message_and_details_can_be_added(self):
+        failure = Conflict("it is there")
+        self.assertEqual((str(failure), failure.details), ("it is there", {}))
+        failure.details["code"] = "Exists"
+        self.assertEqual(failure.details, {"code": "Exists"})
+        self.assertEqual(Failed("no", {"code": "No"}).details, {"code": "No"})
+        partial = Partial(State("b"), "half", {"code": "Late"})
+        self.assertEqual((partial.state.id, str(partial), partial.details), ("b", "half", {"code": "Late"}))
+
+    def test_what_is_pending_may_have_a_state(self):
+        self.assertIsNone(Pending(500, "it is going away").state)
+        pending = Pending(500, "it starts", State("b"))
+        self.assertEqual((pending.after_ms, str(pending), pending.state.id), (500, "it starts", "b"))
+        self.assertNotIsInstance(pending, Problem)
+        self.assertIsInstance(pending, Failure)
+
+
+class Rest(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(setattr, http, "transport", http.transport)
+        self.addCleanup(setattr, host, "left", host.left)
+        http.effects.targets.clear()
+        self.sent = 0
+
+    def answer(self, status, body=b"{}", method="POST", **headers):
+        def transport(request):
+            self.sent += 1
+            return Answer(status, [(name.replace("_", "-"), value) for name, value in headers.items()], body)
+
+        http.transport = transport
+        return Client("https://api.example", Call("key-1")).send(method, "/things")
+
+    def test_failures_say_status_and_request(self):
+        for status, kind in [(404, NotFound), (409, Conflict), (400, Failed), (500, Undecided)]:
+            failure = self.answer(status, X_Request_Id="r-1").failure()
+            self.assertIs(type(failure), kind)
+            self.assertEqual(failure.details, {"status": str(status), "request-id": "r-1"})
+        self.assertEqual(self.answer(404, x_amzn_requestid="a-1").failure().details["request-id"], "a-1")
+        self.assertEqual(self.answer(404, x_amz_request_id="s-1").failure().details["request-id"], "s-1")
+        self.assertEqual(self.answer(404).failure().details, {"status": "404"})
+        with self.assertRaises(Undecided) as unreadable:
+            self.answer(201, b"<p>").json()
+        self.assertEqual(unreadable.exception.details, {"status": "201"})
+
+    def test_it_says_when_to_look_again(self):
+        self.assertEqual(self.answer(202).after_ms(), 1000)
+        self.assertEqual(self.answer(202, retry_after="3").after_ms(), 3000)
+        self.assertEqual(self.answer(202, retry_after="9" * 400).after_ms(), 86_400_000)
+
+    def test_it_waits_only_as_long_as_the_call_has_time(self):
+        host.left = lambda: 50
+        failure = self.answer(503, method="GET").failure()
+        self.assertEqual((type(failure), failure.after_ms, self.sent), (RetryAfter, 1000, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

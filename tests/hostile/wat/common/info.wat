@@ -1,0 +1,20 @@
+;; Writes the driver info to 1024: name, version and description, one type, no capabilities and no notes.
+(func $info (result i32)
+  (i32.store (i32.const 1024) (i32.const 4096)) (i32.store (i32.const 1028) (i32.const 15))
+  (i32.store (i32.const 1032) (i32.const 4112)) (i32.store (i32.const 1036) (i32.const 5))
+  (i32.store (i32.const 1040) (i32.const 4132)) (i32.store (i32.const 1044) (i32.const 2))
+  (i32.store (i32.const 1048) (i32.const 1088)) (i32.store (i32.const 1052) (i32.const 1))
+  (i32.store (i32.const 1056) (i32.const 0)) (i32.store (i32.const 1060) (i32.const 0))
+  (i32.store (i32.const 1064) (i32.const 0)) (i32.store (i32.const 1068) (i32.const 0))
+  ;; The type: its name, what it implements, and two schemas.
+  (i32.store (i32.const 1088) (i32.const 4128)) (i32.store (i32.const 1092) (i32.const 1))
+  (i32.store (i32.const 1096) (i32.const 1120)) (i32.store (i32.const 1100) (i32.const 5))
+  (i32.store (i32.const 1104) (i32.const 4132)) (i32.store (i32.const 1108) (i32.const 2))
+  (i32.store (i32.const 1112) (i32.const 4132)) (i32.store (i32.const 1116) (i32.const 2))
+  ;; It implements `check`, `name`, `read`, `update-impact` and `update`.
+  (i32.store (i32.const 1120) (i32.const 4144)) (i32.store (i32.const 1124) (i32.const 5))
+  (i32.store (i32.const 1128) (i32.const 4152)) (i32.store (i32.const 1132) (i32.const 4))
+  (i32.store (i32.const 1136) (i32.const 4160)) (i32.store (i32.const 1140) (i32.const 4))
+  (i32.store (i32.const 1144) (i32.const 4168)) (i32.store (i32.const 1148) (i32.const 13))
+  (i32.store (i32.const 1152) (i32.const 4184)) (i32.store (i32.const 1156) (i32.const 6))
+  (i32.const 1024))
