@@ -272,3 +272,19 @@ async fn people_see_what_a_run_waits_for() {
     });
     assert_eq!(progress.count(), 3);
 }
+
+/// That it is shown no longer proves that it went, however new it is.
+#[tokio::test(start_paused = true)]
+async fn a_new_resource_that_is_going_need_not_be_shown() {
+    let platform = Platform::with(FULL);
+    *locked(&platform.driver.grace) = std::time::Duration::from_secs(30);
+    platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+    does_not_wait(&platform);
+    takes(&platform, "delete a", 0);
+    let nothing = documents(&[], &[]);
+    ended_with(&platform.up(&nothing).await, &["a"]);
+    *locked(&platform.driver.hides) = true;
+    let summary = platform.up(&nothing).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert!(platform.alive().is_empty());
+}

@@ -9,6 +9,7 @@ use purlin_state::{Change, Operation, Record, RecordId, Vanished};
 
 use super::pending::Patience;
 use super::{CallPermit, Completed, Outcome, Task};
+use crate::changes::fate;
 use crate::driver::Driver;
 use crate::error::Cause;
 use crate::plan::Action;
@@ -51,7 +52,10 @@ impl Task<'_> {
         }
         if call && exists(&record) && !shared {
             let driver = self.driver_of(&record)?;
-            self.is_shown(&**driver, &record).await?;
+            // One that is going away may be shown no longer.
+            if !fate::is_going(&record) {
+                self.is_shown(&**driver, &record).await?;
+            }
             let patience = Patience::of(&**driver);
             let may_move = id.superseded.is_none() && self.step.action == Action::Delete;
             let intent = loop {
