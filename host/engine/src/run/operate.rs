@@ -215,13 +215,13 @@ impl<'a> Task<'a> {
         host.is_some_and(|host| host.created > guest.created)
     }
 
-    /// Leaves a resource alone, which others may read. One that is going away can no longer be read.
+    /// Leaves a resource alone, which others may read. Those wait for one that is in progress.
     fn pass(self) -> Outcome {
         if let (Some(node), Some(record)) = (self.node(), self.current()) {
-            if let Status::Partial(Unfinished::InProgress { message, deletes: true }) = &record.status
+            if let Status::Partial(Unfinished::InProgress { message, deletes }) = &record.status
                 && self.is_read_by_others(node)
             {
-                return Err(Cause::InProgress { message: message.clone(), deletes: true });
+                return Err(Cause::InProgress { message: message.clone(), deletes: *deletes });
             }
             self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         }

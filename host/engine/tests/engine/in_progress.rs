@@ -4,8 +4,8 @@
 use std::sync::atomic::Ordering;
 
 use crate::pending::{lose, pending};
-use crate::support::{FULL, Lost, PLAIN, Platform, at, documents, locked};
-use purlin_engine::{CancelToken, Cause, Phase, Summary};
+use crate::support::{FULL, Lost, PLAIN, Platform, at, documents, locked, scope};
+use purlin_engine::{CancelToken, Cause, Phase, PlanOptions, Summary};
 use purlin_model::Unfinished;
 use purlin_model::driver::Implements;
 use purlin_state::Status;
@@ -287,4 +287,21 @@ async fn a_new_resource_that_is_going_need_not_be_shown() {
     let summary = platform.up(&nothing).await;
     assert!(summary.is_success(), "{summary:#?}");
     assert!(platform.alive().is_empty());
+}
+
+/// Also where a run leaves it out.
+#[tokio::test(start_paused = true)]
+async fn dependents_wait_for_what_a_run_leaves_out() {
+    let platform = Platform::with(FULL);
+    does_not_wait(&platform);
+    takes(&platform, "create a", u32::MAX);
+    let all = documents(&[("a", "v: 1"), ("b", "x: <a.id>"), ("i", "v: 1")], &[]);
+    ended_with(&platform.up(&all).await, &["a"]);
+    let without = PlanOptions { scope: scope(&[], &["a"]), ..PlanOptions::default() };
+    let summary = platform.up_with(&all, without).await;
+    ended_with(&summary, &["a"]);
+    assert_eq!(platform.alive(), ["a", "i"]);
+    // What does not read it does not wait.
+    let of_i = PlanOptions { scope: scope(&["i"], &[]), ..PlanOptions::default() };
+    assert!(platform.up_with(&all, of_i).await.is_success());
 }
