@@ -619,8 +619,8 @@ extern void purlin_driver_log_write(purlin_driver_log_level_t level, driver_stri
 // 
 // In `create`, `id` is the provider id: after a crash the host reads the resource by this id instead
 // of creating it again. In `update` it is the id of the resource. `cookie`, if given, takes the place
-// of the recorded one: after a crash, the next `read`, `create`, `update` or `delete` has it in its
-// state. An empty or another id in `update`, an id over 4 KiB, or a cookie over the operator's limit
+// of the recorded one: after a crash, the next `read`, `update` or `delete` has it in its state.
+// An empty or another id in `update`, an id over 4 KiB, or a cookie over the operator's limit
 // ends the call with an error that the operator sees.
 extern void purlin_driver_operation_checkpoint(driver_string_t *id, driver_list_u8_t *maybe_cookie);
 // Shows people the progress; `percent` if known (0 to 100).

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use purlin_model::{Diagnostic, Location, Reason};
+use purlin_model::{Diagnostic, Location, Reason, Unfinished};
 use purlin_sandbox::CallError;
 
 use crate::failed::{CallFailed, Defined, Lacking};
@@ -232,17 +232,8 @@ pub enum Cause {
         seconds: u64,
     },
     /// Its driver called it pending, and the run does not wait any longer. Nothing failed.
-    #[error("{}; the next run goes on", if *.deletes {
-        format!("its deletion is in progress: {message}")
-    } else {
-        format!("it is in progress: {message}")
-    })]
-    InProgress {
-        /// What it waits for.
-        message: String,
-        /// Whether it is going away.
-        deletes: bool,
-    },
+    #[error("{0}; the next run goes on")]
+    InProgress(Unfinished),
     /// An interrupted call may have created or deleted the resource.
     #[error("the outcome of an interrupted call is unknown")]
     Undecided,

@@ -36,37 +36,35 @@ pub struct Implements {
     pub repeat_create: bool,
 }
 
+/// Where it is said whether a function is implemented.
+type Place = fn(&mut Implements) -> &mut bool;
+
 impl Implements {
+    /// All of them, by their names in the contract.
+    const ALL: [(&str, Place); 6] = [
+        ("check", |of| &mut of.check),
+        ("name", |of| &mut of.name),
+        ("read", |of| &mut of.read),
+        ("update-impact", |of| &mut of.update_impact),
+        ("update", |of| &mut of.update),
+        ("repeat-create", |of| &mut of.repeat_create),
+    ];
+
     /// Those with these names in the contract. Other names are ignored: a later patch of the contract may
     /// have more (SPEC §8).
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all = Self::default();
         for name in names {
-            match name {
-                "check" => all.check = true,
-                "name" => all.name = true,
-                "read" => all.read = true,
-                "update-impact" => all.update_impact = true,
-                "update" => all.update = true,
-                "repeat-create" => all.repeat_create = true,
-                _ => {}
+            if let Some((_, place)) = Self::ALL.iter().find(|(known, _)| *known == name) {
+                *place(&mut all) = true;
             }
         }
         all
     }
 
     /// Their names in the contract.
-    pub fn names(self) -> Vec<&'static str> {
-        let Self { check, name, read, update_impact, update, repeat_create } = self;
-        let all = [
-            (check, "check"),
-            (name, "name"),
-            (read, "read"),
-            (update_impact, "update-impact"),
-            (update, "update"),
-            (repeat_create, "repeat-create"),
-        ];
-        all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
+    pub fn names(mut self) -> Vec<&'static str> {
+        Self::ALL.iter().filter(|(_, place)| *place(&mut self)).map(|(name, _)| *name).collect()
     }
 }
 

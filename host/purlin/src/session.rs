@@ -222,7 +222,7 @@ impl Session<'_> {
         }
         self.claim(&plan, &cancel).await?;
         let mut options = self.purlin.apply_options(cancel)?;
-        options.waits &= !self.ends_with_progress;
+        options.waits = !self.ends_with_progress;
         self.forget_read();
         Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)
     }

@@ -94,8 +94,8 @@ pub mod purlin {
             ///
             /// In `create`, `id` is the provider id: after a crash the host reads the resource by this id instead
             /// of creating it again. In `update` it is the id of the resource. `cookie`, if given, takes the place
-            /// of the recorded one: after a crash, the next `read`, `create`, `update` or `delete` has it in its
-            /// state. An empty or another id in `update`, an id over 4 KiB, or a cookie over the operator's limit
+            /// of the recorded one: after a crash, the next `read`, `update` or `delete` has it in its state.
+            /// An empty or another id in `update`, an id over 4 KiB, or a cookie over the operator's limit
             /// ends the call with an error that the operator sees.
             #[allow(async_fn_in_trait)]
             pub fn checkpoint(id: &str, cookie: Option<&[u8]>) -> () {

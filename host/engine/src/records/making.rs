@@ -136,8 +136,12 @@ pub(crate) fn version(driver: &dyn Driver) -> Arc<DriverVersion> {
 
 /// The record of a resource that its driver calls pending.
 pub(crate) fn in_progress(record: Record, pending: &Pending, deletes: bool) -> Record {
-    let message = pending.message.clone();
-    Record { status: Status::Partial(Unfinished::InProgress { message, deletes }), ..record }
+    Record { status: Status::Partial(unfinished(pending, deletes)), ..record }
+}
+
+/// What a driver calls pending, as a status.
+pub(crate) fn unfinished(pending: &Pending, deletes: bool) -> Unfinished {
+    Unfinished::InProgress { message: pending.message.clone(), deletes }
 }
 
 /// The record of an absent resource whose entry is kept. The id stays: the system may still show the

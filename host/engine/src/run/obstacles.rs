@@ -119,8 +119,8 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
         found.insert(key, Obstacle::Waits { waits });
     }
     // What is in progress did not fail, and its record says so.
-    let of_run = || summary.failed.iter().filter(|(_, cause)| !matches!(cause, Cause::InProgress { .. }));
-    let of_failed: HashSet<&Key> = of_run().map(|(key, _)| key).collect();
+    let faults = || summary.failed.iter().filter(|(_, cause)| !matches!(cause, Cause::InProgress { .. }));
+    let of_failed: HashSet<&Key> = faults().map(|(key, _)| key).collect();
     let steps = plan.steps.iter().filter(|step| of_failed.contains(&step.key));
     let mut actions: HashMap<&Key, Action> = HashMap::new();
     for step in steps {
@@ -130,7 +130,7 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
             *action = step.action;
         }
     }
-    for (key, cause) in of_run() {
+    for (key, cause) in faults() {
         let action = actions.get(key).copied().unwrap_or(Action::Update);
         found.insert(key.clone(), failed(action, cause));
     }

@@ -23,6 +23,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 pub use self::call::last_attempts;
 use self::effort::Effort;
+use crate::changes::fate;
 use crate::driver::Driver;
 use crate::driver::{recorded_name, requirement_name};
 use crate::error::Cause;
@@ -69,7 +70,7 @@ pub(crate) async fn carry_out(shared: &Arc<RunState>, index: u32, permit: CallPe
     // Boxed, since these are large, and most operations are small.
     let outcome = match &operation.kind {
         OperationKind::Keep { prepared } => task.keep(prepared.as_deref()),
-        OperationKind::Pass => task.pass(),
+        OperationKind::Pass => Box::pin(task.pass()).await,
         OperationKind::Create { prepared, instead_of, certain, with, .. } => {
             let goes = with.as_ref().map(|host| task.is_replaced(host));
             // If the host was kept after all, this resource is judged on its own.
@@ -215,16 +216,22 @@ impl<'a> Task<'a> {
         host.is_some_and(|host| host.created > guest.created)
     }
 
-    /// Leaves a resource alone, which others may read. Those wait for one that is in progress.
-    fn pass(self) -> Outcome {
-        if let (Some(node), Some(record)) = (self.node(), self.current()) {
-            if let Status::Partial(Unfinished::InProgress { message, deletes }) = &record.status
-                && self.is_read_by_others(node)
-            {
-                return Err(Cause::InProgress { message: message.clone(), deletes: *deletes });
+    /// Leaves a resource alone, which others may read. Those wait for one that is in progress, so this looks
+    /// at it; nobody can read one that is going away.
+    async fn pass(self) -> Outcome {
+        let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
+        let done = match &record.status {
+            Status::Partial(unfinished @ Unfinished::InProgress { .. }) if self.is_read_by_others(node) => {
+                let driver = self.driver(&node).ok().filter(|driver| fate::made_it(&***driver, &record));
+                match driver.filter(|_| fate::is_on_its_way(&record)) {
+                    Some(driver) => Some(self.is_done(&**driver, &record, None).await?),
+                    None => return Err(Cause::InProgress(unfinished.clone())),
+                }
             }
-            self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
-        }
+            _ => None,
+        };
+        let record = done.as_ref().unwrap_or(&record);
+        self.shared.node_values.fill(node.id, NodeValues::settled(&record.inputs, &record.state));
         Ok(nothing())
     }
 

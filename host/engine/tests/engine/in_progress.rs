@@ -298,10 +298,17 @@ async fn dependents_wait_for_what_a_run_leaves_out() {
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.id>"), ("i", "v: 1")], &[]);
     ended_with(&platform.up(&all).await, &["a"]);
     let without = PlanOptions { scope: scope(&[], &["a"]), ..PlanOptions::default() };
-    let summary = platform.up_with(&all, without).await;
+    let summary = platform.up_with(&all, without.clone()).await;
     ended_with(&summary, &["a"]);
     assert_eq!(platform.alive(), ["a", "i"]);
     // What does not read it does not wait.
     let of_i = PlanOptions { scope: scope(&["i"], &[]), ..PlanOptions::default() };
     assert!(platform.up_with(&all, of_i).await.is_success());
+    // It is looked at where others read it.
+    locked(&platform.driver.on_their_way).clear();
+    platform.done();
+    let summary = platform.up_with(&all, without).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.done(), ["read a", "create b"]);
+    assert_eq!(status(&platform, "a").await, Status::Ready);
 }

@@ -50,7 +50,7 @@ impl Approval {
 
 impl Purlin {
     /// Computes the approval of drivers in their current form: the named ones, or else all
-    /// third-party drivers. Each driver is asked for its info, in an instance without any
+    /// third-party drivers. Each driver is asked for its description, in an instance without any
     /// access. Writes nothing.
     ///
     /// # Errors

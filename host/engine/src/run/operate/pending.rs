@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use purlin_model::Finding;
 use purlin_model::driver::{Failure, Pending};
+use purlin_model::{Finding, Value};
 use purlin_sandbox::CallError;
-use purlin_state::{Change, Record};
+use purlin_state::{Change, Record, Status};
 use tokio::time::Instant;
 
 use super::Task;
@@ -16,7 +16,7 @@ use super::provision::finish;
 use crate::changes::ask;
 use crate::driver::Driver;
 use crate::error::Cause;
-use crate::records::making::in_progress;
+use crate::records::making::{in_progress, unfinished};
 
 /// The shortest time between two looks, whatever a driver asks for.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -24,11 +24,19 @@ const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_mins(10);
 
 /// How long a run waits for one resource.
-pub(super) struct Patience(Instant);
+pub(super) struct Patience {
+    since: Instant,
+    most: Duration,
+}
 
 impl Patience {
     pub(super) fn of(driver: &dyn Driver) -> Self {
-        Self(Instant::now() + driver.pending())
+        Self { since: Instant::now(), most: driver.pending() }
+    }
+
+    /// Whether this much more is too long.
+    fn is_exceeded_by(&self, more: Duration) -> bool {
+        self.since.elapsed().saturating_add(more) > self.most
     }
 }
 
@@ -43,10 +51,10 @@ impl Task<'_> {
         deletes: bool,
         patience: &Patience,
     ) -> Result<(), Cause> {
-        let ended = || Cause::InProgress { message: pending.message.clone(), deletes };
+        let ended = || Cause::InProgress(unfinished(pending, deletes));
         let after = pending.after.clamp(SHORTEST, LONGEST);
         let cancel = &self.shared.cancel;
-        if !self.shared.waits || cancel.is_requested() || Instant::now() + after > patience.0 {
+        if !self.shared.waits || cancel.is_requested() || patience.is_exceeded_by(after) {
             return Err(ended());
         }
         (self.call().progress)(&pending.message, None);
@@ -121,13 +129,13 @@ impl Task<'_> {
         let state = found.state.clone();
         let as_wanted = found.inputs == before.inputs;
         let ready = Record {
-            status: purlin_state::Status::Ready,
+            status: Status::Ready,
             digest: if as_wanted { found.digest } else { [0; 32] },
             updated: self.shared.moments.next(),
             ..found
         };
         let rules = &self.shared.plan.rules;
-        let certain = purlin_model::Value::unknown();
+        let certain = Value::unknown();
         let (ready, failure) = finish(ready, Ok(state), &certain, driver, rules, self.step.key.type_name())?;
         self.written(vec![Change::Put(Box::new(ready.clone()))]).await?;
         Ok((ready, failure))

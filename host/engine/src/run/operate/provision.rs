@@ -16,7 +16,7 @@ use crate::changes::{ask, data_loss, diff, digest, ignore};
 use crate::driver::{Call, Driver, ReadRequest};
 use crate::error::Cause;
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared};
-use crate::records::making::{each_once, named, old_copy, reports_all, share, with_unknown_host};
+use crate::records::making::{each_once, named, old_copy, reports_all, share, unfinished, with_unknown_host};
 use crate::records::recorded::exists;
 use crate::run::exclusion::Side;
 use crate::run::run_state::RunState;
@@ -304,7 +304,7 @@ impl Task<'_> {
     }
 
     /// The record of a resource in progress, once it is done. `first` is what its driver just said.
-    async fn is_done(
+    pub(super) async fn is_done(
         self,
         driver: &dyn Driver,
         record: &Record,
@@ -581,8 +581,8 @@ pub(super) fn finish(
                     (state, Status::Partial(Unfinished::Failed { message: problem.to_string() }))
                 }
                 CallError::Failure(Failure::Pending { state: Some(state), pending }) => {
-                    let unfinished = match driver.implements_for(&record).read {
-                        true => Unfinished::InProgress { message: pending.message.clone(), deletes: false },
+                    let status = match driver.implements_for(&record).read {
+                        true => unfinished(pending, false),
                         // Nobody can look whether it is ready.
                         false => Unfinished::Failed {
                             message: format!(
@@ -591,7 +591,7 @@ pub(super) fn finish(
                             ),
                         },
                     };
-                    (state, Status::Partial(unfinished))
+                    (state, Status::Partial(status))
                 }
                 _ => return Err(error),
             };
