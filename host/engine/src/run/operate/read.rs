@@ -244,6 +244,10 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     if read.inputs != record.inputs {
         read.digest = [0; 32];
     }
+    // What was in progress is ready, whatever its driver reports of it.
+    if fate::is_on_its_way(record) {
+        return Record { status: Status::Ready, ..read };
+    }
     let is_known = reports_all(&record.inputs, found);
     // A change of inputs that the driver does not report is visible only in the outputs.
     let has_other_outputs = read.state.outputs != record.state.outputs && !is_known;
