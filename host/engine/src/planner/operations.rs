@@ -23,6 +23,7 @@ use purlin_model::{Context, Diagnostic, Key, Urn};
 use purlin_state::{Record, RecordId};
 
 use super::{Certainty, Decisions};
+use crate::changes::fate;
 use crate::error::Error;
 use crate::plan::{Operation, OperationKind, Step, Warning};
 use crate::records::recorded::{Recorded, exists};
@@ -288,8 +289,12 @@ impl Building<'_> {
         self.dependents(urn).iter().filter(stays).filter_map(|dependent| dependent.urn.key())
     }
 
-    /// Whether the documents retain the old copy of a resource.
+    /// Whether the documents retain the old copy of a resource. What is going away already cannot be
+    /// retained: its deletion is finished, whatever the documents say by then.
     fn is_retained(&self, urn: &Urn) -> bool {
+        if self.recorded.current(urn).is_some_and(|record| fate::is_going(record)) {
+            return false;
+        }
         let operation = self.provisions.get(urn).and_then(|own| self.operations.get(*own as usize));
         let node = operation.and_then(|operation| self.graph?.node(operation.node?));
         node.is_some_and(|node| node.lifecycle.retain)

@@ -134,9 +134,10 @@ pub(crate) fn version(driver: &dyn Driver) -> Arc<DriverVersion> {
     })
 }
 
-/// The record of a resource that its driver calls pending.
+/// The record of a resource that its driver calls pending. One that is going away is retained no more.
 pub(crate) fn in_progress(record: Record, pending: &Pending, deletes: bool) -> Record {
-    Record { status: Status::Partial(unfinished(pending, deletes)), ..record }
+    let retain = record.retain && !deletes;
+    Record { status: Status::Partial(unfinished(pending, deletes)), retain, ..record }
 }
 
 /// What a driver calls pending, as a status.

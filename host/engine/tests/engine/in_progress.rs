@@ -163,6 +163,27 @@ async fn what_is_going_is_replaced_when_it_is_wanted_again() {
     }
 }
 
+/// Its deletion is finished, whatever the documents and the record say by then: to retain it would record
+/// what soon is no more.
+#[tokio::test(start_paused = true)]
+async fn what_is_going_is_not_retained() {
+    let platform = Platform::with(FULL);
+    does_not_wait(&platform);
+    let retained = |of: &str, retain: &str| documents(&[("a", of)], &[("a", retain)]);
+    platform.deploys(&retained("fixed: 1", "retain: true")).await;
+    takes(&platform, "delete a", 2);
+    let order = "delete_before_replace: true";
+    ended_with(&platform.up(&retained("fixed: 2", order)).await, &["a"]);
+    assert_eq!((status(&platform, "a").await, platform.done()), (in_progress(true), vec!["delete a".into()]));
+    ended_with(&platform.up(&retained("fixed: 2", "retain: true")).await, &["a"]);
+    assert_eq!(platform.done(), ["delete a"]);
+    // Where the documents name it no more, too.
+    ended_with(&platform.up(&documents(&[], &[])).await, &["a"]);
+    assert_eq!(platform.done(), ["delete a"]);
+    assert!(platform.up(&documents(&[], &[])).await.is_success());
+    assert_eq!((platform.done(), platform.alive()), (vec!["delete a".to_owned()], Vec::new()));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_refresh_leaves_what_is_in_progress_so() {
     let platform = Platform::with(FULL);
