@@ -312,6 +312,10 @@ pub enum Unfinished {
         message: String,
         /// Whether it is going away.
         deletes: bool,
+        /// Whether an earlier call, whose outcome is unknown or which failed half-way, may have left more to
+        /// do than to wait: an update follows.
+        #[serde(skip)]
+        in_doubt: bool,
     },
     /// Its driver could not finish, or broke its promise.
     Failed {

@@ -349,7 +349,11 @@ mod tests {
             Unfinished(super::Unfinished::InterruptedCreate),
             Unfinished(super::Unfinished::Unconfirmed),
             Unfinished(super::Unfinished::Failed { message: "half way".into() }),
-            Unfinished(super::Unfinished::InProgress { message: "half way".into(), deletes: false }),
+            Unfinished(super::Unfinished::InProgress {
+                message: "half way".into(),
+                deletes: false,
+                in_doubt: false,
+            }),
             Adopted { id: "db-1".into(), named: None },
             Adopted { id: "db-1".into(), named: Some("./db-1".into()) },
             NoLongerObserved,

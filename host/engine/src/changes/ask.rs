@@ -302,9 +302,7 @@ pub(crate) fn as_found(record: &Record, found: &Observed) -> Record {
     }
     let found_record = Record { inputs: found_inputs(&record.inputs, found), state, ..record.clone() };
     match &found.pending {
-        Some(pending) if !record.external && !fate::is_going(record) => {
-            in_progress(found_record, pending, false)
-        }
+        Some(pending) if !record.external && !fate::is_going(record) => in_progress(found_record, pending),
         _ => found_record,
     }
 }

@@ -78,14 +78,18 @@ pub(crate) fn is_replaced_unchanged(record: &Record, driver: &dyn Driver, forced
     forced || record.tainted || cannot_be_finished || is_going(record)
 }
 
-/// Whether a resource is in progress and only needs time.
+/// Whether a resource is in progress: it needs time before anything else.
 pub(crate) fn is_on_its_way(record: &Record) -> bool {
     matches!(record.status, Status::Partial(Unfinished::InProgress { deletes: false, .. }))
 }
 
-/// Whether a resource needs no update to be complete: one that is in progress only needs time.
-fn is_finished(record: &Record) -> bool {
-    record.status == Status::Ready || is_on_its_way(record)
+/// Whether a resource needs no update to be complete, and at most time.
+pub(crate) fn is_finished(record: &Record) -> bool {
+    match &record.status {
+        Status::Ready => true,
+        Status::Partial(Unfinished::InProgress { deletes, in_doubt, .. }) => !(*deletes || *in_doubt),
+        _ => false,
+    }
 }
 
 /// Whether a resource is going away, so that only another one can take its place.

@@ -134,15 +134,25 @@ pub(crate) fn version(driver: &dyn Driver) -> Arc<DriverVersion> {
     })
 }
 
-/// The record of a resource that its driver calls pending. One that is going away is retained no more.
-pub(crate) fn in_progress(record: Record, pending: &Pending, deletes: bool) -> Record {
-    let retain = record.retain && !deletes;
-    Record { status: Status::Partial(unfinished(pending, deletes)), retain, ..record }
+/// The record of a resource whose deletion its driver calls pending. It is retained no more.
+pub(crate) fn going(record: Record, pending: &Pending) -> Record {
+    Record { status: Status::Partial(unfinished(pending, true)), retain: false, ..record }
+}
+
+/// The record of a resource that its driver calls pending. What was in doubt stays so until it is ready.
+pub(crate) fn in_progress(record: Record, pending: &Pending) -> Record {
+    let in_doubt = match &record.status {
+        Status::Partial(Unfinished::InProgress { in_doubt, .. }) => *in_doubt,
+        status => *status != Status::Ready,
+    };
+    let message = pending.message.clone();
+    let status = Status::Partial(Unfinished::InProgress { message, deletes: false, in_doubt });
+    Record { status, ..record }
 }
 
 /// What a driver calls pending, as a status.
 pub(crate) fn unfinished(pending: &Pending, deletes: bool) -> Unfinished {
-    Unfinished::InProgress { message: pending.message.clone(), deletes }
+    Unfinished::InProgress { message: pending.message.clone(), deletes, in_doubt: false }
 }
 
 /// The record of an absent resource whose entry is kept. The id stays: the system may still show the

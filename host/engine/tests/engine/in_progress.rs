@@ -28,7 +28,7 @@ async fn status(platform: &Platform, name: &str) -> Status {
 }
 
 fn in_progress(deletes: bool) -> Status {
-    Status::Partial(Unfinished::InProgress { message: "it takes a while".into(), deletes })
+    Status::Partial(Unfinished::InProgress { message: "it takes a while".into(), deletes, in_doubt: false })
 }
 
 /// The run ended with these resources in progress, and with no other failure.
@@ -161,6 +161,27 @@ async fn what_is_going_is_replaced_when_it_is_wanted_again() {
         assert_eq!(status(&platform, "a").await, Status::Ready);
         assert_eq!(platform.up(&all).await.calls, 0);
     }
+}
+
+/// Its lost update may have arrived: that it is in progress says nothing of it, also if the documents go back.
+#[tokio::test(start_paused = true)]
+async fn what_is_in_progress_and_in_doubt_is_updated_once_it_is_done() {
+    let platform = Platform::with(FULL);
+    let of = |v: u8| documents(&[("a", &format!("v: {v}"))], &[]);
+    platform.deploys(&of(1)).await;
+    takes(&platform, "update a", 2);
+    lose(&platform, "update a", Lost::After);
+    assert_eq!(platform.up(&of(2)).await.unknown.len(), 1);
+    platform.done();
+    // The system works on.
+    locked(&platform.driver.on_their_way).insert("thing.default#shared.a".into(), 2);
+    locked(&platform.driver.takes).clear();
+    let summary = platform.up(&of(1)).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    let calls = platform.done();
+    assert_eq!(calls.last().map(String::as_str), Some("update a"), "{calls:?}");
+    assert!(calls.iter().filter(|call| *call == "read a").count() >= 2, "it waits first: {calls:?}");
+    assert_eq!((status(&platform, "a").await, platform.up(&of(1)).await.calls), (Status::Ready, 0));
 }
 
 /// Its deletion is finished, whatever the documents and the record say by then: to retain it would record

@@ -461,3 +461,18 @@ async fn what_may_be_gone_is_not_retained() {
     platform.up(&of("retain: false")).await;
     assert_eq!(platform.done(), ["read a", "create a~2", "read a", "delete a"]);
 }
+
+/// What a driver does not report, such as params, may be as a lost update left it, also where the documents
+/// ask again for what they asked for before.
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_update_left_is_corrected_also_if_the_documents_go_back() {
+    let platform = Platform::with(FULL);
+    let of = |v: u8| documents(&[("a", &format!("v: {v}"))], &[]);
+    platform.deploys(&of(1)).await;
+    lose(&platform, "update a", Lost::After);
+    platform.up(&of(2)).await;
+    assert_eq!(pending(&platform).await, ["update a"]);
+    platform.done();
+    platform.up(&of(1)).await;
+    assert_eq!(platform.done(), ["read a", "update a"]);
+}

@@ -33,6 +33,7 @@ const FAILED: u8 = 4;
 const UNCONFIRMED: u8 = 5;
 const IN_PROGRESS: u8 = 6;
 const GOING: u8 = 7;
+const IN_PROGRESS_IN_DOUBT: u8 = 8;
 
 /// Encodes a record without its id.
 pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), CodecError> {
@@ -143,11 +144,12 @@ fn put_unfinished(out: &mut Vec<u8>, unfinished: &Unfinished) {
         Unfinished::InterruptedCreate => INTERRUPTED_CREATE,
         Unfinished::Unconfirmed => UNCONFIRMED,
         Unfinished::Failed { .. } => FAILED,
-        Unfinished::InProgress { deletes: false, .. } => IN_PROGRESS,
+        Unfinished::InProgress { deletes: false, in_doubt: false, .. } => IN_PROGRESS,
+        Unfinished::InProgress { deletes: false, in_doubt: true, .. } => IN_PROGRESS_IN_DOUBT,
         Unfinished::InProgress { deletes: true, .. } => GOING,
     });
     match unfinished {
-        Unfinished::Failed { message } | Unfinished::InProgress { message, deletes: _ } => {
+        Unfinished::Failed { message } | Unfinished::InProgress { message, .. } => {
             put_text(out, message);
         }
         Unfinished::Drifted
@@ -164,9 +166,11 @@ fn get_unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, CodecError> {
         INTERRUPTED_CREATE => Unfinished::InterruptedCreate,
         UNCONFIRMED => Unfinished::Unconfirmed,
         FAILED => Unfinished::Failed { message: reader.text()?.into() },
-        kind @ (IN_PROGRESS | GOING) => {
-            Unfinished::InProgress { message: reader.text()?.into(), deletes: kind == GOING }
-        }
+        kind @ (IN_PROGRESS | IN_PROGRESS_IN_DOUBT | GOING) => Unfinished::InProgress {
+            message: reader.text()?.into(),
+            deletes: kind == GOING,
+            in_doubt: kind == IN_PROGRESS_IN_DOUBT,
+        },
         _ => return Err("it is unfinished for an unknown reason"),
     })
 }

@@ -56,7 +56,11 @@ fn unfinished() -> BoxedStrategy<Unfinished> {
         Just(Unfinished::InterruptedCreate),
         Just(Unfinished::Unconfirmed),
         ".{0,9}".prop_map(|message| Unfinished::Failed { message }),
-        (".{0,9}", any::<bool>()).prop_map(|(message, deletes)| Unfinished::InProgress { message, deletes }),
+        (".{0,9}", 0..3).prop_map(|(message, kind)| Unfinished::InProgress {
+            message,
+            deletes: kind == 1,
+            in_doubt: kind == 2,
+        }),
     ]
     .boxed()
 }

@@ -82,15 +82,17 @@ fn records() -> (Vec<Record>, Record) {
         vec![ManifestFile { location: secret("hidden-place"), ..file(secret("hidden-file"), Value::Null) }];
     let mut all = vec![record(0), secret_record(1), large, manifests, copy, observed, named];
     let failed = Unfinished::Failed { message: "the name is taken".into() };
-    let in_progress = |deletes| Unfinished::InProgress { message: "it starts".into(), deletes };
+    let in_progress =
+        |deletes, in_doubt| Unfinished::InProgress { message: "it starts".into(), deletes, in_doubt };
     let partial = [
         Unfinished::Drifted,
         Unfinished::InterruptedUpdate,
         Unfinished::InterruptedCreate,
         Unfinished::Unconfirmed,
         failed,
-        in_progress(false),
-        in_progress(true),
+        in_progress(false, false),
+        in_progress(false, true),
+        in_progress(true, false),
     ];
     let with = |(number, unfinished)| Record {
         status: Status::Partial(unfinished),

@@ -8,15 +8,14 @@ use std::time::Duration;
 use purlin_model::driver::{Failure, Pending};
 use purlin_model::{Finding, Value};
 use purlin_sandbox::CallError;
-use purlin_state::{Change, Record, Status};
+use purlin_state::{Change, Record};
 use tokio::time::Instant;
 
 use super::Task;
 use super::provision::finish;
-use crate::changes::ask;
 use crate::driver::Driver;
 use crate::error::Cause;
-use crate::records::making::{in_progress, unfinished};
+use crate::records::making::{going, unfinished};
 
 /// The shortest time between two looks, whatever a driver asks for.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -88,14 +87,14 @@ impl Task<'_> {
             let looked = self.shared.moments.now();
             match self.look_at_record(driver, &record).await {
                 Ok(Some(found)) if found.pending.is_some() => {
-                    let still = ask::as_found(&record, &found);
+                    let still = self.refreshed(driver, &record, &found);
                     if still != record {
                         self.written(vec![Change::Put(Box::new(still.clone()))]).await?;
                     }
                     (record, waits_for) = (still, found.pending);
                 }
                 Ok(Some(found)) => {
-                    return self.is_ready(driver, ask::as_found(&record, &found), &record).await;
+                    return self.is_ready(driver, self.refreshed(driver, &record, &found)).await;
                 }
                 Ok(None) => match self.not_shown_for(driver, &record, looked) {
                     Some(left) => {
@@ -119,21 +118,10 @@ impl Task<'_> {
         }
     }
 
-    /// Records that a resource in progress is ready, as it was `found`.
-    async fn is_ready(
-        self,
-        driver: &dyn Driver,
-        found: Record,
-        before: &Record,
-    ) -> Result<(Record, Option<Cause>), Cause> {
+    /// Records a resource that is no longer in progress, as it was found.
+    async fn is_ready(self, driver: &dyn Driver, found: Record) -> Result<(Record, Option<Cause>), Cause> {
         let state = found.state.clone();
-        let as_wanted = found.inputs == before.inputs;
-        let ready = Record {
-            status: Status::Ready,
-            digest: if as_wanted { found.digest } else { [0; 32] },
-            updated: self.shared.moments.next(),
-            ..found
-        };
+        let ready = Record { updated: self.shared.moments.next(), ..found };
         let rules = &self.shared.plan.rules;
         let certain = Value::unknown();
         let (ready, failure) = finish(ready, Ok(state), &certain, driver, rules, self.step.key.type_name())?;
@@ -143,7 +131,7 @@ impl Task<'_> {
 
     /// Records that the deletion of a resource is in progress, so that the call is over.
     pub(super) async fn goes(self, record: &Record, settles: Change, pending: &Pending) -> Result<(), Cause> {
-        let going = in_progress(record.clone(), pending, true);
+        let going = going(record.clone(), pending);
         Ok(self.written(vec![Change::Put(Box::new(going)), settles]).await?)
     }
 }

@@ -9,7 +9,7 @@ use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::{patiently, repeatedly};
-use super::read::{read_if_exists, refreshed};
+use super::read::read_if_exists;
 use super::{CallPermit, Completed, Outcome, Task, nothing};
 use crate::changes::fate::{self, Case, Fate};
 use crate::changes::{ask, data_loss, diff, digest, ignore};
@@ -195,7 +195,7 @@ impl Task<'_> {
         // The host is uncertain until the resource matches the documents.
         let (state, digest) = (found.state.clone(), [0; 32]);
         let wanted = with_unknown_host(&Record { state, digest, ..made.clone() });
-        let mut record = refreshed(&wanted, &found);
+        let mut record = self.refreshed(driver, &wanted, &found);
         let has_params = made.inputs.params.as_map().is_some_and(|params| !params.is_empty());
         let reports_inputs = reports_all(&wanted.inputs, &found);
         let can_update = driver.implements(&self.step.key).update;

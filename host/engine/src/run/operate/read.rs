@@ -15,7 +15,9 @@ use crate::changes::{ask, diff, digest, fate};
 use crate::driver::{Call, Driver, ReadRequest};
 use crate::error::Cause;
 use crate::plan::Action;
-use crate::records::making::{named, record_of, reports_all, with_possible_hosts, with_unknown_host};
+use crate::records::making::{
+    in_progress, named, record_of, reports_all, with_possible_hosts, with_unknown_host,
+};
 use crate::records::recorded::{are_one, exists, hosts};
 use crate::records::visibility::{not_shown_for, seconds};
 use crate::run::run_state::RunState;
@@ -148,7 +150,7 @@ impl Task<'_> {
             let durable = self.shared.submit(self.gone_with_guests(&record, false))?;
             return Ok(Completed { action: Action::Read, durable: Some(durable) });
         };
-        let mut read = refreshed(&record, &found);
+        let mut read = self.refreshed(&**driver, &record, &found);
         if self.shared.plan.may_be_stale && read.inputs.values != record.inputs.values {
             // If others changed the resource after it was recorded, they may also have moved it.
             read = with_unknown_host(&read);
@@ -210,6 +212,54 @@ impl Task<'_> {
         not_shown_for(record.created, looked, driver.grace())
     }
 
+    /// A record with the state that was found. If that differs from the desired state, the next plan
+    /// checks it again. A resource that is incomplete or in doubt stays so until an update, unless the
+    /// driver reported all of its inputs: what it does not report, such as a secret, may not be as
+    /// recorded, also if the documents ask again for what they asked for before.
+    pub(super) fn refreshed(self, driver: &dyn Driver, record: &Record, found: &Observed) -> Record {
+        let mut read = ask::as_found(record, found);
+        if record.external || fate::is_going(record) {
+            return read;
+        }
+        if read.inputs != record.inputs {
+            read.digest = [0; 32];
+        }
+        let is_known = reports_all(&record.inputs, found) && !self.may_have_other_params(driver, record);
+        if let Some(pending) = &found.pending {
+            let status = if is_known { Status::Ready } else { read.status };
+            return in_progress(Record { status, ..read }, pending);
+        }
+        // What was in progress is ready, whatever its driver reports of it, unless an earlier call is in
+        // doubt.
+        if fate::is_on_its_way(record) {
+            let status = match is_known || fate::is_finished(record) {
+                true => Status::Ready,
+                false => Status::Partial(Unfinished::InterruptedUpdate),
+            };
+            return Record { status, ..read };
+        }
+        // A change of inputs that the driver does not report is visible only in the outputs.
+        let has_other_outputs = read.state.outputs != record.state.outputs && !is_known;
+        let status = match read.status {
+            Status::Partial(_) if is_known => Status::Ready,
+            Status::Ready if has_other_outputs => Status::Partial(Unfinished::Drifted),
+            _ => return read,
+        };
+        Record { status, digest: [0; 32], ..read }
+    }
+
+    /// Whether a lost update may have left a resource with other params than the recorded ones, which no
+    /// driver reports.
+    fn may_have_other_params(self, driver: &dyn Driver, record: &Record) -> bool {
+        let is_in_doubt = matches!(
+            record.status,
+            Status::Partial(Unfinished::InterruptedUpdate | Unfinished::InProgress { in_doubt: true, .. })
+        );
+        is_in_doubt
+            && record.inputs.params.as_map().is_some_and(|params| !params.is_empty())
+            && self.shared.plan.rules.gives_params(driver, self.step.key.type_name())
+    }
+
     /// The record with the current time and deployment.
     fn stamped(self, record: &Record) -> Record {
         let now = self.shared.moments.next();
@@ -230,33 +280,6 @@ fn is_unconfirmed(record: &Record) -> bool {
 /// Whether the documents contain the recorded resource.
 fn holds(graph: &Graph, record: &Record) -> bool {
     record.urn.key().is_some_and(|key| graph.find(key.as_str()).is_some())
-}
-
-/// A record with the state that was found. If that differs from the desired state, the next plan
-/// checks it again. A resource that is incomplete or in doubt stays so until an update, unless the
-/// driver reported all of its inputs: what it does not report, such as a secret, may not be as
-/// recorded, also if the documents ask again for what they asked for before.
-pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
-    let mut read = ask::as_found(record, found);
-    if record.external || found.pending.is_some() || fate::is_going(record) {
-        return read;
-    }
-    if read.inputs != record.inputs {
-        read.digest = [0; 32];
-    }
-    // What was in progress is ready, whatever its driver reports of it.
-    if fate::is_on_its_way(record) {
-        return Record { status: Status::Ready, ..read };
-    }
-    let is_known = reports_all(&record.inputs, found);
-    // A change of inputs that the driver does not report is visible only in the outputs.
-    let has_other_outputs = read.state.outputs != record.state.outputs && !is_known;
-    let status = match read.status {
-        Status::Partial(_) if is_known => Status::Ready,
-        Status::Ready if has_other_outputs => Status::Partial(Unfinished::Drifted),
-        _ => return read,
-    };
-    Record { status, digest: [0; 32], ..read }
 }
 
 /// Reads a resource. An object that the driver cannot find counts as gone.

@@ -10,13 +10,12 @@ use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 use super::call::patiently;
 use super::inputs::Attempt;
 use super::provision::partial;
-use super::read::refreshed;
 use super::{Completed, Outcome, Task, nothing};
 use crate::changes::fate;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::plan::Action;
-use crate::records::making::{in_progress, old_copy, reports_all, with_unknown_host};
+use crate::records::making::{going, in_progress, old_copy, reports_all, with_unknown_host};
 use crate::records::recorded::{exists, is_outcome};
 use crate::records::visibility::{self, not_shown_for, seconds};
 
@@ -136,17 +135,24 @@ impl Task<'_> {
             || intent.checkpoint.is_some()
             || implements.repeat_create
             || other.is_some();
-        let mut record =
-            refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
+        let mut record = self.refreshed(
+            &**driver,
+            &Record { state: found.state.clone(), ..with(made, other.take()) },
+            &found,
+        );
         let is_as_made = reports_all(&made.inputs, &found) && record.inputs.values == made.inputs.values;
         if self.shared.plan.may_be_stale && !is_as_made {
             // The object may have been moved or replaced since.
             record = with_unknown_host(&record);
         }
-        if implements.update && unsure && found.pending.is_none() {
+        if implements.update && unsure {
             // It is unknown whether the creation was complete. An update brings the resource to the
-            // desired state.
-            record.status = Status::Partial(Unfinished::InterruptedCreate);
+            // desired state, once it is ready.
+            let begun = Record { status: Status::Partial(Unfinished::InterruptedCreate), ..record };
+            record = match &found.pending {
+                Some(pending) => in_progress(begun, pending),
+                None => begun,
+            };
         }
         let broken = self.broken_promise(&**driver, &record.state);
         if let Some(cause) = &broken {
@@ -232,7 +238,7 @@ impl Task<'_> {
                 Record { state: *state, status, ..with(&made, attempt.succeeded()) }
             }
             Err(CallError::Failure(Failure::Pending { state: Some(state), pending })) => {
-                in_progress(Record { state: *state, ..with(&made, attempt.succeeded()) }, &pending, false)
+                in_progress(Record { state: *state, ..with(&made, attempt.succeeded()) }, &pending)
             }
             // The first call rejected the same inputs.
             Err(CallError::Failure(Failure::InvalidInputs(_))) => {
@@ -275,7 +281,7 @@ impl Task<'_> {
         };
         match self.look_after_update(changed, &record).await {
             Ok(Looked::Not) => {}
-            Ok(Looked::Found(found)) => known = refreshed(&known, &found),
+            Ok(Looked::Found(found)) => known = self.refreshed(&**self.driver_of(changed)?, &known, &found),
             Ok(Looked::NotShown) => {}
             Ok(Looked::Gone) => {
                 return self.settled(self.gone_with_guests(&record, false), id, Finding::Gone);
@@ -332,7 +338,7 @@ impl Task<'_> {
             match self.delete_record(&**driver, &call, &record, false).await {
                 Ok(()) => {}
                 Err(CallError::Failure(Failure::Pending { pending, .. })) => {
-                    let going = Change::Put(Box::new(in_progress(Record::clone(&record), &pending, true)));
+                    let going = Change::Put(Box::new(going(Record::clone(&record), &pending)));
                     return self.settled(vec![going], id.clone(), Finding::NotDeleted);
                 }
                 // This attempt may have done nothing, but that says nothing about the first attempt.

@@ -26,9 +26,13 @@ impl SchemaRules {
     /// them, for the document of a workload or for the users of an installation.
     pub(crate) fn reads_params(&self, driver: &dyn Driver, node: Node<'_>) -> bool {
         let type_name = node.key.type_name();
-        if node.installation.is_some() || type_name == purlin_model::TypeName::WORKLOAD {
-            return true;
-        }
+        node.installation.is_some()
+            || type_name == purlin_model::TypeName::WORKLOAD
+            || self.gives_params(driver, type_name)
+    }
+
+    /// Whether params are inputs for a driver: its schema names them or describes no inputs at all.
+    pub(crate) fn gives_params(&self, driver: &dyn Driver, type_name: &str) -> bool {
         if let Some(known) = self.of(driver, |known| known.reads_params.get(type_name).copied()) {
             return known;
         }
