@@ -2,7 +2,9 @@
 // and creates and deletes a resource (Type); its further methods are its optional functions (Checker,
 // Namer, Reader, ImpactTeller, Updater). Export registers them with the host:
 //
-//	func init() { purlin.Export(purlin.DriverInfo{Name: "acme/note", Version: "0.1.0"}, Note{}) }
+//	func init() {
+//		purlin.Export(purlin.DriverInfo{Name: "acme/note", Version: "0.1.0"}, purlin.Typed(Note{}))
+//	}
 //
 //	func main() {} // never called: a driver is a library
 //
@@ -11,36 +13,42 @@
 package purlin
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 )
 
-// Type is the interface of every resource type.
-type Type interface {
+// Type is the interface of every resource type. I is a struct of its inputs, and O one of its outputs;
+// their tags make the schemas (see the README). Where all inputs are known and fit, the request has them as
+// I: in Name, Create and Update. Elsewhere they may be unknown, or recorded by an earlier version of the
+// driver, and Decode reads what is needed.
+type Type[I, O any] interface {
 	// Schema describes the type. Always the same; it calls no function of the host.
-	Schema() TypeSchema
+	Schema() TypeSchema[I, O]
 
 	// Create creates the resource. It is transactional: any error but Pending, Partial and Undecided
 	// means that nothing was created. Checkpoint the id as soon as it is known.
-	Create(CreateRequest) (State, error)
+	Create(CreateRequest[I]) (State, error)
 
 	// Delete deletes the resource. A missing resource is a success. If the system only accepted that, or
 	// still shows the resource, the error is Pending.
 	Delete(DeleteRequest) error
 }
 
-// Checker validates inputs, fills in defaults and normalises them. Without it inputs are used
-// unchanged.
+// Checker is for rules that a schema cannot express: it validates inputs, fills in what the driver chooses,
+// and normalises spellings. Without it inputs are used unchanged.
 type Checker interface {
 	// Check returns the inputs as they will be used, or InvalidInputs with every fault. It has no
-	// effects, and checking its result again changes nothing.
+	// effects, and checking its result again changes nothing. Inputs that do not fit I are faults already.
 	Check(CheckRequest) (Checked, error)
 }
 
 // Namer names the real object. Without it the name is the resource's Guresid.
-type Namer interface {
+type Namer[I any] interface {
 	// Name returns the same name for the same request, and has no effects.
-	Name(NameRequest) (string, error)
+	Name(NameRequest[I]) (string, error)
 }
 
 // Reader reads the resource. Without it the host assumes that reality equals the record: there is no
@@ -54,15 +62,16 @@ type Reader interface {
 }
 
 // Updater changes the resource in place. Without it every change is a replacement.
-type Updater interface {
+type Updater[I any] interface {
 	// Update returns the resource as it is now. Its id may not change.
-	Update(Change) (State, error)
+	Update(UpdateRequest[I]) (State, error)
 }
 
-// ImpactTeller decides which changes replace. Without it every change is an update in place.
+// ImpactTeller decides which changes replace, and which outputs stay. Without it the schema decides, and
+// every other change is an update in place.
 type ImpactTeller interface {
 	// UpdateImpact agrees with what Update accepts, and has no effects.
-	UpdateImpact(Change) (Impact, error)
+	UpdateImpact(ImpactRequest) (Impact, error)
 }
 
 // DriverInfo is a driver's description of itself.
@@ -79,17 +88,19 @@ type DriverInfo struct {
 	Notes Object
 }
 
-// TypeSchema is a driver's description of one resource type.
-type TypeSchema struct {
+// TypeSchema is a driver's description of one resource type. I is a struct of its inputs, and O one of its
+// outputs.
+type TypeSchema[I, O any] struct {
 	// Type is the resource type, or * for every type that has no description of its own.
 	Type string
 	// RepeatCreate promises that Create, called again with the idempotency key of an earlier
 	// attempt, finds and returns the object of that attempt, or creates nothing outside itself.
 	RepeatCreate bool
 	// Inputs is the JSON Schema (2020-12) of {"values":…,"secrets":…,"params":…,"connection":…}, as
-	// text.
+	// text. If it is empty, the tags of I make it.
 	Inputs string
-	// Outputs is the JSON Schema of the outputs, secret ones with "writeOnly": true.
+	// Outputs is the JSON Schema of the outputs, secret ones with "writeOnly": true. If it is empty, the
+	// tags of O make it.
 	Outputs string
 }
 
@@ -106,55 +117,178 @@ type RequestedCapability struct {
 // exported is the driver that receives the host's calls.
 var exported struct {
 	info  DriverInfo
-	types []Type
+	types []Exported
 }
 
 // Export registers the driver that receives the host's calls, with each type that it provisions. It
 // belongs in a function init.
-func Export(info DriverInfo, types ...Type) { exported.info, exported.types = info, types }
+func Export(info DriverInfo, types ...Exported) { exported.info, exported.types = info, types }
 
-// implements returns what the host may call for a type, by the contract's names.
-func implements(one Type) []string {
-	var names []string
-	add := func(name string, has bool) {
-		if has {
-			names = append(names, name)
-		}
-	}
-	add("check", is[Checker](one))
-	add("name", is[Namer](one))
-	add("read", is[Reader](one))
-	add("update-impact", is[ImpactTeller](one))
-	add("update", is[Updater](one))
-	add("repeat-create", one.Schema().RepeatCreate)
-	return names
+// Exported is a type as the host calls it: with inputs as JSON. Tests may call it, too. A function that the
+// type does not have returns an error.
+type Exported struct {
+	Check        func(CheckRequest) (Checked, error)
+	Name         func(NameRequest[Inputs]) (string, error)
+	Create       func(CreateRequest[Inputs]) (State, error)
+	Read         func(ReadRequest) (*Observed, error)
+	UpdateImpact func(ImpactRequest) (Impact, error)
+	Update       func(UpdateRequest[Inputs]) (State, error)
+	Delete       func(DeleteRequest) error
+
+	name       string
+	implements []string
+	describe   func() (TypeDescription, error)
 }
 
-func is[T any](one Type) bool {
-	_, ok := one.(T)
-	return ok
+// Typed is a type for Export.
+func Typed[I, O any](of Type[I, O]) Exported {
+	schema := of.Schema()
+	one := Exported{name: schema.Type, Delete: of.Delete}
+	has := func(function string, is bool) bool {
+		if is {
+			one.implements = append(one.implements, function)
+		}
+		return is
+	}
+	checker, is := of.(Checker)
+	one.Check = missing[CheckRequest, Checked](schema.Type)
+	if has("check", is) {
+		one.Check = func(request CheckRequest) (Checked, error) {
+			if _, err := decoded[I](request.Inputs, true); err != nil {
+				return Checked{}, err
+			}
+			return checker.Check(request)
+		}
+	}
+	namer, is := of.(Namer[I])
+	one.Name = missing[NameRequest[Inputs], string](schema.Type)
+	if has("name", is) {
+		one.Name = func(request NameRequest[Inputs]) (string, error) {
+			given, err := decoded[I](request.Inputs, true)
+			if err != nil {
+				return "", err
+			}
+			return namer.Name(NameRequest[I]{request.Subject, given, request.Inputs.Sensitive, request.Call})
+		}
+	}
+	one.Create = func(request CreateRequest[Inputs]) (State, error) {
+		given, err := decoded[I](request.Inputs, true)
+		if err != nil {
+			return State{}, err
+		}
+		return of.Create(CreateRequest[I]{
+			request.Subject, given, request.Inputs.Sensitive, request.Name, request.Replaces, request.Call,
+		})
+	}
+	reader, is := of.(Reader)
+	one.Read = missing[ReadRequest, *Observed](schema.Type)
+	if has("read", is) {
+		one.Read = reader.Read
+	}
+	teller, is := of.(ImpactTeller)
+	one.UpdateImpact = missing[ImpactRequest, Impact](schema.Type)
+	if has("update-impact", is) {
+		one.UpdateImpact = teller.UpdateImpact
+	}
+	updater, is := of.(Updater[I])
+	one.Update = missing[UpdateRequest[Inputs], State](schema.Type)
+	if has("update", is) {
+		one.Update = func(request UpdateRequest[Inputs]) (State, error) {
+			given, err := decoded[I](request.After, true)
+			if err != nil {
+				return State{}, err
+			}
+			return updater.Update(UpdateRequest[I]{
+				request.Subject, request.State, request.Before, given, request.After.Sensitive, request.Name, request.Call,
+			})
+		}
+	}
+	has("repeat-create", schema.RepeatCreate)
+	one.describe = func() (TypeDescription, error) { return describeType(of, one.implements) }
+	return one
 }
 
-// serving returns the type of a resource, or else the one for every type, as what a call needs of it.
-func serving[T any](subject Subject) (found T, err error) {
-	var server Type
-	var known []string
-	for _, one := range exported.types {
-		name := one.Schema().Type
-		if name == subject.Type || (name == "*" && server == nil) {
-			server = one
+// missing is a function that a type does not have. The host does not call it.
+func missing[R, A any](name string) func(R) (A, error) {
+	return func(R) (none A, err error) {
+		return none, fmt.Errorf("this driver does not implement that for the type `%s`", name)
+	}
+}
+
+// Description is what the host learns about the driver.
+type Description struct {
+	DriverInfo
+	Types []TypeDescription
+}
+
+// TypeDescription is what the host learns about one type.
+type TypeDescription struct {
+	Type string
+	// Implements are the functions that the host may call, by the contract's names.
+	Implements []string
+	// Inputs and Outputs are JSON Schemas.
+	Inputs, Outputs string
+}
+
+// Describe returns what the host learns about the exported driver, or an error with every fault of its
+// tags and its methods. A driver with faults cannot be loaded, so a test should call it.
+func Describe() (described Description, err error) {
+	described.DriverInfo = exported.info
+	if len(exported.types) == 0 {
+		err = errors.New("no driver: call purlin.Export in a function init of package main")
+	}
+	for i, one := range exported.types {
+		if slices.ContainsFunc(exported.types[:i], func(other Exported) bool { return other.name == one.name }) {
+			err = errors.Join(err, fmt.Errorf("two types have the name `%s`", one.name))
 		}
-		if name == subject.Type {
-			break
+		of, fault := one.describe()
+		described.Types, err = append(described.Types, of), errors.Join(err, fault)
+	}
+	return described, err
+}
+
+func describeType[I, O any](of Type[I, O], implements []string) (described TypeDescription, err error) {
+	schema := of.Schema()
+	described = TypeDescription{schema.Type, implements, schema.Inputs, schema.Outputs}
+	if described.Inputs == "" {
+		described.Inputs, err = schemaOf(reflect.TypeFor[I](), ofInputs)
+	}
+	if described.Outputs == "" {
+		var fault error
+		described.Outputs, fault = schemaOf(reflect.TypeFor[O](), ofOutputs)
+		err = errors.Join(err, fault)
+	}
+	// A method with another signature would be ignored. Each name is a constant, so that the linker keeps
+	// only methods with these names.
+	kind := reflect.TypeOf(of)
+	fits := func(function string, method reflect.Method, found bool, wanted reflect.Type) {
+		if found && !slices.Contains(implements, function) {
+			err = errors.Join(err, fmt.Errorf("%s.%s is a %s, which is not the method of %s", kind, method.Name, method.Type, wanted))
 		}
-		known = append(known, "`"+name+"`")
 	}
-	if server == nil {
-		return found, fmt.Errorf("this driver has no type `%s`; it has %s", subject.Type, strings.Join(known, ", "))
+	method, found := kind.MethodByName("Check")
+	fits("check", method, found, reflect.TypeFor[Checker]())
+	method, found = kind.MethodByName("Name")
+	fits("name", method, found, reflect.TypeFor[Namer[I]]())
+	method, found = kind.MethodByName("Read")
+	fits("read", method, found, reflect.TypeFor[Reader]())
+	method, found = kind.MethodByName("UpdateImpact")
+	fits("update-impact", method, found, reflect.TypeFor[ImpactTeller]())
+	method, found = kind.MethodByName("Update")
+	fits("update", method, found, reflect.TypeFor[Updater[I]]())
+	return described, err
+}
+
+// serving returns the type of a resource, or else the one for every type. err is that of the request.
+func serving(subject Subject, err error) (Exported, error) {
+	names := make([]string, len(exported.types))
+	for i, one := range exported.types {
+		names[i] = one.name
 	}
-	found, ok := server.(T)
-	if !ok {
-		return found, fmt.Errorf("this driver does not implement that for the type `%s`", subject.Type)
+	for _, name := range []string{subject.Type, "*"} {
+		if at := slices.Index(names, name); at >= 0 {
+			return exported.types[at], err
+		}
 	}
-	return found, nil
+	return Exported{}, errors.Join(err, fmt.Errorf("this driver has no type `%s`; it has `%s`", subject.Type, strings.Join(names, "`, `")))
 }

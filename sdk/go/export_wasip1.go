@@ -2,6 +2,8 @@ package purlin
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"time"
 )
 
@@ -10,34 +12,44 @@ import (
 //go:wasmexport purlin:driver/lifecycle@0.3.0#describe
 func describe() uint32 {
 	begin()
-	defer crash()
-	if len(exported.types) == 0 {
-		panic("no driver: call purlin.Export in a function init of package main")
+	defer func() {
+		if cause := recover(); cause != nil {
+			cannotDescribe(fmt.Sprintf("panic: %v", cause))
+		}
+	}()
+	driver, err := Describe()
+	if err != nil {
+		cannotDescribe(err.Error())
 	}
-	info := exported.info
 	record := &driverRecord{
-		name: keepText(info.Name), version: keepText(info.Version), description: keepText(info.Description),
+		name: keepText(driver.Name), version: keepText(driver.Version), description: keepText(driver.Description),
 	}
-	types := make([]typeRecord, len(exported.types))
-	for i, one := range exported.types {
-		schema := one.Schema()
+	types := make([]typeRecord, len(driver.Types))
+	for i, one := range driver.Types {
 		types[i] = typeRecord{
-			keepText(schema.Type), lowerTexts(implements(one)), keepText(schema.Inputs), keepText(schema.Outputs),
+			keepText(one.Type), lowerTexts(one.Implements), keepText(one.Inputs), keepText(one.Outputs),
 		}
 	}
-	capabilities := make([]capabilityRecord, len(info.RequestedCapabilities))
-	for i, one := range info.RequestedCapabilities {
+	capabilities := make([]capabilityRecord, len(driver.RequestedCapabilities))
+	for i, one := range driver.RequestedCapabilities {
 		capabilities[i] = capabilityRecord{capability: keepText(one.Capability), reason: keepText(one.Reason)}
 		if one.Pattern != "" {
 			capabilities[i].pattern = option[span]{true, keepText(one.Pattern)}
 		}
 	}
-	notes, err := lowerJSON(info.Notes)
+	notes, err := lowerJSON(driver.Notes)
 	if err != nil {
-		panic("the notes of the driver are not JSON: " + err.Error())
+		cannotDescribe("the notes of the driver are not JSON: " + err.Error())
 	}
 	record.types, record.capabilities, record.notes = keepItems(types), keepItems(capabilities), notes
 	return keep(record)
+}
+
+// cannotDescribe ends a describe, which cannot fail and may not log. The host shows the last lines of
+// standard error.
+func cannotDescribe(why string) {
+	fmt.Fprintln(os.Stderr, why)
+	os.Exit(1)
 }
 
 //go:wasmexport purlin:driver/lifecycle@0.3.0#check
@@ -45,13 +57,16 @@ func check(place uint32) uint32 {
 	begin()
 	defer crash()
 	request, err := at[checkRecord](place).lift()
-	checker, unknown := serving[Checker](request.Subject)
-	if err = errors.Join(err, unknown); err != nil {
+	one, err := serving(request.Subject, err)
+	if err != nil {
 		return lowerFailure(err)
 	}
-	checked, err := checker.Check(request)
+	checked, err := one.Check(request)
 	if err != nil {
 		return lowerFailure(withoutEffects(err))
+	}
+	if checked.Values == nil {
+		checked.Values = request.Inputs.Values
 	}
 	if checked.Secrets == nil {
 		checked.Secrets = request.Inputs.Secrets
@@ -68,12 +83,12 @@ func name(place uint32) uint32 {
 	r := at[nameRecord](place)
 	inputs, err := r.inputs.lift()
 	call, wrong := r.call.lift()
-	request := NameRequest{r.subject.lift(), inputs, call}
-	namer, unknown := serving[Namer](request.Subject)
-	if err = errors.Join(err, wrong, unknown); err != nil {
+	request := NameRequest[Inputs]{r.subject.lift(), inputs, inputs.Sensitive, call}
+	one, err := serving(request.Subject, errors.Join(err, wrong))
+	if err != nil {
 		return lowerFailure(err)
 	}
-	name, err := namer.Name(request)
+	name, err := one.Name(request)
 	return lower(keepText(name), withoutEffects(err))
 }
 
@@ -84,12 +99,14 @@ func create(place uint32) uint32 {
 	r := at[createRecord](place)
 	inputs, err := r.inputs.lift()
 	call, wrong := r.call.lift()
-	request := CreateRequest{r.subject.lift(), inputs, r.name.text(), liftOption(r.replaces), call}
-	creator, unknown := serving[Type](request.Subject)
-	if err = errors.Join(err, wrong, unknown); err != nil {
+	request := CreateRequest[Inputs]{
+		r.subject.lift(), inputs, inputs.Sensitive, r.name.text(), liftOption(r.replaces), call,
+	}
+	one, err := serving(request.Subject, errors.Join(err, wrong))
+	if err != nil {
 		return lowerFailure(err)
 	}
-	return lowerLive(creator.Create(request))
+	return lowerLive(one.Create(request))
 }
 
 //go:wasmexport purlin:driver/lifecycle@0.3.0#read
@@ -97,11 +114,11 @@ func read(place uint32) uint32 {
 	begin()
 	defer crash()
 	request, err := at[readRecord](place).lift()
-	reader, unknown := serving[Reader](request.Subject)
-	if err = errors.Join(err, unknown); err != nil {
+	one, err := serving(request.Subject, err)
+	if err != nil {
 		return lowerFailure(err)
 	}
-	observed, err := reader.Read(request)
+	observed, err := one.Read(request)
 	if err != nil || observed == nil {
 		return lower(option[observedRecord]{}, withoutEffects(err))
 	}
@@ -119,11 +136,12 @@ func updateImpact(place uint32) uint32 {
 	begin()
 	defer crash()
 	change, err := at[changeRecord](place).lift()
-	teller, unknown := serving[ImpactTeller](change.Subject)
-	if err = errors.Join(err, unknown); err != nil {
+	request := ImpactRequest{change.Subject, change.State, change.Before, change.After, change.Name, change.Call}
+	one, err := serving(request.Subject, err)
+	if err != nil {
 		return lowerFailure(err)
 	}
-	impact, err := teller.UpdateImpact(change)
+	impact, err := one.UpdateImpact(request)
 	return lower(impactRecord{
 		lowerTexts(impact.Replaces), impact.DeleteBeforeReplace, lowerTexts(impact.StableOutputs),
 	}, withoutEffects(err))
@@ -133,12 +151,12 @@ func updateImpact(place uint32) uint32 {
 func update(place uint32) uint32 {
 	begin()
 	defer crash()
-	change, err := at[changeRecord](place).lift()
-	updater, unknown := serving[Updater](change.Subject)
-	if err = errors.Join(err, unknown); err != nil {
+	request, err := at[changeRecord](place).lift()
+	one, err := serving(request.Subject, err)
+	if err != nil {
 		return lowerFailure(err)
 	}
-	return lowerLive(updater.Update(change))
+	return lowerLive(one.Update(request))
 }
 
 //go:wasmexport purlin:driver/lifecycle@0.3.0#delete
@@ -146,11 +164,11 @@ func remove(place uint32) uint32 {
 	begin()
 	defer crash()
 	request, err := at[deleteRecord](place).lift()
-	deleter, unknown := serving[Type](request.Subject)
-	if err = errors.Join(err, unknown); err != nil {
+	one, err := serving(request.Subject, err)
+	if err != nil {
 		return lowerFailure(err)
 	}
-	return lower(struct{}{}, deleter.Delete(request))
+	return lower(struct{}{}, one.Delete(request))
 }
 
 // crash logs why a driver panics, before the runtime prints the details.
@@ -189,13 +207,14 @@ func (r *readRecord) lift() (request ReadRequest, err error) {
 	return request, errors.Join(faults[:]...)
 }
 
-func (r *changeRecord) lift() (change Change, err error) {
+func (r *changeRecord) lift() (change UpdateRequest[Inputs], err error) {
 	var faults [4]error
-	change = Change{Subject: r.subject.lift(), Name: r.name.text()}
+	change = UpdateRequest[Inputs]{Subject: r.subject.lift(), Name: r.name.text()}
 	change.State, faults[0] = r.state.lift()
 	change.Before, faults[1] = r.before.lift()
 	change.After, faults[2] = r.after.lift()
 	change.Call, faults[3] = r.call.lift()
+	change.Sensitive = change.After.Sensitive
 	return change, errors.Join(faults[:]...)
 }
 

@@ -1,14 +1,17 @@
 package purlin
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 )
 
 // Any error of a driver ends a call. Those below tell the host more; errors.As finds them if they are
-// wrapped. All but Pending, Partial and Undecided promise that nothing was created or changed.
+// wrapped. All but Pending, Partial and Undecided promise that nothing was created or changed. An error of
+// a context that ended is Undecided, too: nobody knows what was sent until then (mayHaveChanged).
 
 // Finding is something about one input.
 type Finding struct {
@@ -172,7 +175,28 @@ func failureOf(err error) error {
 			return found
 		}
 	}
+	if mayHaveChanged(err) {
+		return Undecided(ProblemOf(err))
+	}
 	return Failed(ProblemOf(err))
+}
+
+// mayHaveChanged reports whether an error that is no failure comes from a request that may have had effects:
+// one of net/http's, such as too many redirects after a POST, or that of a context that ended, which clients
+// return instead of the error of the transport. The transport itself knows what was sent.
+func mayHaveChanged(err error) bool {
+	if as[FetchError](err) != nil {
+		return false
+	}
+	if request := (*url.Error)(nil); errors.As(err, &request) {
+		switch request.Op {
+		case "Post", "Put", "Patch", "Delete":
+			return true
+		case "Get", "Head", "Options":
+			return false
+		}
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // as returns the error of this type, wrapped or not; nil if there is none.

@@ -1,8 +1,10 @@
 package purlin
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -68,6 +70,33 @@ func TestWhatMayExistIsNotForgotten(t *testing.T) {
 	for _, exists := range []error{partial, pending} {
 		if got := failureOf(errors.Join(lost, exists)); !reflect.DeepEqual(got, exists) {
 			t.Fatal(got)
+		}
+	}
+}
+
+func TestAClientOfOthersMayHideWhatWasSent(t *testing.T) {
+	lost := FetchError{FetchLost, "POST", "https://api.example/v1/a", "why"}
+	unusable := FetchError{FetchUnusable, "POST", "https://api.example/v1/a", "why"}
+	for _, this := range []struct {
+		err  error
+		want any
+	}{
+		{context.DeadlineExceeded, new(Undecided)},
+		{fmt.Errorf("while making it: %w", context.Canceled), new(Undecided)},
+		{&url.Error{Op: "Post", Err: context.DeadlineExceeded}, new(Undecided)},
+		{&url.Error{Op: "Put", Err: errors.New("stopped after 10 redirects")}, new(Undecided)},
+		{&url.Error{Op: "Get", Err: context.DeadlineExceeded}, new(Failed)},
+		{&url.Error{Op: "parse", Err: errors.New("no URL")}, new(Failed)},
+		{&url.Error{Op: "Post", Err: lost}, new(Undecided)},
+		// The transport knows that nothing was sent.
+		{&url.Error{Op: "Post", Err: errors.Join(unusable, context.Canceled)}, new(Failed)},
+		{errors.Join(context.Canceled, Conflict{Message: "a"}), new(Conflict)},
+	} {
+		if got := failureOf(this.err); !errors.As(got, this.want) {
+			t.Errorf("%v: %#v", this.err, got)
+		}
+		if got := failureOf(withoutEffects(this.err)); as[Undecided](got) != nil {
+			t.Errorf("%v: %#v", this.err, got)
 		}
 	}
 }

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"reflect"
 	"strconv"
 	"strings"
 )
 
-// Inputs are the inputs of a resource.
+// Inputs are the inputs of a resource as JSON. Decode reads them into a struct.
 type Inputs struct {
 	// Values are the definition's. An unknown value is nil, and listed in Unknown.
 	Values Object
@@ -74,28 +72,8 @@ func (in Inputs) IsUnknown(pointer string) bool {
 	return false
 }
 
-// Changes reports whether the value at a pointer changes. An unknown value is treated as changed.
-func (change Change) Changes(pointer string) bool {
-	return change.After.IsUnknown(pointer) ||
-		!reflect.DeepEqual(change.Before.Get(pointer), change.After.Get(pointer))
-}
-
-// Decode reads the inputs into a struct with the wanted fields of `values`, `secrets`, `params`,
-// `connection` and `account`. Numbers in fields of type any become json.Number, so that none loses
-// digits. A value that does not fit is InvalidInputs with a pointer to the place.
-func (in Inputs) Decode(into any) error {
-	text, err := json.Marshal(in.document())
-	if err != nil {
-		return err
-	}
-	err = parseInto(string(text), into)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		pointer := "/" + strings.ReplaceAll(wrong.Field, ".", "/")
-		return Invalid(pointer, fmt.Sprintf("has to be a %s, not a %s", wrong.Type, wrong.Value))
-	}
-	return err
-}
+// Has reports whether there is a value at a pointer. An unknown one is treated as a value, and null as none.
+func (in Inputs) Has(pointer string) bool { return in.IsUnknown(pointer) || in.Get(pointer) != nil }
 
 // Pointer joins names to a JSON Pointer, such as /values/a~1b from "values" and "a/b".
 func Pointer(names ...string) string {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -47,7 +48,7 @@ func TestWhatIsUnknownIsKnownToBe(t *testing.T) {
 			t.Fatal(pointer)
 		}
 	}
-	moves := Change{Before: Inputs{Connection: Object{"server": "a"}}, After: Inputs{Connection: Object{"server": "b"}}}
+	moves := ImpactRequest{Before: Inputs{Connection: Object{"server": "a"}}, After: Inputs{Connection: Object{"server": "b"}}}
 	if !moves.Changes("/connection/server") || moves.Changes("/connection/user") {
 		t.Fatal("a connection changes as other inputs do")
 	}
@@ -55,32 +56,9 @@ func TestWhatIsUnknownIsKnownToBe(t *testing.T) {
 	if !away.IsUnknown("/connection") || away.IsUnknown("/connection/user") {
 		t.Fatal("a connection is unknown as other inputs are")
 	}
-	change := Change{Before: inputs, After: inputs}
+	change := ImpactRequest{Before: inputs, After: inputs}
 	if !change.Changes("/values/a") || change.Changes("/values/ab") {
 		t.Fatal("what is unknown counts as changed, and only that")
-	}
-}
-
-func TestWhatDoesNotFitIsPointedAt(t *testing.T) {
-	var wanted struct {
-		Values struct {
-			Size struct{ Width int }
-		}
-		Connection struct{ Server string }
-		Account    struct{ Name string }
-	}
-	inputs := Inputs{Values: Object{"size": Object{"width": "wide"}}}
-	var faults InvalidInputs
-	if err := inputs.Decode(&wanted); !errors.As(err, &faults) || faults[0].Pointer != "/values/size/width" {
-		t.Fatal(err)
-	}
-	inputs = Inputs{Connection: Object{"server": "db.internal"}, Account: Object{"name": "main"}}
-	if err := inputs.Decode(&wanted); err != nil || wanted.Connection.Server != "db.internal" || wanted.Account.Name != "main" {
-		t.Fatal(wanted, err)
-	}
-	inputs.Connection["server"] = true
-	if err := inputs.Decode(&wanted); !errors.As(err, &faults) || faults[0].Pointer != "/connection/server" {
-		t.Fatal(err)
 	}
 }
 
@@ -107,22 +85,6 @@ func TestEveryDigitOfANumberIsKept(t *testing.T) {
 	}
 	if back, err := write(values); err != nil || back != all {
 		t.Fatal(back, err)
-	}
-	var wanted struct {
-		Values struct {
-			Least int64
-			Most  uint64
-			Real  float64
-		}
-	}
-	inputs := Inputs{Values: values}
-	if err := inputs.Decode(&wanted); err != nil || wanted.Values.Least != math.MinInt64 ||
-		wanted.Values.Most != math.MaxUint64 || wanted.Values.Real != 1.5e-7 {
-		t.Fatal(wanted, err)
-	}
-	var narrow struct{ Values struct{ Most int64 } }
-	if err := inputs.Decode(&narrow); as[InvalidInputs](err) == nil {
-		t.Fatal("a number that does not fit was taken:", narrow)
 	}
 }
 
@@ -195,34 +157,45 @@ func TestAStateThatIsNotJSONIsNotForgotten(t *testing.T) {
 }
 
 // one has only what each type must have.
-type one struct{ schema TypeSchema }
+type one struct{ schema TypeSchema[anyInputs, Object] }
 
-func (one one) Schema() TypeSchema                          { return one.schema }
-func (one one) Create(request CreateRequest) (State, error) { return State{ID: one.schema.Type}, nil }
-func (one) Delete(DeleteRequest) error                      { return nil }
+type anyInputs struct{ Values Object }
+
+func (one one) Schema() TypeSchema[anyInputs, Object] { return one.schema }
+func (one one) Create(request CreateRequest[anyInputs]) (State, error) {
+	return State{ID: one.schema.Type, Outputs: request.Inputs.Values}, nil
+}
+func (one) Delete(DeleteRequest) error { return nil }
+
+func named(name string) one { return one{TypeSchema[anyInputs, Object]{Type: name}} }
 
 // reading can be read and changed besides.
 type reading struct{ one }
 
-func (reading) Read(ReadRequest) (*Observed, error) { return nil, nil }
-func (reading) Update(Change) (State, error)        { return State{}, nil }
+func (reading) Read(ReadRequest) (*Observed, error)            { return nil, nil }
+func (reading) Update(UpdateRequest[anyInputs]) (State, error) { return State{}, nil }
 
 // complete has all.
 type complete struct{ reading }
 
-func (complete) Check(CheckRequest) (Checked, error) { return Checked{}, nil }
-func (complete) Name(NameRequest) (string, error)    { return "a", nil }
-func (complete) UpdateImpact(Change) (Impact, error) { return Impact{}, nil }
+func (complete) Check(CheckRequest) (Checked, error)         { return Checked{}, nil }
+func (complete) Name(NameRequest[anyInputs]) (string, error) { return "a", nil }
+func (complete) UpdateImpact(ImpactRequest) (Impact, error)  { return Impact{}, nil }
+
+// misfit has methods that only look like optional ones.
+type misfit struct{ one }
+
+func (misfit) Read(*ReadRequest) (*Observed, error)        { return nil, nil }
+func (misfit) Update(UpdateRequest[Inputs]) (State, error) { return State{}, nil }
 
 func TestEachTypeIsServedByItsOwn(t *testing.T) {
-	plain, read := one{TypeSchema{Type: "plain"}}, reading{one{TypeSchema{Type: "read"}}}
-	rest := one{TypeSchema{Type: "*"}}
+	plain, read, rest := Typed(named("plain")), Typed(reading{named("read")}), Typed(named("*"))
 	served := func(name string) string {
-		found, err := serving[Type](Subject{Type: name})
+		found, err := serving(Subject{Type: name}, nil)
 		if err != nil {
 			return err.Error()
 		}
-		state, _ := found.Create(CreateRequest{})
+		state, _ := found.Create(CreateRequest[Inputs]{})
 		return state.ID
 	}
 	defer Export(DriverInfo{})
@@ -232,14 +205,14 @@ func TestEachTypeIsServedByItsOwn(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if _, err := serving[Reader](Subject{Type: "read"}); err != nil {
+	if _, err := read.Read(ReadRequest{}); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{"plain", "other"} {
-		_, err := serving[Reader](Subject{Type: name})
-		if err == nil || err.Error() != "this driver does not implement that for the type `"+name+"`" {
-			t.Error(err)
-		}
+	if _, err := plain.Read(ReadRequest{}); err == nil || err.Error() != "this driver does not implement that for the type `plain`" {
+		t.Error(err)
+	}
+	if _, err := serving(Subject{Type: "read"}, errors.New("no request")); err == nil {
+		t.Error("a request that could not be read is answered")
 	}
 	Export(DriverInfo{Name: "acme/two"}, plain, read)
 	if got := served("other"); got != "this driver has no type `other`; it has `plain`, `read`" {
@@ -248,27 +221,85 @@ func TestEachTypeIsServedByItsOwn(t *testing.T) {
 	if got := served("read"); got != "read" {
 		t.Error(got)
 	}
-	Export(DriverInfo{Name: "acme/one"}, read)
-	if got := served("plain"); got != "this driver has no type `plain`; it has `read`" {
-		t.Error(got)
-	}
 }
 
 func TestEachTypeImplementsItsOwn(t *testing.T) {
+	repeating := one{TypeSchema[anyInputs, Object]{RepeatCreate: true}}
 	for _, this := range []struct {
-		one  Type
+		one  Exported
 		want []string
 	}{
-		{one{}, nil},
-		{one{TypeSchema{RepeatCreate: true}}, []string{"repeat-create"}},
-		{reading{}, []string{"read", "update"}},
-		{complete{reading{one{TypeSchema{RepeatCreate: true}}}}, []string{
+		{Typed(one{}), nil},
+		{Typed(repeating), []string{"repeat-create"}},
+		{Typed(reading{}), []string{"read", "update"}},
+		{Typed(complete{reading{repeating}}), []string{
 			"check", "name", "read", "update-impact", "update", "repeat-create",
 		}},
 	} {
-		if got := implements(this.one); !slices.Equal(got, this.want) {
-			t.Errorf("%#v: %q", this.one, got)
+		described, err := this.one.describe()
+		if err != nil || !slices.Equal(described.Implements, this.want) {
+			t.Errorf("%#v: %v", described, err)
 		}
+	}
+}
+
+func TestADriverDescribesItselfOrSaysWhyNot(t *testing.T) {
+	defer Export(DriverInfo{})
+	Export(DriverInfo{})
+	if _, err := Describe(); err == nil || !strings.Contains(err.Error(), "call purlin.Export") {
+		t.Error(err)
+	}
+	texts := one{TypeSchema[anyInputs, Object]{Type: "text", Inputs: `{"type":"object"}`, Outputs: "{}"}}
+	Export(DriverInfo{Name: "acme/two"}, Typed(named("plain")), Typed(texts))
+	described, err := Describe()
+	if err != nil || described.Name != "acme/two" || described.Types[1].Inputs != `{"type":"object"}` || described.Types[1].Outputs != "{}" ||
+		described.Types[0].Inputs != `{"type":"object","properties":{"values":{"type":"object"}}}` || described.Types[0].Outputs != `{"type":"object"}` {
+		t.Error(described, err)
+	}
+	Export(DriverInfo{}, Typed(named("twice")), Typed(misfit{named("twice")}))
+	_, err = Describe()
+	for _, part := range []string{
+		"two types have the name `twice`",
+		"purlin.misfit.Read is a func(purlin.misfit, *purlin.ReadRequest) (*purlin.Observed, error), which is not the method of purlin.Reader",
+		"purlin.misfit.Update is a func(purlin.misfit, purlin.UpdateRequest[",
+	} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
+}
+
+func TestTheDriverChoosesOnlyWhatIsNotThere(t *testing.T) {
+	chosen := func(request CheckRequest, pointer string) any {
+		request.Choose(pointer, "new")
+		return request.Inputs.Get(pointer)
+	}
+	given := func(values Object, unknown ...string) Inputs { return Inputs{Values: values, Unknown: unknown} }
+	before := given(Object{"a": "old", "b": nil, "c": nil}, "/values/c")
+	for _, this := range []struct {
+		inputs   Inputs
+		previous *Inputs
+		pointer  string
+		want     any
+	}{
+		{given(nil), nil, "/values/a", "new"},
+		{given(Object{"a": nil}), nil, "/values/a", "new"},
+		{given(Object{"a": "given"}), &before, "/values/a", "given"},
+		{given(Object{}), &before, "/values/a", "old"},
+		{given(Object{}), &before, "/values/b", "new"},
+		{given(Object{}), &before, "/values/c", "new"},
+		{given(Object{"a": nil}, "/values/a"), &before, "/values/a", nil},
+		{given(Object{"in": Object{}}), nil, "/values/in/a~1b", "new"},
+		{given(Object{}), nil, "/values/in/a", nil},
+		{given(Object{}), nil, "/secrets/a", "new"},
+	} {
+		if got := chosen(CheckRequest{Inputs: this.inputs, Previous: this.previous}, this.pointer); got != this.want {
+			t.Errorf("%+v: %v", this, got)
+		}
+	}
+	inputs := given(Object{"a": nil, "b": false}, "/values/c")
+	if inputs.Has("/values/a") || !inputs.Has("/values/b") || !inputs.Has("/values/c") || inputs.Has("/values/d") {
+		t.Error("null is no value, an unknown one is")
 	}
 }
 

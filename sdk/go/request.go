@@ -2,6 +2,8 @@ package purlin
 
 import (
 	"errors"
+	"reflect"
+	"strings"
 	"time"
 )
 
@@ -103,7 +105,7 @@ type Call struct {
 // CheckRequest has inputs to check.
 type CheckRequest struct {
 	Subject Subject
-	// Inputs may have unknown places.
+	// Inputs may have unknown places. All others fit the struct of the type.
 	Inputs Inputs
 	// Previous are the inputs that Check returned when the resource was last provisioned; nil if it
 	// never was. Connection and Account are empty there.
@@ -111,9 +113,38 @@ type CheckRequest struct {
 	Call     Call
 }
 
-// Checked are inputs as they will be used. Secrets of nil are the original ones.
+// Choose fills in an input that the documents omit: an existing resource keeps the value that it has, and a
+// new one gets this. It does nothing if the map that contains the input is omitted or unknown.
+//
+// Use it for values that the driver chooses, such as a name made from Subject.Guresid: that changes when the
+// resource is renamed, and must not change or replace the resource.
+func (request *CheckRequest) Choose(pointer string, value any) {
+	end := strings.LastIndex(pointer, "/")
+	if end < 0 || request.Inputs.Has(pointer) {
+		return
+	}
+	if previous := request.Previous; previous != nil && !previous.IsUnknown(pointer) {
+		if before := previous.Get(pointer); before != nil {
+			value = before
+		}
+	}
+	for _, group := range []struct {
+		name string
+		of   *Object
+	}{{"/values", &request.Inputs.Values}, {"/secrets", &request.Inputs.Secrets}} {
+		if pointer[:end] == group.name && *group.of == nil {
+			*group.of = Object{}
+		}
+	}
+	if above, is := request.Inputs.Get(pointer[:end]).(Object); is {
+		above[unescape.Replace(pointer[end+1:])] = value
+	}
+}
+
+// Checked are inputs as they will be used.
 type Checked struct {
-	// Values have defaults filled in and spellings normalised; unknown places stay nil.
+	// Values have defaults filled in and spellings normalised; unknown places stay nil. Without them, those
+	// of the request are used.
 	Values Object
 	// Secrets likewise.
 	Secrets Object
@@ -122,17 +153,22 @@ type Checked struct {
 }
 
 // NameRequest has the resource to name.
-type NameRequest struct {
+type NameRequest[I any] struct {
 	Subject Subject
-	Inputs  Inputs
-	Call    Call
+	// Inputs are checked; all are known.
+	Inputs I
+	// Sensitive is that of Inputs.
+	Sensitive []string
+	Call      Call
 }
 
 // CreateRequest has the resource to create.
-type CreateRequest struct {
+type CreateRequest[I any] struct {
 	Subject Subject
 	// Inputs are checked; all are known.
-	Inputs Inputs
+	Inputs I
+	// Sensitive is that of Inputs.
+	Sensitive []string
 	// Name is the result of Namer.
 	Name string
 	// Replaces is the id of the resource that this one replaces, nil if none exists. An object with
@@ -148,7 +184,8 @@ type ReadRequest struct {
 	ID *string
 	// Name is the result of Namer.
 	Name string
-	// Inputs are those of the last or the next provisioning.
+	// Inputs are those of the last or the next provisioning, perhaps of an earlier version of the driver.
+	// Decode reads them.
 	Inputs Inputs
 	// State is the record; nil in an import, and after a lost answer unless a cookie was checkpointed:
 	// then it has that id and cookie, and nothing else.
@@ -169,16 +206,39 @@ type Observed struct {
 	Values Object
 }
 
-// Change is a change of a resource.
-type Change struct {
+// ImpactRequest has a change whose effect is wanted.
+type ImpactRequest struct {
 	Subject Subject
 	// State is the existing resource.
 	State State
 	// Before are the inputs of the last provisioning. After a refresh that found differences, their
 	// Values are those that reality has.
 	Before Inputs
-	// After are the new inputs; only in UpdateImpact with unknown places.
+	// After are the new inputs, perhaps with unknown places.
 	After Inputs
+	// Name is the result of Namer.
+	Name string
+	Call Call
+}
+
+// Changes reports whether the value at a pointer changes. An unknown value is treated as changed.
+func (request ImpactRequest) Changes(pointer string) bool {
+	return request.After.IsUnknown(pointer) ||
+		!reflect.DeepEqual(request.Before.Get(pointer), request.After.Get(pointer))
+}
+
+// UpdateRequest has a change of a resource.
+type UpdateRequest[I any] struct {
+	Subject Subject
+	// State is the existing resource.
+	State State
+	// Before are the inputs of the last provisioning, perhaps of an earlier version of the driver. After a
+	// refresh that found differences, their Values are those that reality has.
+	Before Inputs
+	// After are the new inputs. Bring the object to them, also where Before is the same.
+	After I
+	// Sensitive is that of After.
+	Sensitive []string
 	// Name is the result of Namer.
 	Name string
 	Call Call
@@ -200,7 +260,8 @@ type DeleteRequest struct {
 	Subject Subject
 	// State is the existing resource.
 	State State
-	// Inputs are those of the last provisioning.
+	// Inputs are those of the last provisioning, perhaps of an earlier version of the driver. Decode reads
+	// them.
 	Inputs Inputs
 	// DataLossAllowed says that somebody agreed to lose the data that the object holds. A driver whose
 	// system asks for that, such as by a flag or a last snapshot, answers accordingly.

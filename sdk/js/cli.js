@@ -5,7 +5,13 @@ import { build } from "./build.js";
 
 const [source, output, ...rest] = process.argv.slice(2);
 if (output === undefined || rest.length > 0) {
-  console.error("usage: purlin-driver SOURCE.js OUTPUT.wasm");
+  console.error("usage: purlin-driver SOURCE.js|SOURCE.ts OUTPUT.wasm");
   process.exit(2);
 }
-await build(source, output);
+try {
+  await build(source, output);
+} catch (error) {
+  // esbuild has printed its own.
+  if (error.errors === undefined) console.error(`error: ${error.message}`);
+  process.exit(1);
+}

@@ -9,6 +9,7 @@ import { fetchBy } from "./fetch.js";
 import * as files from "./files.js";
 import { host } from "./index.js";
 import { lifecycleOf } from "./lifecycle.js";
+import { traced } from "./trace.js";
 import { send } from "./wasi.js";
 
 Object.assign(host, {
@@ -24,5 +25,10 @@ Object.assign(host, {
 // The engine's own `fetch` does not say why there is no answer.
 globalThis.fetch = fetchBy(send);
 
-/** The component's export `lifecycle`. */
-export const lifecycle = (driver) => lifecycleOf(driver, { log: log.write, crash: () => exit({ tag: "err" }) });
+/** The component's export `lifecycle`. `sourceMap` returns that of the bundle. */
+export const lifecycle = (driver, sourceMap) =>
+  lifecycleOf(driver, {
+    log: log.write,
+    crash: () => exit({ tag: "err" }),
+    traced: (stack) => traced(stack, sourceMap()),
+  });

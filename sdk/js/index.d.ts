@@ -1,9 +1,14 @@
 // The types of drivers. The contract in `wit/` explains each field.
 
+import type { About, Infer, InputsSchema, Later, OutputsSchema, Planned } from "./schema.js";
+
+export { s } from "./schema.js";
+export type { HttpMethod, Infer, InputsSchema, Later, OutputsSchema, Planned, Schema } from "./schema.js";
+
 /** An integer beyond 2^53 - 1 is a `bigint`, so that it keeps its digits. */
 export type Json = null | boolean | number | bigint | string | Json[] | { [name: string]: Json };
 export type Document = { [name: string]: any };
-type Maybe<T> = T | Promise<T>;
+export type Maybe<T> = T | Promise<T>;
 
 export interface Context {
   org?: string;
@@ -25,27 +30,14 @@ export interface Subject {
   context: Context;
 }
 
-export interface Inputs<Values = any, Secrets = any, Params = any, Connection = any> {
-  values: Values;
-  secrets: Secrets;
-  params: Params;
-  connection: Connection;
-  account: { name?: string };
-  unknown: string[];
-  sensitive: string[];
-}
-
 export interface ManifestFile {
   name: string;
   location: string;
   data: Json;
 }
 
-/** A driver's result for a resource. */
-export interface State {
+interface Stored {
   id: string;
-  outputs?: Document;
-  secrets?: Document;
   cookie?: Uint8Array;
   manifests?: ManifestFile[];
   /** Pointers into `{"outputs":…,"manifests":{NAME: data}}`. */
@@ -54,6 +46,19 @@ export interface State {
   notes?: Record<string, Json>;
 }
 
+/** A driver's result for a resource. The SDK keeps those outputs apart that the schema declares secret. */
+export interface State<O = Document> extends Stored {
+  outputs?: O;
+  /** Secret outputs that the schema does not name. */
+  secrets?: Document;
+}
+
+/** A state that is complete: with all outputs that have to be there. */
+export type Complete<O> = {} extends O ? State<O> : State<O> & { outputs: O };
+
+/** What the host recorded. After a checkpoint, or from an earlier version of the driver, outputs may be missing. */
+export type Recorded<O = Document> = Required<Stored> & { outputs: Partial<O>; secrets: Document };
+
 export interface Call {
   idempotencyKey: string;
   /** Milliseconds since 1970. */
@@ -61,50 +66,69 @@ export interface Call {
   hints: Record<string, Json>;
 }
 
-export interface CheckRequest<I = Inputs> {
+/**
+ * A value that is not known yet is `null`, and listed in `inputs.unknown`; so every value may be `null` here. A value
+ * with a default is missing if the resource was created without it.
+ */
+export interface CheckRequest<I = InputsSchema> {
   subject: Subject;
-  inputs: I;
-  previous?: I;
+  inputs: Planned<I>;
+  /** The inputs of the last provisioning. */
+  previous?: Omit<Infer<I>, "connection" | "account">;
   call: Call;
 }
 
-export interface NameRequest<I = Inputs> {
+export interface NameRequest<I = InputsSchema> {
   subject: Subject;
-  inputs: I;
+  inputs: Infer<I>;
   call: Call;
 }
 
-export interface CreateRequest<I = Inputs> {
+export interface CreateRequest<I = InputsSchema> {
   subject: Subject;
-  inputs: I;
+  inputs: Infer<I>;
   name: string;
   replaces?: string;
   call: Call;
 }
 
-export interface ReadRequest<I = Inputs> {
+export interface ReadRequest<I = InputsSchema, O = OutputsSchema> {
   subject: Subject;
   id?: string;
   name: string;
-  inputs: I;
-  state?: Required<State>;
+  /** As recorded, perhaps by an earlier version of the driver. In an import, inputs that are yet to be drawn are missing. */
+  inputs: Infer<I>;
+  state?: Recorded<Infer<O>>;
   known: string[];
   call: Call;
 }
 
-export interface Change<I = Inputs> {
+/** A change that is planned. As in `check`, every value may be `null`, since it may be unknown. */
+export interface PlannedChange<I = InputsSchema, O = OutputsSchema> {
   subject: Subject;
-  state: Required<State>;
-  before: I;
-  after: I;
+  state: Recorded<Infer<O>>;
+  /** As recorded, perhaps by an earlier version of the driver. */
+  before: Infer<I>;
+  after: Planned<I>;
   name: string;
   call: Call;
 }
 
-export interface DeleteRequest<I = Inputs> {
+export interface Change<I = InputsSchema, O = OutputsSchema> {
   subject: Subject;
-  state: Required<State>;
-  inputs: I;
+  state: Recorded<Infer<O>>;
+  /** As recorded, perhaps by an earlier version of the driver. */
+  before: Infer<I>;
+  after: Infer<I>;
+  name: string;
+  call: Call;
+}
+
+export interface DeleteRequest<I = InputsSchema, O = OutputsSchema> {
+  subject: Subject;
+  state: Recorded<Infer<O>>;
+  /** As recorded, perhaps by an earlier version of the driver. */
+  inputs: Infer<I>;
   dataLossAllowed: boolean;
   call: Call;
 }
@@ -115,33 +139,27 @@ export interface Finding {
   message: string;
 }
 
-export interface Checked {
-  values: Document;
-  secrets: Document;
+type Part<T, Name extends string> = Name extends keyof T ? T[Name] : Document;
+type Partly<T> = T extends object ? (T extends readonly unknown[] ? T : { [K in keyof T]?: Partly<T[K]> }) : T;
+
+/** What is left out stays as it is. */
+export interface Checked<I = InputsSchema> {
+  values?: Part<Planned<I>, "values">;
+  secrets?: Part<Planned<I>, "secrets">;
   warnings?: Finding[];
 }
 
-export interface Observed {
-  state: State;
-  values?: Document;
+export interface Observed<I = InputsSchema, O = OutputsSchema> {
+  state: Complete<Later<O>>;
+  /** Without values that the driver cannot determine. */
+  values?: Partly<Part<Infer<I>, "values">>;
 }
 
 export interface Impact {
   replaces?: string[];
   deleteBeforeReplace?: boolean;
-  /** Pointers into `{"outputs":…,"secrets":…}`. */
+  /** Pointers into `{"outputs":…,"secrets":…}`; `outputs` has all that the schema names, also secret ones. */
   stableOutputs?: string[];
-}
-
-export interface TypeSchema {
-  /** The type, or `*` for every other one. */
-  typeName: string;
-  /** A JSON Schema. */
-  inputs: object;
-  /** A JSON Schema. */
-  outputs: object;
-  /** A promise: `create`, called again with the same idempotency key, creates nothing twice. */
-  repeatCreate?: boolean;
 }
 
 export type Capability = "http" | "tcp" | "udp" | "dns" | "env" | "dirs" | "secrets" | (string & {});
@@ -153,42 +171,43 @@ export interface RequestedCapability {
   reason: string;
 }
 
-export interface DriverInfo {
+/** The life of the resources of one type. The host works without functions that it lacks. */
+export interface ResourceType<I extends InputsSchema = any, O extends OutputsSchema = any> {
+  /** The type, or `*` for every other one. */
+  type: string;
+  inputs: I;
+  outputs: O;
+  /** A promise: `create`, called again with the same idempotency key, creates nothing twice. */
+  repeatCreate?: boolean;
+  check?(request: CheckRequest<I>): Maybe<Checked<I> | void>;
+  name?(request: NameRequest<I>): Maybe<string>;
+  create(request: CreateRequest<I>): Maybe<Complete<Infer<O>>>;
+  /**
+   * `undefined` if the system shows nothing. Purlin believes that only once the grace of the driver has
+   * passed. A driver that cannot look throws a failure.
+   */
+  read?(request: ReadRequest<I, O>): Maybe<Observed<I, O> | undefined>;
+  updateImpact?(change: PlannedChange<I, O>): Maybe<Impact | void>;
+  update?(change: Change<I, O>): Maybe<Complete<Later<O>>>;
+  delete(request: DeleteRequest<I, O>): Maybe<void>;
+}
+
+/** Declares a resource type. Its functions get the types that its inputs and outputs describe. */
+export function resource<I extends InputsSchema, O extends OutputsSchema>(type: ResourceType<I, O>): ResourceType<I, O>;
+
+export interface Driver {
   /** `ORG/NAME`. */
   name: string;
   version: string;
   description: string;
+  types: ResourceType[];
   requestedCapabilities?: RequestedCapability[];
   /** Anything else for people, such as `homepage` or `license`. */
   notes?: Record<string, Json>;
 }
 
-/** The life of the resources of one type. The host works without functions that it lacks. */
-export interface ResourceType<I = Inputs> {
-  type: TypeSchema;
-  check?(request: CheckRequest<I>): Maybe<Checked>;
-  name?(request: NameRequest<I>): Maybe<string>;
-  create(request: CreateRequest<I>): Maybe<State>;
-  /**
-   * `undefined` if the system shows nothing. Purlin believes that only once the grace of the driver has
-   * passed. A driver that cannot look throws a failure.
-   */
-  read?(request: ReadRequest<I>): Maybe<Observed | undefined>;
-  updateImpact?(change: Change<I>): Maybe<Impact>;
-  update?(change: Change<I>): Maybe<State>;
-  delete(request: DeleteRequest<I>): Maybe<void>;
-}
-
-/** A driver of one type: the default export of its module. */
-export interface Driver<I = Inputs> extends ResourceType<I> {
-  info: DriverInfo;
-}
-
-/** A driver of several types: the default export of its module. */
-export interface DriverOfTypes {
-  info: DriverInfo;
-  types: ResourceType<any>[];
-}
+/** Declares a driver, the default export of its module. A call goes to the type of its resource, else to `*`. */
+export function driver(about: Driver): Driver;
 
 export type FailureTag =
   | "invalid-inputs"
@@ -235,7 +254,7 @@ export class Faults extends Array<Finding> {
 }
 
 /** Whether a place in the inputs, or one around it, is unknown. */
-export function isUnknown(inputs: Pick<Inputs, "unknown">, pointer: string): boolean;
+export function isUnknown(inputs: Pick<About, "unknown">, pointer: string): boolean;
 
 /** Files in granted folders. Errors have WASI's name as `code`. */
 export interface Files {

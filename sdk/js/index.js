@@ -1,10 +1,11 @@
-// Drivers for Purlin in JavaScript: an object with a function for each function of the contract, or one for
-// each type.
+// Drivers for Purlin in JavaScript: resource types, each with a function for each function of the contract.
 //
 // Here JSON is objects and not text, failures are thrown, and a type implements the functions that
-// it has. Functions may be async. `component.js` turns it into a component; this module needs no
+// it has. Functions may be async. `component.js` turns a driver into a component; this module needs no
 // WebAssembly, so that tests run natively.
 
+export { s } from "./builder.js";
+export { driver, resource } from "./driver.js";
 export * from "./failures.js";
 export { HttpError, limits } from "./http.js";
 

@@ -5,7 +5,8 @@ import { beforeEach, test } from "node:test";
 
 import { effects } from "./http.js";
 import {
-  conflict, denied, failed, host, invalidInputs, needsDeleteBefore, notFound, partial, pending, retryAfter, undecided,
+  conflict, denied, driver, failed, host, invalidInputs, needsDeleteBefore, notFound, partial, pending, resource, retryAfter,
+  s, undecided,
 } from "./index.js";
 import { lifecycleOf } from "./lifecycle.js";
 
@@ -15,35 +16,33 @@ beforeEach(() => effects.clear());
 const NUMBERS = '{"most":18446744073709551615,"least":-9223372036854775808,"real":0.1}';
 const numbers = { most: 18446744073709551615n, least: -9223372036854775808n, real: 0.1 };
 
-/** A type that returns, or throws, `answer`. */
-class Thing {
-  type = { typeName: "thing", inputs: { maximum: 2n ** 64n - 1n }, outputs: {}, repeatCreate: true };
-  seen = [];
+const inputsSchema = s.inputs({
+  values: s.object({ size: s.bigint({ maximum: 2n ** 64n - 1n }).default(3n) }, { additionalProperties: true }),
+  params: s.any(),
+  connection: s.object({ server: s.string() }),
+});
+const outputsSchema = s.outputs({ real: s.number().optional(), token: s.string().secret().optional(), least: s.bigint().optional() }, { additionalProperties: true });
 
-  take(request) {
-    this.seen.push(request);
-    if (this.answer instanceof Error) throw this.answer;
-    return this.answer;
-  }
-  check(request) {
-    return this.take(request);
-  }
-  create(request) {
-    return this.take(request);
-  }
-  read(request) {
-    return this.take(request);
-  }
-  updateImpact(change) {
-    return this.take(change);
-  }
-  async update(change) {
-    return this.take(change);
-  }
-  delete(request) {
-    return this.take(request);
-  }
+/** The requests that the type `thing` got, and what it returns or throws. */
+let seen, answer;
+
+function take(request) {
+  seen.push(request);
+  if (answer instanceof Error) throw answer;
+  return answer;
 }
+const thing = resource({
+  type: "thing",
+  inputs: inputsSchema,
+  outputs: outputsSchema,
+  repeatCreate: true,
+  check: take,
+  create: take,
+  read: take,
+  updateImpact: take,
+  update: async (change) => take(change),
+  delete: take,
+});
 
 const info = {
   name: "acme/shop",
@@ -52,20 +51,22 @@ const info = {
   requestedCapabilities: [{ capability: "http", reason: "the server of the inputs" }],
   notes: { license: "Apache-2.0", numbers: [18446744073709551615n], homepage: undefined },
 };
-const plain = { type: { typeName: "plain", inputs: {}, outputs: {} }, create: () => ({ id: "plain-1" }), delete() {} };
-let thing, lines;
+const ofPlain = { inputs: inputsSchema, outputs: outputsSchema, delete() {} };
+const plain = resource({ ...ofPlain, type: "plain", create: () => ({ id: "plain-1" }) });
+let lines;
 
-function shop(driver = { info, types: [thing, plain] }) {
-  return lifecycleOf(driver, {
+function shop(types = [thing, plain], more) {
+  return lifecycleOf(driver({ ...info, ...more, types }), {
     log: (...line) => lines.push(line),
     crash: () => {
       throw new Error("it crashed");
     },
+    traced: (stack) => stack.replaceAll("lifecycle.test.js", "author.js"),
   });
 }
 
-/** Calls a driver as the host does; `Thing` answers with this. */
-const call = (name, request, answer) => ((thing.answer = answer), shop()[name](request));
+/** Calls a driver as the host does; the type `thing` answers with this. */
+const call = (name, request, its) => ((answer = its), shop()[name](request));
 
 async function fails(name, request, answer) {
   return call(name, request, answer).then(
@@ -75,7 +76,8 @@ async function fails(name, request, answer) {
 }
 
 beforeEach(() => {
-  thing = new Thing();
+  seen = [];
+  answer = undefined;
   lines = [];
 });
 
@@ -102,37 +104,41 @@ const remove = () => ({ ...create(), state, dataLossAllowed: true });
 
 test("it describes each type", () => {
   const described = shop().describe();
-  assert.deepEqual(described.types, [
-    {
-      typeName: "thing",
-      implements: ["check", "read", "update-impact", "update", "repeat-create"],
-      inputs: '{"maximum":18446744073709551615}',
-      outputs: "{}",
-    },
-    { typeName: "plain", implements: [], inputs: "{}", outputs: "{}" },
+  assert.deepEqual(described.types.map((one) => [one.typeName, one.implements]), [
+    ["thing", ["check", "read", "update-impact", "update", "repeat-create"]],
+    ["plain", []],
   ]);
+  assert.match(described.types[0].inputs, /"maximum":18446744073709551615/);
+  assert.deepEqual(JSON.parse(described.types[0].outputs).properties.token, { type: "string", writeOnly: true });
   assert.deepEqual(described.notes, [["license", '"Apache-2.0"'], ["numbers", "[18446744073709551615]"]]);
   assert.deepEqual(described.requestedCapabilities, [{ capability: "http", reason: "the server of the inputs" }]);
   assert.deepEqual([described.name, described.version, described.description], ["acme/shop", "1.2.3", "Things."]);
+  assert.deepEqual(shop([plain], { notes: undefined }).describe().notes, []);
 });
 
-test("a driver of one type is that type", async () => {
-  const alone = shop({ info: { ...info, notes: undefined }, ...plain, update: () => ({ id: "plain-1" }) });
-  const { types, notes } = alone.describe();
-  assert.deepEqual([types.map((one) => [one.typeName, one.implements]), notes], [[["plain", ["update"]]], []]);
-  assert.equal((await alone.create(create("plain"))).id, "plain-1");
-  await assert.rejects(alone.create(create()), { tag: "failed" });
+test("a declaration that would be ignored in part is a fault", () => {
+  const throws = (act, message) => assert.throws(act, { name: "TypeError", message });
+  throws(() => resource({ ...plain, updat() {} }), /^resource `plain`: `updat` is unknown; the names are type, /);
+  throws(() => resource({ ...plain, create: undefined }), "resource `plain`: `create` is missing");
+  throws(() => resource({ ...plain, read: {} }), "resource `plain`: `read` has to be a function");
+  throws(() => resource({ ...plain, inputs: { type: "object" } }), "resource `plain`: `inputs` has to be made with `s.inputs`");
+  throws(() => driver({ ...info, types: [{ ...plain }] }), "driver: `types` has to be a list of what `resource` returns");
+  throws(() => driver({ ...info, types: [plain, plain] }), "driver: two of its types are called `plain`");
+  throws(() => driver({ ...info, types: [plain], homepage: "x" }), /^driver: `homepage` is unknown/);
+  throws(() => driver({ ...info, types: [] }), /a list/);
+  const requestedCapabilities = [{ capability: "http", reason: "the API", patern: "https://*" }];
+  throws(() => driver({ ...info, types: [plain], requestedCapabilities }), /^a requested capability: `patern` is unknown/);
 });
 
 test("a call goes to its type, else to that for every other one", async () => {
   assert.equal((await call("create", create(), { id: "thing-1" })).id, "thing-1");
   assert.equal((await call("create", create("plain"))).id, "plain-1");
-  assert.equal(thing.seen.length, 1);
+  assert.equal(seen.length, 1);
   const { tag, val } = await fails("create", create("queue"));
   assert.equal(tag, "failed");
   assert.equal(val.message, "the driver does not provision `queue`; its types are thing, plain");
-  const any = { ...plain, type: { ...plain.type, typeName: "*" }, create: () => ({ id: "any-1" }) };
-  const all = shop({ info, types: [any, plain] });
+  const any = resource({ ...plain, type: "*", create: () => ({ id: "any-1" }) });
+  const all = shop([any, plain]);
   assert.equal((await all.create(create("queue"))).id, "any-1");
   assert.equal((await all.create(create("plain"))).id, "plain-1");
 });
@@ -141,38 +147,100 @@ test("requests arrive whole", async () => {
   const given = { inputs: inputs(NUMBERS, '{"name":"acme/a"}'), previous: inputs('{"size":3}') };
   const request = { subject: subject(), ...given, call: itsCall };
   const warnings = [{ pointer: "/values/size", message: "is large" }];
-  const answer = await call("check", request, { values: { size: 2n ** 64n - 1n }, secrets: {}, warnings });
-  assert.deepEqual(answer, { values: '{"size":18446744073709551615}', secrets: "{}", warnings });
-  const [seen] = thing.seen;
-  assert.deepEqual(seen.inputs.values, numbers);
-  assert.deepEqual(seen.inputs.account, { name: "acme/a" });
-  assert.deepEqual([seen.previous.values, seen.previous.account], [{ size: 3 }, {}]);
-  assert.deepEqual(seen.call, { idempotencyKey: "key-1", deadline: 1700000000000, hints: { batch: numbers, dry: true } });
-  assert.deepEqual([seen.subject.localName, seen.subject.context.namespace], ["externals.x", undefined]);
-  assert.deepEqual(Object.entries(seen.subject.context.labels), [["owner", "me"], ["__proto__", "ü"]]);
+  const checked = await call("check", request, { values: { size: 2n ** 64n - 1n }, secrets: {}, warnings });
+  assert.deepEqual(checked, { values: '{"size":18446744073709551615}', secrets: "{}", warnings });
+  const [one] = seen;
+  assert.deepEqual(one.inputs.values, numbers);
+  assert.deepEqual(one.inputs.account, { name: "acme/a" });
+  assert.deepEqual([one.previous.values, one.previous.account], [{ size: 3n }, {}]);
+  assert.deepEqual(one.call, { idempotencyKey: "key-1", deadline: 1700000000000, hints: { batch: numbers, dry: true } });
+  assert.deepEqual([one.subject.localName, one.subject.context.namespace], ["externals.x", undefined]);
+  assert.deepEqual(Object.entries(one.subject.context.labels), [["owner", "me"], ["__proto__", "ü"]]);
 
   await call("delete", remove());
-  assert.equal(thing.seen.at(-1).dataLossAllowed, true);
-  assert.deepEqual(thing.seen.at(-1).state.notes.numbers, numbers);
+  assert.equal(seen.at(-1).dataLossAllowed, true);
+  assert.deepEqual(seen.at(-1).state.notes.numbers, numbers);
+});
+
+test("inputs are read as their type describes them", async () => {
+  const size = (values) => ({ ...create(), inputs: inputs(values) });
+  await call("create", size('{"size":7}'), { id: "id-1" });
+  await call("create", size("{}"), { id: "id-1" });
+  assert.deepEqual(seen.map((one) => one.inputs.values), [{ size: 7n }, { size: 3n }]);
+  // Of the inputs that it does not describe, the driver sees nothing.
+  assert.deepEqual(Object.keys(seen[0].inputs), ["account", "values", "params", "connection", "unknown", "sensitive"]);
+  assert.deepEqual(await fails("create", size('{"size":"large"}')), {
+    tag: "invalid-inputs",
+    val: [{ pointer: "/values/size", message: "has to be an integer from -2^63 to 2^64 - 1, and is a string" }],
+  });
+  // What was recorded may be of an earlier version, and must not prevent a deletion.
+  await call("delete", { ...remove(), inputs: inputs('{"size":"large"}') });
+  const replaced = { ...change(), before: inputs('{"size":"large"}'), after: inputs('{"size":"large"}') };
+  assert.deepEqual((await call("updateImpact", replaced, undefined)).replaces, []);
+  await call("update", { ...change(), before: inputs('{"size":"large"}') }, { id: "id-1" });
+  assert.deepEqual([seen.at(-3).inputs.values, seen.at(-1).before.values], [{ size: "large" }, { size: "large" }]);
+  assert.equal((await fails("update", replaced)).tag, "invalid-inputs");
+});
+
+test("check gets unknowns and no new defaults, and leaves the rest as it is", async () => {
+  const request = { subject: subject(), inputs: { ...inputs('{"size":null,"ü":9007199254740993}'), unknown: ["/values/size"] }, call: itsCall };
+  const unchanged = { values: request.inputs.values, secrets: "{}", warnings: [] };
+  assert.deepEqual(await call("check", request, undefined), unchanged);
+  assert.equal(seen[0].inputs.values.size, null);
+  assert.deepEqual(await call("check", request, { warnings: [] }), unchanged);
+  await call("check", { ...request, inputs: inputs("{}") }, {});
+  assert.deepEqual(seen.at(-1).inputs.values, {});
+  request.inputs.unknown = [];
+  assert.equal((await fails("check", request)).tag, "invalid-inputs");
 });
 
 test("a state comes back as it was", async () => {
   await fails("update", change(), failed("not yet"));
-  const ours = thing.seen.at(-1).state;
+  const ours = seen.at(-1).state;
   assert.equal(ours.version, 4294967295);
   assert.deepEqual(ours.notes, { "console-url": "https://shop.example", numbers });
+  // The driver has all outputs together.
+  assert.deepEqual([ours.outputs, ours.secrets], [{ ...numbers, token: "hush" }, {}]);
   assert.deepEqual(await call("update", change(), ours), state);
   assert.deepEqual(await call("read", read(state), { state: ours }), { state, values: undefined });
   assert.deepEqual(await call("create", create(), { id: "id-2" }), {
     id: "id-2", outputs: "{}", secrets: "{}", cookie: new Uint8Array(), manifests: [], sensitive: [], version: 0, notes: [],
   });
   assert.equal(await call("read", read(), undefined), undefined);
+  await call("read", read({ ...state, outputs: '{"least":1}' }), undefined);
+  assert.deepEqual(seen.at(-1).state.outputs, { least: 1n, token: "hush" });
 });
 
 test("an impact names outputs by their place", async () => {
-  assert.deepEqual(await call("updateImpact", change(), { stableOutputs: ["/outputs/host"] }), {
-    replaces: [], deleteBeforeReplace: false, stableOutputs: ["/outputs/host"],
+  const stable = async (...stableOutputs) => (await call("updateImpact", change(), { stableOutputs })).stableOutputs;
+  assert.deepEqual(await stable("/outputs/host", "/outputs/token"), ["/outputs/host", "/secrets/token"]);
+  assert.deepEqual(await stable("/outputs"), ["/outputs", "/secrets"]);
+  const none = { replaces: [], deleteBeforeReplace: false, stableOutputs: [] };
+  assert.deepEqual(await call("updateImpact", change(), undefined), none);
+});
+
+test("secret outputs are kept apart", async () => {
+  const made = await call("create", create(), {
+    id: "id-1", outputs: { real: 0.5, token: "hush" }, secrets: { more: "hush" }, sensitive: ["/outputs/token", "/outputs/real"],
   });
+  assert.deepEqual([made.outputs, made.secrets, made.sensitive], ['{"real":0.5}', '{"more":"hush","token":"hush"}', ["/outputs/real"]]);
+  const left = await call("create", create(), { id: "id-1", outputs: { token: undefined } });
+  assert.deepEqual([left.outputs, left.secrets], ["{}", "{}"]);
+});
+
+test("an answer that would be ignored in part is a fault", async () => {
+  for (const [name, request, its, message] of [
+    ["create", create(), { id: "id-1", output: {} }, "the state has an unknown `output`; the names are id, outputs,"],
+    ["create", create(), "id-1", "the state has to be an object"],
+    ["create", create(), { id: "id-1", outputs: { token: "a" }, secrets: { token: "b" } }, "`token` is in `outputs` and in `secrets`"],
+    ["create", create(), partial({ identity: "id-1" }, "half of it"), "the state has an unknown `identity`"],
+    ["read", read(), { id: "id-1" }, "the answer of `read` has an unknown `id`"],
+    ["check", create(), { value: {} }, "the answer of `check` has an unknown `value`"],
+    ["updateImpact", change(), { replace: [] }, "the answer of `updateImpact` has an unknown `replace`"],
+  ]) {
+    await assert.rejects(call(name, request, its), { message: "it crashed" });
+    assert.ok(lines.at(-1)[1].includes(message), lines.at(-1)[1]);
+  }
 });
 
 test("failures carry their details", async () => {
@@ -197,7 +265,7 @@ test("failures carry their details", async () => {
 });
 
 test("what is pending is told, with a state or without", async () => {
-  const exists = { id: "id-1", secrets: { token: "once" }, notes: { health: "starting" } };
+  const exists = { id: "id-1", outputs: { token: "once" }, notes: { health: "starting" } };
   for (const [name, request] of [["create", create()], ["update", change()], ["read", read()]]) {
     const { tag, val } = await fails(name, request, pending(2000, "it starts", exists));
     assert.deepEqual([tag, val.afterMs, val.message], ["pending", 2000n, "it starts"]);
@@ -214,13 +282,14 @@ test("after a crash, the cookie of the checkpoint is there", async () => {
   assert.deepEqual(host.messages, [["checkpoint", "id-1", bytes]]);
   const known = { ...state, outputs: "{}", secrets: "{}", manifests: [], sensitive: [], version: 0, notes: [] };
   await call("read", read(known), undefined);
-  assert.deepEqual([thing.seen[0].state.id, thing.seen[0].state.cookie], ["id-1", bytes]);
+  assert.deepEqual([seen[0].state.id, seen[0].state.cookie], ["id-1", bytes]);
 });
 
 test("a fault of the driver ends the call, and is logged", async () => {
   await assert.rejects(call("create", create(), new TypeError("undefined is no function")), { message: "it crashed" });
   assert.deepEqual(lines.map(([level]) => level), ["warn", "error"]);
   assert.match(lines[1][1], /TypeError: undefined is no function/);
+  assert.match(lines[0][1], /author\.js:\d+/);
   effects.add({ method: "POST", target: "POST https://api.example/" });
   assert.equal((await fails("create", create(), { id: "id-1", notes: { size: NaN } })).tag, "undecided");
 });

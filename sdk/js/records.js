@@ -1,5 +1,5 @@
-// The contract's records as ours, and the other way round: JSON and pairs are objects here. This module needs
-// no WebAssembly.
+// The contract's records as ours, and the other way round: JSON and pairs are objects here, and inputs, outputs and
+// states have the form that their type describes. This module needs no WebAssembly.
 
 import { parse, stringify } from "./json.js";
 
@@ -11,13 +11,13 @@ const named = (pairs, read) => Object.fromEntries(pairs.map(([name, value]) => [
 const pairs = (values, write) =>
   Object.entries(values ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, write(value)]]));
 
-/** The host's request for any function. */
-export function request(theirs) {
+/** The host's request for a function. `read` says how each of its inputs is read. */
+export function request(theirs, type, read) {
   const ours = { ...theirs, subject: subject(theirs.subject), call: call(theirs.call) };
-  for (const name of ["inputs", "previous", "before", "after"]) {
-    if (theirs[name] != null) ours[name] = inputs(theirs[name]);
+  for (const [name, how] of Object.entries(read)) {
+    if (theirs[name] != null) ours[name] = type.inputs.read(inputs(theirs[name]), how);
   }
-  if (theirs.state != null) ours.state = state(theirs.state);
+  if (theirs.state != null) ours.state = type.outputs.join(state(theirs.state));
   return ours;
 }
 
@@ -38,44 +38,63 @@ const state = (theirs) => ({
   notes: named(theirs.notes, parse),
 });
 
-/** The answer of `check`. */
-export const checked = ({ values, secrets, warnings = [] }) => ({
-  values: stringify(values),
-  secrets: stringify(secrets),
-  warnings,
-});
+/** An answer of the driver. A name that is misspelt would be lost. */
+function known(what, answer, names) {
+  if (typeof answer !== "object" || answer === null) throw new TypeError(`${what} has to be an object`);
+  const stray = Object.keys(answer).find((name) => !names.includes(name));
+  if (stray === undefined) return answer;
+  throw new TypeError(`${what} has an unknown \`${stray}\`; the names are ${names.join(", ")}`);
+}
+
+/** The answer of `check`. What it leaves out stays as it is. */
+export function checked(answer = {}, type, { inputs }) {
+  const { values, secrets, warnings = [] } = known("the answer of `check`", answer, ["values", "secrets", "warnings"]);
+  const part = (ours, theirs) => (ours === undefined ? theirs : stringify(ours));
+  return { values: part(values, inputs.values), secrets: part(secrets, inputs.secrets), warnings };
+}
+
+const OF_STATE = ["id", "outputs", "secrets", "cookie", "manifests", "sensitive", "version", "notes"];
 
 /** A driver's state. */
-export const written = ({
-  id, outputs = {}, secrets = {}, cookie = new Uint8Array(), manifests = [], sensitive = [], version = 0, notes,
-}) => ({
-  id,
-  outputs: stringify(outputs),
-  secrets: stringify(secrets),
-  cookie,
-  manifests: manifests.map((file) => ({ ...file, data: stringify(file.data) })),
-  sensitive,
-  version,
-  notes: pairs(notes, stringify),
-});
+export function written(ours, type) {
+  const { id, cookie = new Uint8Array(), manifests = [], version = 0, notes } = known("the state", ours, OF_STATE);
+  const { outputs, secrets, sensitive } = type.outputs.split(ours);
+  return {
+    id,
+    outputs: stringify(outputs),
+    secrets: stringify(secrets),
+    cookie,
+    manifests: manifests.map((file) => ({ ...file, data: stringify(file.data) })),
+    sensitive,
+    version,
+    notes: pairs(notes, stringify),
+  };
+}
 
 /** The answer of `read`. */
-export const observed = (seen) =>
-  seen && { state: written(seen.state), values: seen.values && stringify(seen.values) };
+export function observed(answer, type) {
+  if (answer === undefined || answer === null) return undefined;
+  const { state, values } = known("the answer of `read`", answer, ["state", "values"]);
+  return { state: written(state, type), values: values && stringify(values) };
+}
 
 /** The answer of `updateImpact`. */
-export const impact = ({ replaces = [], deleteBeforeReplace = false, stableOutputs = [] }) => ({
-  replaces,
-  deleteBeforeReplace,
-  stableOutputs,
-});
+export function impact(answer = {}, type, { state }) {
+  const names = ["replaces", "deleteBeforeReplace", "stableOutputs"];
+  const {
+    replaces = [],
+    deleteBeforeReplace = false,
+    stableOutputs = [],
+  } = known("the answer of `updateImpact`", answer, names);
+  return { replaces, deleteBeforeReplace, stableOutputs: type.outputs.places(stableOutputs, parse(state.secrets)) };
+}
 
 const problem = ({ message, details }) => ({ message, details: pairs(details, String) });
 
 const milliseconds = (number) => BigInt(Math.round(number));
 
-/** The failure that a driver threw. */
-export function failure({ tag, val }) {
+/** The failure that a driver threw. One with a state comes from a function of a type. */
+export function failure({ tag, val }, type) {
   switch (tag) {
     case "invalid-inputs":
     case "denied":
@@ -83,26 +102,28 @@ export function failure({ tag, val }) {
     case "retry-after":
       return { tag, val: { ...val, afterMs: milliseconds(val.afterMs) } };
     case "pending":
-      return { tag, val: { ...val, state: val.state && written(val.state), afterMs: milliseconds(val.afterMs) } };
+      return { tag, val: { ...val, state: val.state && written(val.state, type), afterMs: milliseconds(val.afterMs) } };
     case "partial":
-      return { tag, val: { state: written(val.state), problem: problem(val.problem) } };
+      return { tag, val: { state: written(val.state, type), problem: problem(val.problem) } };
     default:
       return { tag, val: problem(val) };
   }
 }
 
 /** A driver's description of itself. */
-export const info = ({ requestedCapabilities = [], notes, ...about }, types) => ({
-  ...about,
+export const info = ({ name, version, description, requestedCapabilities = [], notes }, types) => ({
+  name,
+  version,
+  description,
   types,
   requestedCapabilities,
   notes: pairs(notes, stringify),
 });
 
 /** A type's description, with what it implements. */
-export const typeSchema = ({ typeName, inputs, outputs }, implemented) => ({
-  typeName,
+export const typeSchema = ({ type, inputs, outputs }, implemented) => ({
+  typeName: type,
   implements: implemented,
-  inputs: stringify(inputs),
-  outputs: stringify(outputs),
+  inputs: stringify(inputs.json),
+  outputs: stringify(outputs.json),
 });

@@ -3,9 +3,10 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
-	"acme/note/purlin"
+	"purlin.dev/purlin"
 )
 
 func init() {
@@ -17,7 +18,7 @@ func init() {
 			Capability: "dirs",
 			Reason:     "the folder of the notes, as /notes with mode `rw`",
 		}},
-	}, Note{})
+	}, purlin.Typed(Note{}))
 }
 
 func main() {} // a driver is a library
@@ -25,35 +26,23 @@ func main() {} // a driver is a library
 // Note is a note in a folder that the operator granted.
 type Note struct{}
 
-func (Note) Schema() purlin.TypeSchema {
-	return purlin.TypeSchema{
-		Type: "note", Inputs: inputSchema, Outputs: outputSchema,
-		// A note with the same content is from an earlier attempt.
-		RepeatCreate: true,
-	}
+func (Note) Schema() purlin.TypeSchema[Inputs, Outputs] {
+	// A note with the same content is from an earlier attempt.
+	return purlin.TypeSchema[Inputs, Outputs]{Type: "note", RepeatCreate: true}
 }
 
+// Check gives a note without a title its own. Purlin checks everything that the schema says.
 func (Note) Check(request purlin.CheckRequest) (purlin.Checked, error) {
-	inputs := request.Inputs
-	if err := faults(inputs).Err(); err != nil {
-		return purlin.Checked{}, err
-	}
-	if inputs.Values["title"] == nil && !inputs.IsUnknown("/values/title") {
-		inputs.Values["title"] = request.Subject.Guresid[:12]
-	}
-	return purlin.Checked{Values: inputs.Values}, nil
+	request.Choose("/values/title", request.Subject.Guresid[:12])
+	return purlin.Checked{Values: request.Inputs.Values}, nil
 }
 
-func (Note) Name(request purlin.NameRequest) (string, error) {
-	note, err := decode(request.Inputs)
-	return note.Values.Title, err
+func (Note) Name(request purlin.NameRequest[Inputs]) (string, error) {
+	return request.Inputs.Values.Title, nil
 }
 
-func (Note) Create(request purlin.CreateRequest) (purlin.State, error) {
-	note, err := decode(request.Inputs)
-	if err != nil {
-		return purlin.State{}, err
-	}
+func (Note) Create(request purlin.CreateRequest[Inputs]) (purlin.State, error) {
+	note := request.Inputs
 	if request.Replaces != nil && *request.Replaces == request.Name {
 		message := fmt.Sprintf("the old note has the title `%s`, too", request.Name)
 		return purlin.State{}, purlin.NeedsDeleteBefore{Message: message}
@@ -82,8 +71,8 @@ func (Note) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
 	} else if slices.Contains(request.Known, title) {
 		return nil, nil // this note belongs to another resource, and titles are unique
 	}
-	note, err := decode(request.Inputs)
-	if err != nil || !isTitle(title) {
+	note, err := purlin.Decode[Inputs](request.Inputs)
+	if err != nil || filepath.Base(title) != title { // an import may ask for any id
 		return nil, err
 	}
 	content, err := readNote(title)
@@ -99,9 +88,9 @@ func (Note) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
 	}, nil
 }
 
-func (Note) UpdateImpact(change purlin.Change) (purlin.Impact, error) {
+func (Note) UpdateImpact(change purlin.ImpactRequest) (purlin.Impact, error) {
 	if change.Changes("/values/title") {
-		return purlin.Impact{Replaces: []string{"/values/title"}}, nil
+		return purlin.Impact{}, nil // the schema says that this replaces the note
 	}
 	return purlin.Impact{
 		DeleteBeforeReplace: true, // titles are unique
@@ -109,18 +98,15 @@ func (Note) UpdateImpact(change purlin.Change) (purlin.Impact, error) {
 	}, nil
 }
 
-func (Note) Update(change purlin.Change) (purlin.State, error) {
-	note, err := decode(change.After)
-	if err != nil {
-		return purlin.State{}, err
-	}
-	if note.Values.Title != change.State.ID {
+func (Note) Update(change purlin.UpdateRequest[Inputs]) (purlin.State, error) {
+	note, title := change.After, change.State.ID
+	if note.Values.Title != title {
 		return purlin.State{}, purlin.Invalid("/values/title", "a note keeps its title; another is another note")
 	}
-	if err := writeNote(change.State.ID, note.content()); err != nil {
+	if err := writeNote(title, note.content()); err != nil {
 		return purlin.State{}, err
 	}
-	return note.state(change.State.ID, note.content()), nil
+	return note.state(title, note.content()), nil
 }
 
 func (Note) Delete(request purlin.DeleteRequest) error {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"acme/note/purlin"
+	"purlin.dev/purlin"
 )
 
 // folder contains the notes. Tests use another one.

@@ -1,36 +1,28 @@
+// @ts-check
 // The driver `acme/note`: a note in a folder that the operator granted.
 
-import { content, faults, inputSchema, outputSchema, text, withDefaults } from "./inputs.js";
+import { content, inputs, outputs, text } from "./inputs.js";
 import * as notes from "./notes.js";
-import { conflict, host, invalidInputs, needsDeleteBefore } from "@purlin/driver";
+import { conflict, driver, host, needsDeleteBefore, resource } from "@purlin/driver";
 
-/** @type {import("@purlin/driver").Driver} */
-export default {
-  info: {
-    name: "acme/note",
-    version: "0.1.0",
-    description: "A note in a folder that the operator granted.",
-    requestedCapabilities: [{ capability: "dirs", reason: "the folder of the notes, as /notes with mode `rw`" }],
-  },
-  type: {
-    typeName: "note",
-    inputs: inputSchema,
-    outputs: outputSchema,
-    // A note with the same content is from an earlier attempt.
-    repeatCreate: true,
+export const note = resource({
+  type: "note",
+  inputs,
+  outputs,
+  // A note with the same content is from an earlier attempt.
+  repeatCreate: true,
+
+  // Gives a note without a title a unique one, which it keeps.
+  check({ inputs: { values }, previous, subject }) {
+    if (values.title !== undefined) return;
+    return { values: { ...values, title: previous?.values.title ?? subject.guresid.slice(0, 12) } };
   },
 
-  check({ inputs, subject }) {
-    faults(inputs).check();
-    return { values: withDefaults(inputs, subject), secrets: inputs.secrets };
-  },
-
-  name({ inputs }) {
-    return inputs.values.title;
+  name({ inputs, subject }) {
+    return inputs.values.title ?? subject.guresid;
   },
 
   async create({ inputs, name, replaces }) {
-    faults(inputs).check();
     if (replaces === name) throw needsDeleteBefore(`both notes are called \`${name}\``);
     const wanted = await content(inputs);
     const there = notes.read(name);
@@ -56,15 +48,11 @@ export default {
   },
 
   updateImpact({ state, after }) {
-    if (after.values.title !== state.id) return { replaces: ["/values/title"] };
-    return { stableOutputs: ["/outputs/title", "/outputs/path"] };
+    // Another title replaces the note, as the schema says.
+    if (after.values.title === state.id) return { stableOutputs: ["/outputs/title", "/outputs/path"] };
   },
 
   async update({ state: { id }, after }) {
-    faults(after).check();
-    if (after.values.title !== id) {
-      throw invalidInputs({ pointer: "/values/title", message: "a note keeps its title; another is another note" });
-    }
     const wanted = await content(after);
     notes.write(id, wanted);
     return state(id, wanted, after);
@@ -73,12 +61,18 @@ export default {
   delete({ state }) {
     notes.remove(state.id);
   },
-};
+});
 
+/** @param {string} title @param {string} content @param {import("./inputs.js").Inputs} inputs */
 function state(title, content, { secrets: { signature } }) {
-  return {
-    id: title,
-    outputs: { title, path: notes.path(title), bytes: notes.size(content) },
-    secrets: signature == null ? {} : { mark: `${title}:${signature}` },
-  };
+  const mark = signature && `${title}:${signature}`;
+  return { id: title, outputs: { title, path: notes.path(title), bytes: notes.size(content), mark } };
 }
+
+export default driver({
+  name: "acme/note",
+  version: "0.1.0",
+  description: "A note in a folder that the operator granted.",
+  requestedCapabilities: [{ capability: "dirs", reason: "the folder of the notes, as /notes with mode `rw`" }],
+  types: [note],
+});

@@ -1,6 +1,6 @@
 """The component: `componentize-py` builds `note.wasm` from it."""
 
-from note import Note
+from note import NoteDriver
 from purlin_driver.component import export
 
-Lifecycle = export(Note())
+Lifecycle = export(NoteDriver())

@@ -64,4 +64,4 @@ def failed(what: str, title: str, error: OSError) -> Exception:
     message = f"cannot {what} the note `{title}`: {error.strerror}"
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return Denied("dirs", "/notes", message)
-    return Failed(message, {"code": errno.errorcode.get(error.errno, str(error.errno))})
+    return Failed(message, {"code": errno.errorcode.get(error.errno or 0, str(error.errno))})

@@ -5,17 +5,18 @@ import tempfile
 import unittest
 
 import notes
+from inputs import NoteInputs, Secrets, Values
 from note import Note
 from purlin_driver import (
-    Change, CheckRequest, Conflict, CreateRequest, DeleteRequest, Denied, Failed, Inputs, InvalidInputs,
-    NeedsDeleteBefore, ReadRequest, Subject, host
+    Change, CheckRequest, Conflict, CreateRequest, DeleteRequest, Denied, Failed, InvalidInputs,
+    NeedsDeleteBefore, ReadRequest, Subject, host, is_unknown
 )
 
 SUBJECT = Subject("urn:purlin:test", "0123456789abcdef0123456789abcdef01234567", "note")
 
 
-def given(text="Hello.", title="hello", **secrets):
-    return Inputs({"title": title, "text": text}, secrets)
+def given(text="Hello.", title="hello", signature=None):
+    return NoteInputs(Values(text, title), Secrets(signature))
 
 
 class NoteTest(unittest.TestCase):
@@ -27,18 +28,18 @@ class NoteTest(unittest.TestCase):
         self.note = Note()
 
     def create(self, inputs, replaces=None):
-        return self.note.create(CreateRequest(SUBJECT, inputs, inputs.values["title"], replaces))
+        return self.note.create(CreateRequest(SUBJECT, inputs, inputs.values.title, replaces))
 
     def read(self, id, inputs, known=()):
         return self.note.read(ReadRequest(SUBJECT, id, "hello", inputs, known=list(known)))
 
-    def check(self, inputs):
-        return self.note.check(CheckRequest(SUBJECT, inputs))
+    def check(self, inputs, previous=None):
+        return self.note.check(CheckRequest(SUBJECT, inputs, previous)).inputs.values
 
     def test_a_note_lives(self):
         state = self.create(given())
         self.assertEqual(state.id, "hello")
-        self.assertEqual(state.outputs["bytes"], 7)
+        self.assertEqual(state.outputs.bytes, 7)
         self.assertEqual(notes.read("hello"), b"Hello.\n")
         self.assertEqual(host.messages[0], ("checkpoint", "hello", None))
         self.create(given())
@@ -46,13 +47,13 @@ class NoteTest(unittest.TestCase):
 
         with open(notes.path("hello"), "w") as file:
             file.write("Somebody was here.\n")
-        self.assertEqual(self.read("hello", given()).values["text"], "Somebody was here.")
+        self.assertEqual(self.read("hello", given()).values.text, "Somebody was here.")
         self.assertRaises(Conflict, self.read, None, given())
 
         change = Change(SUBJECT, state, given(), given("wörld 🎉"), "hello")
         self.assertEqual(self.note.update_impact(change).stable_outputs, ["/outputs/title", "/outputs/path"])
-        self.assertEqual(self.note.update(change).outputs["bytes"], 12)
-        self.assertEqual(self.read("hello", change.after).values["text"], "wörld 🎉")
+        self.assertEqual(self.note.update(change).outputs.bytes, 12)
+        self.assertEqual(self.read("hello", change.after).values.text, "wörld 🎉")
 
         for _ in range(2):
             self.note.delete(DeleteRequest(SUBJECT, state, given()))
@@ -62,8 +63,7 @@ class NoteTest(unittest.TestCase):
     def test_another_title_is_another_note(self):
         state = self.create(given())
         change = Change(SUBJECT, state, given(), given(title="other"), "other")
-        self.assertEqual(self.note.update_impact(change).replaces, ["/values/title"])
-        self.assertRaises(InvalidInputs, self.note.update, change)
+        self.assertEqual(self.note.update_impact(change).stable_outputs, [])
 
     def test_a_note_of_the_same_title_replaces_another_only_once_that_is_gone(self):
         self.create(given())
@@ -71,30 +71,33 @@ class NoteTest(unittest.TestCase):
         self.assertEqual(self.read(None, given()).state.id, "hello")
         self.assertIsNone(self.read(None, given(), known=["hello"]))
 
-    def test_every_fault_is_told(self):
-        wrong = Inputs({"title": "No Title", "a/b": 1, "text": 7}, {"pin": 1})
-        with self.assertRaises(InvalidInputs) as refused:
-            self.check(wrong)
-        places = [pointer for pointer, _ in refused.exception.faults]
-        self.assertEqual(places, ["/values/a~1b", "/secrets/pin", "/values/text", "/values/title"])
-        self.assertRaises(InvalidInputs, self.create, given(7))
-        self.assertRaises(InvalidInputs, self.check, given("é" * 32769))
-        self.assertEqual(self.check(given("é" * 32768)).values["title"], "hello")
+    def test_a_title_is_drawn_once_and_what_is_unknown_stays_so(self):
+        drawn = self.check(NoteInputs.read({"values": {"text": "Hello."}}))
+        self.assertEqual(drawn.title, "0123456789ab")
+        self.assertEqual(self.check(given(title=None), given(title="kept")).title, "kept")
+        self.assertEqual(self.check(given(title="mine"), given(title="kept")).title, "mine")
+        document = {"values": {"title": None, "text": None}}
+        unknown = self.check(NoteInputs.read(document, unknown=["/values/title", "/values/text"]))
+        self.assertTrue(is_unknown(unknown.title) and is_unknown(unknown.text))
 
-    def test_a_title_is_drawn_once_and_what_is_unknown_is_not_judged(self):
-        checked = self.check(Inputs({"text": "Hello."}))
-        self.assertEqual(checked.values["title"], "0123456789ab")
-        self.assertEqual(self.check(Inputs(checked.values)).values, checked.values)
-        unknown = Inputs({"title": None, "text": None}, unknown=["/values/title", "/values/text"])
-        self.assertEqual(self.check(unknown).values, {"title": None, "text": None})
+    def test_an_unknown_title_may_be_another_one(self):
+        after = NoteInputs.read({"values": {"title": None, "text": "Hi."}}, unknown=["/values/title"])
+        change = Change(SUBJECT, self.create(given()), given(), after, "hello")
+        self.assertEqual(self.note.update_impact(change).stable_outputs, [])
+
+    def test_inputs_that_do_not_fit_are_told_with_their_places(self):
+        with self.assertRaises(InvalidInputs) as refused:
+            NoteInputs.read({"values": {"titel": "hello"}, "secrets": {"signature": 7}})
+        places = [pointer for pointer, _ in refused.exception.faults]
+        self.assertEqual(places, ["/values/titel", "/values/text", "/secrets/signature"])
 
     def test_the_signature_stays_secret(self):
         signed = given("x", "hello", signature="hush")
         state = self.create(signed)
-        self.assertEqual(state.secrets, {"mark": "hello:hush"})
+        self.assertEqual(state.outputs.mark, "hello:hush")
         self.assertRegex(notes.read("hello"), rb"\Ax\n-- [0-9a-f]{64}\n\Z")
-        self.assertEqual(self.read("hello", signed).values["text"], "x")
-        self.assertNotIn("hush", str([host.messages, state.outputs]))
+        self.assertEqual(self.read("hello", signed).values.text, "x")
+        self.assertNotIn("hush", str(host.messages))
 
     def test_without_the_folder_it_is_denied(self):
         notes.FOLDER = "/nowhere"

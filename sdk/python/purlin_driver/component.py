@@ -13,6 +13,8 @@ from wit_world.imports import log, metrics, operation, purlin_driver_types as ty
 from . import clients, failures, http, outcome, requests, wasi
 from .driver import Driver
 from .host import host
+from .inputs import GROUPS
+from .records import written
 
 #: Places of a traceback that the operator sees.
 FRAMES = 20
@@ -22,16 +24,17 @@ def export(driver: Driver) -> type:
     """The class that componentize-py looks for, under the name `Lifecycle`."""
 
     clients.connect()
+    described = info(driver)
 
     class Lifecycle(exports.Lifecycle):
         def describe(self):
-            return info(driver)
+            return described
 
         def check(self, request):
             return call(driver, "check", request, checked)
 
         def name(self, request):
-            return call(driver, "name", request, str)
+            return call(driver, "name", request, lambda name, *_: str(name))
 
         def create(self, request):
             return call(driver, "create", request, state, changes=True)
@@ -46,44 +49,71 @@ def export(driver: Driver) -> type:
             return call(driver, "update", change, state, changes=True)
 
         def delete(self, request):
-            return call(driver, "delete", request, lambda _: None, changes=True)
+            return call(driver, "delete", request, lambda *_: None, changes=True)
 
     return Lifecycle
 
 
-def call(driver, function, request, answer, changes=False):
+def call(driver, function, theirs, answer, changes=False):
     """Calls a driver. An exception that is neither a failure nor about a request is a fault of the
     driver, which ends the call: its outcome is unknown, and the host finds out."""
+    kind = None
     try:
-        kind = driver.type_of(request.subject.type_name)
-        return answer(getattr(kind, function)(record(request)))
+        kind = driver.type_of(theirs.subject.type_name)
+        request = record(theirs, kind, function)
+        return answer(getattr(kind, function)(request), kind, request)
     except Exception as fault:
         meant = outcome.of(fault, changes)
         if not isinstance(fault, failures.Failure):
-            level = log.Level.WARN if outcome.request_problem(fault) is None else log.Level.DEBUG
+            level = log.Level.WARN if outcome.client_failure(fault, changes) is None else log.Level.DEBUG
             log.write(level, traceback.format_exc(FRAMES).rstrip())
         if meant:
-            raise Err(failure(meant)) from None
+            raise Err(failure(meant, kind)) from None
         place = traceback.extract_tb(fault.__traceback__)[-1]
         where = f"{os.path.basename(place.filename)}:{place.lineno}, in {place.name}"
         log.write(log.Level.ERROR, f"{type(fault).__name__}: {fault} ({where})")
         os._exit(1)
 
 
-def record(theirs):
-    """A record of the contract as one of ours: the same fields, with JSON parsed, and pairs as dicts."""
+#: Inputs that may be from an earlier version of the driver, by the functions that get them.
+RECORDED = {
+    ("check", "previous"), ("read", "inputs"), ("update_impact", "before"), ("update", "before"),
+    ("delete", "inputs"),
+}
+
+
+def record(theirs, kind, function):
+    """A record of the contract as one of ours: the same fields, with JSON read, and pairs as dicts."""
     ours = getattr(requests, type(theirs).__name__)
     read = READ.get(ours, {})
-    return ours(**{
-        field.name: read.get(field.name, plain)(getattr(theirs, field.name)) for field in fields(ours)
-    })
+    given = {}
+    for name in (field.name for field in fields(ours)):
+        value = getattr(theirs, name)
+        match value:
+            case types.Inputs():
+                given[name] = inputs(value, kind, (function, name) in RECORDED)
+            case types.State():
+                given[name] = recorded(value, kind)
+            case _ if name in read:
+                given[name] = read[name](value)
+            case _:
+                is_record = hasattr(requests, type(value).__name__)
+                given[name] = record(value, kind, function) if is_record else value
+    return ours(**given)
 
 
-def plain(value):
-    """The value of a field that is neither JSON nor pairs."""
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return record(value) if hasattr(requests, type(value).__name__) else value
+def inputs(theirs, kind, recorded):
+    document = {name: json.loads(getattr(theirs, name)) for name in (*GROUPS, "account")}
+    return kind.inputs_form.kind.read(document, theirs.unknown, theirs.sensitive, recorded=recorded)
+
+
+def recorded(theirs, kind):
+    """A state of a record."""
+    form = kind.outputs_form
+    outputs, sensitive = form.read(json.loads(theirs.outputs), json.loads(theirs.secrets), theirs.sensitive)
+    files = [requests.ManifestFile(one.name, one.location, json.loads(one.data)) for one in theirs.manifests]
+    notes = documents(theirs.notes)
+    return requests.State(theirs.id, outputs, theirs.cookie, files, sensitive, theirs.version, notes)
 
 
 def documents(pairs) -> dict:
@@ -91,35 +121,35 @@ def documents(pairs) -> dict:
     return {name: json.loads(text) for name, text in pairs}
 
 
-#: How to read the other fields.
-READ = {
-    requests.Context: {"labels": dict},
-    requests.Call: {"hints": documents},
-    requests.Inputs: dict.fromkeys(("values", "secrets", "params", "connection", "account"), json.loads),
-    requests.ManifestFile: {"data": json.loads},
-    requests.State: {"outputs": json.loads, "secrets": json.loads, "notes": documents},
-}
+#: How to read the fields that are pairs.
+READ = {requests.Context: {"labels": dict}, requests.Call: {"hints": documents}}
 
 
-def checked(ours: requests.Checked) -> types.Checked:
-    warnings = [types.Finding(*warning) for warning in ours.warnings]
-    return types.Checked(text(ours.values), text(ours.secrets), warnings)
+def checked(ours: requests.Checked, kind, request) -> types.Checked:
+    values, secrets = (
+        text(kind.inputs_form.checked(request.inputs, ours.inputs, group)) for group in ("values", "secrets")
+    )
+    return types.Checked(values, secrets, [types.Finding(*warning) for warning in ours.warnings])
 
 
-def observed(ours: requests.Observed | None) -> types.Observed | None:
+def observed(ours: requests.Observed | None, kind, request) -> types.Observed | None:
     if ours is None:
         return None
-    return types.Observed(state(ours.state), None if ours.values is None else text(ours.values))
+    values = None if ours.values is None else text(kind.inputs_form.observed(request.inputs, ours.values))
+    return types.Observed(state(ours.state, kind), values)
 
 
-def impact(ours: requests.Impact) -> types.Impact:
-    return types.Impact(ours.replaces, ours.delete_before_replace, ours.stable_outputs)
+def impact(ours: requests.Impact, kind, change) -> types.Impact:
+    places = lambda pointer: kind.outputs_form.places(pointer, change.state.sensitive)
+    stable = [place for pointer in ours.stable_outputs for place in places(pointer)]
+    return types.Impact(ours.replaces, ours.delete_before_replace, stable)
 
 
-def state(ours: requests.State) -> types.State:
+def state(ours: requests.State, kind, *_) -> types.State:
+    outputs, secrets, sensitive = kind.outputs_form.split(ours.outputs, ours.sensitive)
     files = [types.ManifestFile(file.name, file.location, text(file.data)) for file in ours.manifests]
     return types.State(
-        ours.id, text(ours.outputs), text(ours.secrets), ours.cookie, files, ours.sensitive, ours.version,
+        ours.id, text(outputs), text(secrets), ours.cookie, files, sensitive, ours.version,
         texts(ours.notes),
     )
 
@@ -128,7 +158,7 @@ def problem(ours: failures.Problem) -> types.Problem:
     return types.Problem(ours.message, [(name, str(value)) for name, value in ours.details.items()])
 
 
-def failure(failed: failures.Failure):
+def failure(failed: failures.Failure, kind):
     match failed:
         case failures.InvalidInputs(faults=faults):
             return types.Failure_InvalidInputs([types.Finding(*fault) for fault in faults])
@@ -141,10 +171,10 @@ def failure(failed: failures.Failure):
         case failures.RetryAfter(after_ms=after_ms, message=message):
             return types.Failure_RetryAfter(types.Retry(int(after_ms), message))
         case failures.Pending(state=exists, after_ms=after_ms, message=message):
-            shown = None if exists is None else state(exists)
+            shown = None if exists is None else state(exists, kind)
             return types.Failure_Pending(types.Pending(shown, int(after_ms), message))
         case failures.Partial(state=exists):
-            return types.Failure_Partial(types.Partial(state(exists), problem(failed)))
+            return types.Failure_Partial(types.Partial(state(exists, kind), problem(failed)))
         case failures.Undecided():
             return types.Failure_Undecided(problem(failed))
         case failures.NeedsDeleteBefore():
@@ -156,9 +186,13 @@ def failure(failed: failures.Failure):
 
 def info(driver: Driver) -> types.DriverInfo:
     schemas = [
-        types.TypeSchema(one.TYPE.type_name, one.implements(), text(one.TYPE.inputs), text(one.TYPE.outputs))
-        for one in driver.types()
+        types.TypeSchema(
+            one.TYPE, one.implements(), text(one.inputs_form.schema), text(one.outputs_form.form.schema)
+        )
+        for one in driver.TYPES
     ]
+    if len({one.type_name for one in schemas}) < len(schemas):
+        raise ValueError("two types of the driver have the same name")
     requested = [
         types.RequestedCapability(one.capability, one.pattern, one.reason)
         for one in driver.REQUESTED_CAPABILITIES
@@ -169,7 +203,7 @@ def info(driver: Driver) -> types.DriverInfo:
 
 
 def text(value) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json.dumps(written(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def texts(values: dict) -> list[tuple[str, str]]:

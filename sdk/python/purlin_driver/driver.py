@@ -1,24 +1,19 @@
-"""The base classes of drivers, and of the types of a driver that has several."""
+"""The base classes of a driver and of its types."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, get_args, get_origin
 
 from .failures import Failed
+from .inputs import InputsForm, OutputsForm, inputs_form, outputs_form
 from .requests import (
-    Change, Checked, CheckRequest, CreateRequest, DeleteRequest, Impact, NameRequest, Observed,
+    Change, Checked, CheckRequest, CreateRequest, DeleteRequest, I, Impact, NameRequest, O, Observed,
     ReadRequest, State
 )
+from .schema import SchemaError
 
 #: The functions that a type need not have.
 OPTIONAL = ("check", "name", "read", "update_impact", "update")
-
-
-@dataclass
-class TypeSchema:
-    """A provisioned type, or `*` for every other one, with JSON Schemas of its inputs and outputs."""
-
-    type_name: str
-    inputs: dict
-    outputs: dict
 
 
 @dataclass
@@ -30,41 +25,51 @@ class RequestedCapability:
     pattern: str | None = None
 
 
-class ResourceType:
-    """The life of the resources of one type. Every type has `create` and `delete`; the host works without
-    the others that it does not override: wit/types.wit says how."""
+class ResourceType(ABC, Generic[I, O]):
+    """The life of the resources of one type, with the class of its inputs and that of its outputs:
+    `class Bucket(ResourceType[BucketInputs, BucketOutputs])`. Every type has `create` and `delete`; the host
+    works without the others that it does not override: wit/types.wit says how."""
 
-    TYPE: TypeSchema
+    #: The provisioned type, or `*` for every other one.
+    TYPE: str
     #: A promise: `create`, called again with the same idempotency key, creates nothing twice.
     REPEAT_CREATE = False
+    inputs_form: InputsForm
+    outputs_form: OutputsForm
 
-    def check(self, request: CheckRequest) -> Checked:
-        """Validates inputs, fills in defaults and normalises. They may hold unknowns."""
+    def __init_subclass__(cls, **rest: Any):
+        super().__init_subclass__(**rest)
+        inputs, outputs = described(cls)
+        if not isinstance(inputs, TypeVar) and not isinstance(outputs, TypeVar):
+            cls.inputs_form, cls.outputs_form = inputs_form(inputs), outputs_form(outputs)
+
+    def check(self, request: CheckRequest[I]) -> Checked[I]:
+        """Validates what the schema cannot say, chooses and normalises. Inputs may be unknown."""
         raise NotImplementedError
 
-    def name(self, request: NameRequest) -> str:
+    def name(self, request: NameRequest[I]) -> str:
         """The friendly name of the real object."""
         raise NotImplementedError
 
-    def create(self, request: CreateRequest) -> State:
+    @abstractmethod
+    def create(self, request: CreateRequest[I]) -> State[O]:
         """Creates the resource, or nothing at all."""
-        raise NotImplementedError
 
-    def read(self, request: ReadRequest) -> Observed | None:
+    def read(self, request: ReadRequest[I, O]) -> Observed[O] | None:
         """The existing resource; none only if there is certainly nothing."""
         raise NotImplementedError
 
-    def update_impact(self, change: Change) -> Impact:
+    def update_impact(self, change: Change[I, O]) -> Impact:
         """Which changes replace the resource."""
         raise NotImplementedError
 
-    def update(self, change: Change) -> State:
+    def update(self, change: Change[I, O]) -> State[O]:
         """Changes the resource in place."""
         raise NotImplementedError
 
-    def delete(self, request: DeleteRequest) -> None:
+    @abstractmethod
+    def delete(self, request: DeleteRequest[I, O]) -> None:
         """Deletes the resource; a missing one is fine."""
-        raise NotImplementedError
 
     @classmethod
     def implements(cls) -> list[str]:
@@ -74,25 +79,33 @@ class ResourceType:
         return [name.replace("_", "-") for name in overridden] + promised
 
 
-class Driver(ResourceType):
-    """A driver. One of a single type has `TYPE` and the functions itself; one of several has a
-    `ResourceType` for each in `TYPES`."""
+def described(cls: type) -> tuple[Any, Any]:
+    """The inputs and the outputs of a class of `ResourceType`: what it says in brackets."""
+    for base in cls.__dict__.get("__orig_bases__", cls.__bases__):
+        origin = get_origin(base) or base
+        if origin is ResourceType and get_args(base):
+            return get_args(base)
+        if isinstance(origin, type) and issubclass(origin, ResourceType) and origin is not ResourceType:
+            given = dict(zip(getattr(origin, "__parameters__", ()), get_args(base)))
+            inputs, outputs = described(origin)
+            return given.get(inputs, inputs), given.get(outputs, outputs)
+    raise SchemaError(cls.__qualname__, "name its inputs and outputs: `ResourceType[INPUTS, OUTPUTS]`")
+
+
+class Driver:
+    """A driver: what its types have in common."""
 
     NAME: str
     VERSION: str
     DESCRIPTION: str
-    TYPES: list[ResourceType] = []
+    TYPES: "list[ResourceType[Any, Any]]"
     REQUESTED_CAPABILITIES: list[RequestedCapability] = []
     #: Anything else for people, such as `homepage` or `license`.
-    NOTES: dict[str, object] = {}
+    NOTES: dict[str, Any] = {}
 
-    def types(self) -> list[ResourceType]:
-        """Its types."""
-        return self.TYPES or [self]
-
-    def type_of(self, name: str) -> ResourceType:
+    def type_of(self, name: str) -> "ResourceType[Any, Any]":
         """The type of a name, else the one for `*`."""
-        types = {one.TYPE.type_name: one for one in self.types()}
+        types = {one.TYPE: one for one in self.TYPES}
         if found := types.get(name) or types.get("*"):
             return found
         raise Failed(f"the driver does not provision `{name}`; its types are {', '.join(types)}")

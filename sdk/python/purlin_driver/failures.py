@@ -5,6 +5,11 @@ and `Pending` if nothing failed but it is not done yet. After any other exceptio
 outcome; `outcome.py` says how.
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .requests import State
+
 
 class Failure(Exception):
     """Any of them."""
@@ -58,7 +63,7 @@ class Pending(Failure):
     after `create`, `update` and `read`, by `delete` after `delete`. From `create` and `update` with the
     state, from `read` with or without it, from `delete` without it; from no other function."""
 
-    def __init__(self, after_ms: int, message: str, state=None):
+    def __init__(self, after_ms: int, message: str, state: "State[Any] | None" = None):
         super().__init__(message)
         self.after_ms, self.message, self.state = after_ms, message, state
 
@@ -66,7 +71,7 @@ class Pending(Failure):
 class Partial(Problem):
     """Something exists now that must not be forgotten, its state; the rest failed."""
 
-    def __init__(self, state, message: str, details: dict[str, str] | None = None):
+    def __init__(self, state: "State[Any]", message: str, details: dict[str, str] | None = None):
         super().__init__(message, details)
         self.state = state
 
@@ -85,11 +90,15 @@ class NeedsDeleteBefore(Problem):
     `replaces` may raise it."""
 
 
-class Faults(list):
+class Faults(list[tuple[str, str]]):
     """Collects all faults, so that they are reported at once."""
 
     def add(self, pointer: str, message: str) -> None:
         self.append((pointer, message))
+
+    def failure(self, pointer: str, message: str) -> Failure:
+        """The failure of a single one."""
+        return InvalidInputs((pointer, message))
 
     def check(self) -> None:
         if self:

@@ -1,15 +1,19 @@
 """The host's functions for a driver. In a test, the messages are recorded instead."""
 
 
+from collections.abc import Callable
+from typing import Any
+
+
 class Host:
     """`component` connects the real host; until then `messages` has the driver's messages, and a call has
     a minute."""
 
-    def __init__(self):
-        self.messages: list[tuple] = []
-        self.say = lambda *what: self.messages.append(what)
-        self.asked_to_end = lambda: False
-        self.left = lambda: 60_000
+    def __init__(self) -> None:
+        self.messages: list[tuple[Any, ...]] = []
+        self.say: Callable[..., None] = lambda *what: self.messages.append(what)
+        self.asked_to_end: Callable[[], bool] = lambda: False
+        self.left: Callable[[], int] = lambda: 60_000
 
     def log(self, level: str, message: str) -> None:
         """A line for the operator: `trace`, `debug`, `info`, `warn` or `error`."""

@@ -123,7 +123,7 @@ class Answer:
 class Effects:
     """The requests of this call that may have changed something."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.targets: list[str] = []
 
 

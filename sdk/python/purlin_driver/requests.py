@@ -1,6 +1,18 @@
-"""Requests to a driver, and its answers. wit/ explains each field."""
+"""Requests to a driver, and its answers. wit/ explains each field. `I` are the driver's inputs, `O` its
+outputs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from .failures import Failure
+from .gap import Gap, UnknownValue
+from .inputs import Inputs
+from .records import written
+
+I = TypeVar("I", bound=Inputs)
+O = TypeVar("O")
+T = TypeVar("T")
 
 
 @dataclass
@@ -28,114 +40,125 @@ class Subject:
 class Call:
     idempotency_key: str = ""
     deadline: int = 0
-    hints: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass
-class Inputs:
-    values: dict = field(default_factory=dict)
-    secrets: dict = field(default_factory=dict)
-    params: dict = field(default_factory=dict)
-    connection: dict = field(default_factory=dict)
-    account: dict = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)
-    sensitive: list[str] = field(default_factory=list)
-
-    def is_unknown(self, pointer: str) -> bool:
-        """Whether a place, or one around it, is unknown."""
-        return any(pointer == place or pointer.startswith(place + "/") for place in self.unknown)
+    hints: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class ManifestFile:
     name: str
     location: str
-    data: object
+    data: Any
 
 
 @dataclass
-class State:
+class State(Generic[O]):
     id: str
-    outputs: dict = field(default_factory=dict)
-    secrets: dict = field(default_factory=dict)
+    #: With those that are secret.
+    outputs: O
     cookie: bytes = b""
     manifests: list[ManifestFile] = field(default_factory=list)
-    #: Pointers into `{"outputs":…,"manifests":{NAME: data}}`.
+    #: Places that are secret besides, as pointers into `{"outputs":…,"manifests":{NAME: data}}`.
     sensitive: list[str] = field(default_factory=list)
     version: int = 0
-    notes: dict[str, object] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
-class CheckRequest:
+class CheckRequest(Generic[I]):
     subject: Subject
-    inputs: Inputs
-    previous: Inputs | None = None
+    inputs: I
+    previous: I | None = None
     call: Call = field(default_factory=Call)
 
+    def choose(self, of: Callable[[I], T | None], default: T) -> T:
+        """An input that the driver chooses if the documents omit it: an existing resource keeps its own,
+        whatever the default is by now. `of` gets the input, such as `lambda inputs: inputs.values.title`."""
+        given = of(self.inputs)
+        if given is not None:
+            return given
+        try:
+            before = None if self.previous is None else of(self.previous)
+        except (AttributeError, LookupError, TypeError):
+            # A map around it was omitted.
+            before = None
+        return default if before is None or isinstance(before, Gap) else before
+
 
 @dataclass
-class Checked:
-    values: dict
-    secrets: dict
+class Checked(Generic[I]):
+    """Inputs as they will be used: those of the request, perhaps with other values and secrets."""
+
+    inputs: I
+    #: Places and messages.
     warnings: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass
-class NameRequest:
+class NameRequest(Generic[I]):
     subject: Subject
-    inputs: Inputs
+    inputs: I
     call: Call = field(default_factory=Call)
 
 
 @dataclass
-class CreateRequest:
+class CreateRequest(Generic[I]):
     subject: Subject
-    inputs: Inputs
+    inputs: I
     name: str
     replaces: str | None = None
     call: Call = field(default_factory=Call)
 
 
 @dataclass
-class ReadRequest:
+class ReadRequest(Generic[I, O]):
     subject: Subject
     id: str | None
     name: str
-    inputs: Inputs
-    state: State | None = None
+    inputs: I
+    state: State[O] | None = None
     known: list[str] = field(default_factory=list)
     call: Call = field(default_factory=Call)
 
 
 @dataclass
-class Observed:
-    state: State
-    values: dict | None = None
+class Observed(Generic[O]):
+    state: State[O]
+    #: The values as reality has them: an instance of their class, or a dict of those that are known, by
+    #: their names in JSON.
+    values: Any = None
 
 
 @dataclass
-class Change:
+class Change(Generic[I, O]):
     subject: Subject
-    state: State
-    before: Inputs
-    after: Inputs
+    state: State[O]
+    before: I
+    after: I
     name: str
     call: Call = field(default_factory=Call)
+
+    def changes(self, of: Callable[[I], Any]) -> bool:
+        """Whether an input changes; an unknown one does. `of` gets it, such as
+        `lambda inputs: inputs.values.title`."""
+        try:
+            return bool(written(of(self.before)) != written(of(self.after)))
+        except (UnknownValue, Failure):
+            return True
 
 
 @dataclass
 class Impact:
+    #: Pointers such as `/values/name`.
     replaces: list[str] = field(default_factory=list)
     delete_before_replace: bool = False
-    #: Pointers into `{"outputs":…,"secrets":…}`.
+    #: Pointers such as `/outputs/host`, also of a secret one, or `/outputs` for all.
     stable_outputs: list[str] = field(default_factory=list)
 
 
 @dataclass
-class DeleteRequest:
+class DeleteRequest(Generic[I, O]):
     subject: Subject
-    state: State
-    inputs: Inputs
+    state: State[O]
+    inputs: I
     data_loss_allowed: bool = False
     call: Call = field(default_factory=Call)

@@ -5,6 +5,7 @@ import json
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import http
@@ -47,7 +48,7 @@ class Answer:
             return self
         raise self.failure()
 
-    def json(self):
+    def json(self) -> Any:
         """The body as JSON. A request with effects whose answer cannot be read was carried out."""
         try:
             return json.loads(self.body)
@@ -118,7 +119,8 @@ class Client:
         self.headers = headers or {}
 
     def send(
-        self, method: str, path: str, body=None, *, query: dict[str, str] | None = None, keyed: bool = False
+        self, method: str, path: str, body: Any = None, *, query: dict[str, str] | None = None,
+        keyed: bool = False,
     ) -> Answer:
         """Sends a request. `keyed` adds the call's idempotency key, so that it may be repeated. Raises
         `HttpError` if there is no answer."""

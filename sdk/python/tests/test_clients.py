@@ -111,6 +111,45 @@ class Clients(unittest.TestCase):
                         send("POST", URL, b"body")
                     self.assertEqual(type(outcome.of(raised.exception, True)).__name__, failure)
 
+    def test_a_status_that_they_raise_is_the_failure_of_the_answer(self):
+        raising = {
+            urlopen: lambda method: urlopen(method, URL, b"body"),
+            requests: lambda method: sys.modules["requests"].request(method, URL).raise_for_status(),
+            httpx: lambda method: sys.modules["httpx"].request(method, URL).raise_for_status(),
+        }
+        for send in [send for send in raising if send in self.clients]:
+            for method, status, changes, failure in [
+                ("GET", 404, True, "NotFound"), ("POST", 409, True, "Conflict"), ("POST", 400, True, "Failed"),
+                ("GET", 429, True, "RetryAfter"), ("POST", 429, True, "RetryAfter"),
+                ("POST", 503, True, "RetryAfter"), ("POST", 500, True, "Undecided"),
+                ("POST", 408, True, "Undecided"), ("GET", 500, True, "Failed"), ("POST", 500, False, "Failed"),
+            ]:
+                with self.subTest(f"{send.__name__}: {method} {status}"):
+                    fields = [("X-Request-Id", "r-1"), *([("Retry-After", "3")] if status == 503 else [])]
+                    ours.transport = lambda request: Answer(status, fields, b'{"message": "no  such"}')
+                    ours.effects.targets.clear()
+                    with self.assertRaises(Exception) as raised:
+                        raising[send](method)
+                    meant = outcome.of(raised.exception, changes)
+                    self.assertEqual(type(meant).__name__, failure)
+                    if failure == "RetryAfter":
+                        self.assertEqual(meant.after_ms, 3000 if status == 503 else 1000)
+                    elif failure != "Undecided" or send is not urlopen:
+                        self.assertEqual(meant.details, {"status": str(status), "request-id": "r-1"})
+                        self.assertIn(f"https://api.example/v1/things: status {status}: no such", str(meant))
+                        self.assertNotIn("q=1", str(meant))
+
+    def test_after_an_effect_a_status_is_not_the_whole_truth(self):
+        statuses = iter([201, 404])
+        ours.transport = lambda request: Answer(next(statuses))
+        client("POST", URL, b"body")
+        with self.assertRaises(Exception) as raised:
+            urlopen("GET", URL, None)
+        meant = outcome.of(raised.exception, True)
+        self.assertEqual(type(meant).__name__, "Undecided")
+        self.assertIn("`POST https://api.example/v1/things` was sent before", str(meant))
+        self.assertEqual(type(outcome.of(raised.exception, False)).__name__, "NotFound")
+
     def test_an_answer_to_head_has_a_length_and_no_body(self):
         ours.transport = lambda request: Answer(200, [("content-length", "7"), ("x-one", "1")])
         for send in self.clients:

@@ -8,14 +8,16 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 from unittest import mock
 
 import purlin_driver
 from purlin_driver import (
-    Change, Checked, Conflict, Denied, Driver, Failed, Faults, Impact, InvalidInputs, ManifestFile,
+    Change, Checked, Conflict, Denied, Driver, Failed, Faults, Impact, Inputs, InvalidInputs, ManifestFile,
     NeedsDeleteBefore, NotFound, Observed, Partial, Pending, RequestedCapability, ResourceType, RetryAfter,
-    State, TypeSchema, Undecided, host, http
+    Schema, State, Undecided, host, http, is_unknown
 )
 
 #: Integers that every SDK keeps.
@@ -28,10 +30,33 @@ def componentize_py() -> str | None:
     return shutil.which("componentize-py", path=path)
 
 
-class Thing(ResourceType):
+@dataclass
+class ThingInputs(Inputs):
+    values: dict[str, Any]
+    connection: dict[str, str]
+
+
+@dataclass
+class PlainValues:
+    size: int
+    count: int = 1
+
+
+@dataclass
+class PlainInputs(Inputs):
+    values: PlainValues
+
+
+@dataclass
+class PlainOutputs:
+    host: str
+    token: Annotated[str | None, Schema(secret=True)] = None
+
+
+class Thing(ResourceType[ThingInputs, dict[str, Any]]):
     """Returns what it is given."""
 
-    TYPE = TypeSchema("thing", {"type": "object"}, {"title": "out"})
+    TYPE = "thing"
     REPEAT_CREATE = True
 
     def __init__(self):
@@ -63,14 +88,24 @@ class Thing(ResourceType):
         return self.take(request)
 
 
-class Plain(ResourceType):
-    TYPE = TypeSchema("plain", {}, {})
+class Plain(ResourceType[PlainInputs, PlainOutputs]):
+    TYPE = "plain"
+
+    def check(self, request):
+        request.inputs.values.size += 1
+        return Checked(request.inputs)
 
     def create(self, request):
-        return State("plain-1")
+        return State("plain-1", PlainOutputs("h", f"size {request.inputs.values.size}"))
+
+    def read(self, request):
+        return Observed(State("plain-1", PlainOutputs("h")), {"siz": 7})
+
+    def update_impact(self, change):
+        return Impact(stable_outputs=["/outputs/host", "/outputs/token"])
 
     def delete(self, request):
-        pass
+        request.state.outputs.host.upper()
 
 
 class Shop(Driver):
@@ -126,8 +161,9 @@ class Component(unittest.TestCase):
         context = self.types.Context("org", "app", "dev", "development", None, "d-1", labels)
         return self.types.Subject("urn:purlin:x", "0123", type_name, "default", "externals.x", context)
 
-    def inputs(self, values="{}", account="{}"):
-        unknown, sensitive = ["/values/a"], ["/connection/server"]
+    def inputs(self, values='{"a":null}', account="{}"):
+        unknown = ["/values/a"] if '"a":null' in values else []
+        sensitive = ["/connection/server"]
         return self.types.Inputs(values, "{}", "{}", '{"server":"s"}', account, unknown, sensitive)
 
     def its_call(self):
@@ -135,8 +171,10 @@ class Component(unittest.TestCase):
 
     def state(self):
         files = [self.types.ManifestFile("a.yaml", "cluster", NUMBERS)]
+        sensitive = ["/outputs/list/0", "/manifests/a.yaml/least"]
+        outputs = NUMBERS[:-1] + ',"list":[1]}'
         return self.types.State(
-            "id-1", NUMBERS, '{"token":"hush"}', b"\0\xff", files, ["/outputs/real", "/manifests/a.yaml/least"],
+            "id-1", outputs, '{"token":"hush"}', b"\0\xff", files, sensitive,
             2**32 - 1, [("console-url", '"https://shop.example"'), ("numbers", NUMBERS)],
         )
 
@@ -144,8 +182,8 @@ class Component(unittest.TestCase):
         inputs = self.inputs()
         return self.types.Change(self.subject(), self.state(), inputs, inputs, "n", self.its_call())
 
-    def create(self, type_name="thing"):
-        return self.types.CreateRequest(self.subject(type_name), self.inputs(), "n", None, self.its_call())
+    def create(self, type_name="thing", values='{"a":null}'):
+        return self.types.CreateRequest(self.subject(type_name), self.inputs(values), "n", None, self.its_call())
 
     def delete(self):
         return self.types.DeleteRequest(self.subject(), self.state(), self.inputs(), True, self.its_call())
@@ -160,43 +198,88 @@ class Component(unittest.TestCase):
         self.assertEqual(info.notes, [("license", '"Apache-2.0"'), ("numbers", "[18446744073709551615]")])
         self.assertEqual(info.types, [
             self.types.TypeSchema(
-                "thing", ["check", "read", "update-impact", "update", "repeat-create"], '{"type":"object"}',
-                '{"title":"out"}',
+                "thing", ["check", "read", "update-impact", "update", "repeat-create"],
+                '{"type":"object","properties":{"values":{"type":"object"},"connection":{"type":"object",'
+                '"additionalProperties":{"type":"string"}}}}',
+                '{"type":"object"}',
             ),
-            self.types.TypeSchema("plain", [], "{}", "{}"),
+            self.types.TypeSchema(
+                "plain", ["check", "read", "update-impact"],
+                '{"type":"object","required":["values"],"properties":{"values":{"type":"object","required":'
+                '["size"],"additionalProperties":false,"properties":{"size":{"type":"integer"},"count":'
+                '{"type":"integer","default":1}}}}}',
+                '{"type":"object","required":["host"],"additionalProperties":false,"properties":{"host":'
+                '{"type":"string"},"token":{"type":"string","writeOnly":true}}}',
+            ),
         ])
         self.assertEqual(info.requested_capabilities, [
             self.types.RequestedCapability("http", None, "the server of the inputs"),
             self.types.RequestedCapability("dns", "shop.example", "its own name"),
         ])
 
-    def test_a_driver_of_one_type_describes_itself(self):
-        class Alone(Driver):
-            NAME, VERSION, DESCRIPTION = "acme/alone", "0.1.0", "One."
-            TYPE = TypeSchema("alone", {}, {})
+    def test_a_driver_that_cannot_be_described_cannot_be_built(self):
+        class Twice(Shop):
+            TYPES = [Plain(), Plain()]
 
-            def create(self, request):
-                return State(request.subject.local_name)
+        class Nameless(Driver):
+            TYPES = [Plain()]
 
-        info = self.call("describe", None, driver=Alone())
-        self.assertEqual([(one.type_name, one.implements) for one in info.types], [("alone", [])])
-        self.assertEqual(self.call("create", self.create("alone"), driver=Alone()).id, "externals.x")
+        self.assertRaisesRegex(ValueError, "same name", self.call, "describe", None, driver=Twice())
+        self.assertRaisesRegex(AttributeError, "NAME", self.call, "describe", None, driver=Nameless())
+
+    def test_inputs_and_outputs_are_typed(self):
+        wrong = self.fails("create", self.create("plain", '{"size":"big"}'), None)
+        self.assertEqual(wrong, self.types.Failure_InvalidInputs([
+            self.types.Finding("/values/size", "has to be an integer"),
+        ]))
+        created = self.call("create", self.create("plain", '{"size":3}'))
+        self.assertEqual((created.outputs, created.secrets), ('{"host":"h"}', '{"token":"size 3"}'))
+        request = lambda values: self.types.CheckRequest(
+            self.subject("plain"), self.inputs(values), None, self.its_call()
+        )
+        # A default that was not given is not added.
+        self.assertEqual(self.call("check", request('{"size":3}')).values, '{"size":4}')
+        self.assertEqual(self.call("check", request('{"size":3,"count":1}')).values, '{"size":4,"count":1}')
+
+    def ends(self, function, request):
+        """The message with which a call ends."""
+        told, kinds = [], self.component.log.Level
+        exits = mock.patch.object(self.component.os, "_exit", side_effect=SystemExit)
+        with exits, mock.patch.object(self.component.log, "write", lambda *what: told.append(what)):
+            self.assertRaises(SystemExit, self.call, function, request)
+        self.assertEqual(told[-1][0], kinds.ERROR)
+        return told[-1][1]
+
+    def test_a_fault_of_the_driver_ends_the_call_and_is_told(self):
+        subject, inputs = self.subject("plain"), self.inputs('{"size":3}')
+        unknown = self.types.Inputs('{"size":null}', "{}", "{}", "{}", "{}", ["/values/size"], [])
+        request = self.types.CheckRequest(subject, unknown, None, self.its_call())
+        self.assertIn("UnknownValue: `/values/size` is not known yet", self.ends("check", request))
+        request = self.types.ReadRequest(subject, "id-1", "n", inputs, None, [], self.its_call())
+        self.assertIn("ValueError: `/values/siz` is no input; these are size, count", self.ends("read", request))
+
+    def test_what_an_earlier_version_recorded_fails_only_where_it_is_used(self):
+        old = self.types.State("id-1", '{"gone":1}', '{"token":"t"}', b"", [], [], 0, [])
+        inputs = self.inputs('{"size":"big"}')
+        request = self.types.DeleteRequest(self.subject("plain"), old, inputs, False, self.its_call())
+        failed = self.fails("delete", request, None)
+        self.assertIn("another version of the driver: `/outputs/host` is missing", failed.value.message)
 
     def test_calls_go_to_their_type(self):
-        self.assertEqual(self.call("create", self.create(), State("thing-1")).id, "thing-1")
-        self.assertEqual(self.call("create", self.create("plain")).id, "plain-1")
+        self.assertEqual(self.call("create", self.create(), State("thing-1", {})).id, "thing-1")
+        self.assertEqual(self.call("create", self.create("plain", '{"size":3}')).id, "plain-1")
         self.assertEqual(len(self.thing.seen), 1)
-        failed = self.fails("create", self.create("queue"), State("thing-1"))
+        failed = self.fails("create", self.create("queue"), State("thing-1", {}))
         self.assertIsInstance(failed, self.types.Failure_Failed)
         self.assertIn("does not provision `queue`", failed.value.message)
 
     def test_requests_arrive_whole(self):
         previous = self.inputs('{"size":3}', "{}")
-        inputs = self.inputs(NUMBERS, '{"name":"acme/a"}')
+        inputs = self.inputs(NUMBERS[:-1] + ',"a":null}', '{"name":"acme/a"}')
         request = self.types.CheckRequest(self.subject(), inputs, previous, self.its_call())
-        checked = Checked({"size": 2**64 - 1}, {}, [("/values/size", "is large")])
+        checked = Checked(ThingInputs({"size": 2**64 - 1}, {}), [("/values/size", "is large")])
         answer = self.call("check", request, checked)
-        self.assertEqual(answer.values, '{"size":18446744073709551615}')
+        self.assertEqual((answer.values, answer.secrets), ('{"size":18446744073709551615}', "{}"))
         self.assertEqual(answer.warnings, [self.types.Finding("/values/size", "is large")])
         [seen] = self.thing.seen
         self.assertEqual((seen.subject.local_name, seen.subject.type_name), ("externals.x", "thing"))
@@ -205,8 +288,10 @@ class Component(unittest.TestCase):
         self.assertEqual(context.labels, {"owner": "me", "a b": "ü"})
         self.assertEqual(seen.inputs.account, {"name": "acme/a"})
         numbers = {"most": 2**64 - 1, "least": -(2**63), "real": 0.1}
+        self.assertTrue(is_unknown(seen.inputs.values.pop("a")))
         self.assertEqual(seen.inputs.values, numbers)
-        self.assertTrue(seen.inputs.is_unknown("/values/a/b"))
+        self.assertEqual(seen.inputs.unknown, ["/values/a"])
+        self.assertEqual(seen.inputs.sensitive, ["/connection/server"])
         self.assertEqual(seen.previous.values, {"size": 3})
         self.assertEqual(seen.previous.account, {})
         self.assertEqual((seen.call.idempotency_key, seen.call.deadline), ("key-1", 2**63))
@@ -222,21 +307,26 @@ class Component(unittest.TestCase):
         self.assertIsInstance(theirs, Change)
         self.assertEqual(theirs.state.version, 2**32 - 1)
         self.assertEqual(theirs.state.notes["console-url"], "https://shop.example")
+        self.assertEqual(theirs.state.outputs["token"], "hush")
         self.assertEqual(self.call("update", change, theirs.state), self.state())
         self.assertEqual(self.call("read", self.read(self.state()), Observed(theirs.state)).state, self.state())
-        bare = self.call("create", self.create(), State("id-2"))
+        bare = self.call("create", self.create(), State("id-2", {}))
         self.assertEqual(bare, self.types.State("id-2", "{}", "{}", b"", [], [], 0, []))
         self.assertIsNone(self.call("read", self.read(), None))
 
     def test_places_that_hold_secrets_are_named(self):
-        state = State("id-1", {"url": "x"}, manifests=[ManifestFile("a", "cluster", {"b": "c"})],
-                      sensitive=["/outputs/url", "/manifests/a/b"])
+        state = State("id-1", {"urls": ["x"]}, manifests=[ManifestFile("a", "cluster", {"b": "c"})],
+                      sensitive=["/outputs/urls/0", "/manifests/a/b"])
         answer = self.call("create", self.create(), state)
-        self.assertEqual(answer.sensitive, ["/outputs/url", "/manifests/a/b"])
+        self.assertEqual(answer.sensitive, ["/outputs/urls/0", "/manifests/a/b"])
 
     def test_an_impact_names_outputs_by_their_place(self):
         answer = self.call("update_impact", self.change(), Impact(stable_outputs=["/outputs/host"]))
         self.assertEqual(answer, self.types.Impact([], False, ["/outputs/host"]))
+        state = self.types.State("id-1", '{"host":"h"}', "{}", b"", [], [], 0, [])
+        inputs = self.inputs('{"size":3}')
+        change = self.types.Change(self.subject("plain"), state, inputs, inputs, "n", self.its_call())
+        self.assertEqual(self.call("update_impact", change).stable_outputs, ["/outputs/host", "/secrets/token"])
 
     def test_failures_carry_their_details(self):
         details = {"code": "Busy", "status": 409}
@@ -248,7 +338,7 @@ class Component(unittest.TestCase):
         ]:
             failed = self.fails("create", self.create(), raised)
             self.assertEqual(failed, getattr(self.types, f"Failure_{name}")(problem))
-        partial = self.fails("create", self.create(), Partial(State("id-1"), "no", details))
+        partial = self.fails("create", self.create(), Partial(State("id-1", {}), "no", details))
         self.assertEqual((partial.value.state.id, partial.value.problem), ("id-1", problem))
         self.assertEqual(self.fails("create", self.create(), Failed("no")).value, self.types.Problem("no", []))
         retry = self.fails("create", self.create(), RetryAfter(1.5e3, "busy"))
@@ -261,7 +351,7 @@ class Component(unittest.TestCase):
         self.assertEqual(findings.value, [self.types.Finding("/values/a", "is wrong")])
 
     def test_what_is_pending_is_told(self):
-        state = State("id-1", {"host": "h"}, {"token": "once"}, notes={"health": "starting"})
+        state = State("id-1", {"token": "once"}, sensitive=["/outputs/token"], notes={"health": "starting"})
         for function, request in [("create", self.create()), ("update", self.change()), ("read", self.read())]:
             pending = self.fails(function, request, Pending(2000, "it starts", state))
             self.assertIsInstance(pending, self.types.Failure_Pending)
@@ -285,7 +375,7 @@ class Component(unittest.TestCase):
     def test_after_a_crash_the_cookie_of_the_checkpoint_is_there(self):
         state = self.types.State("id-1", "{}", "{}", b"\0\1", [], [], 0, [])
         self.call("read", self.read(state), None)
-        self.assertEqual(self.thing.seen[-1].state, State("id-1", cookie=b"\0\1"))
+        self.assertEqual(self.thing.seen[-1].state, State("id-1", {}, cookie=b"\0\1"))
 
 
 if __name__ == "__main__":

@@ -1,32 +1,35 @@
 """Drivers of one type and of several, and what failures and the client of REST APIs say."""
 
+import sys
 import unittest
+from pathlib import Path
+from types import ModuleType
 from unittest import mock
 
 from purlin_driver import (
-    Call, Conflict, CreateRequest, DeleteRequest, Driver, Failed, Failure, NameRequest, NotFound, Partial,
-    Pending, Problem, ResourceType, RetryAfter, State, TypeSchema, Undecided, host, http
+    Call, Conflict, CreateRequest, DeleteRequest, Driver, Failed, Failure, Inputs, NameRequest, NotFound,
+    Partial, Pending, Problem, ResourceType, RetryAfter, State, Undecided, host, http
 )
 from purlin_driver.http import Answer
 from purlin_driver.rest import Client
 
 
-class Bucket(ResourceType):
-    TYPE = TypeSchema("bucket", {}, {})
+class Bucket(ResourceType[Inputs, None]):
+    TYPE = "bucket"
     REPEAT_CREATE = True
 
-    def name(self, request: NameRequest) -> str:
+    def name(self, request: NameRequest[Inputs]) -> str:
         return "b"
 
-    def create(self, request: CreateRequest) -> State:
-        return State("b")
+    def create(self, request: CreateRequest[Inputs]) -> State[None]:
+        return State("b", None)
 
-    def delete(self, request: DeleteRequest) -> None:
+    def delete(self, request: DeleteRequest[Inputs, None]) -> None:
         pass
 
 
 class Other(Bucket):
-    TYPE = TypeSchema("*", {}, {})
+    TYPE = "*"
     REPEAT_CREATE = False
 
     def update_impact(self, change):
@@ -36,16 +39,6 @@ class Other(Bucket):
 class Shop(Driver):
     NAME = "acme/shop"
     TYPES = [Bucket()]
-
-
-class Alone(Driver):
-    TYPE = TypeSchema("bucket", {}, {})
-
-    def create(self, request: CreateRequest) -> State:
-        return State("b")
-
-    def update(self, change) -> State:
-        return State("b")
 
 
 class Types(unittest.TestCase):
@@ -59,16 +52,20 @@ class Types(unittest.TestCase):
             self.assertIs(shop.type_of("bucket"), Shop.TYPES[1])
             self.assertIs(shop.type_of("queue"), Shop.TYPES[0])
 
-    def test_a_driver_of_one_type_is_that_type(self):
-        alone = Alone()
-        self.assertEqual(alone.types(), [alone])
-        self.assertIs(alone.type_of("bucket"), alone)
-        self.assertRaises(Failed, alone.type_of, "queue")
-
     def test_each_type_implements_what_it_overrides(self):
         self.assertEqual(Bucket.implements(), ["name", "repeat-create"])
         self.assertEqual(Other.implements(), ["name", "update-impact"])
-        self.assertEqual(Alone.implements(), ["update"])
+
+
+    def test_the_driver_of_the_readme_is_one(self):
+        readme = Path(__file__).parent.parent.joinpath("README.md").read_text(encoding="utf-8")
+        module = ModuleType("readme")
+        with mock.patch.dict(sys.modules, readme=module):
+            exec(readme.split("```python\n")[1].split("```")[0], module.__dict__)
+        [bucket] = module.__dict__["Acme"].TYPES
+        values = bucket.inputs_form.schema["properties"]["values"]
+        self.assertEqual((values["required"], values["properties"]["copies"]["default"]), (["region"], 3))
+        self.assertEqual(bucket.outputs_form.secrets, {"token"})
 
 
 class Failures(unittest.TestCase):
@@ -78,12 +75,12 @@ class Failures(unittest.TestCase):
         failure.details["code"] = "Exists"
         self.assertEqual(failure.details, {"code": "Exists"})
         self.assertEqual(Failed("no", {"code": "No"}).details, {"code": "No"})
-        partial = Partial(State("b"), "half", {"code": "Late"})
+        partial = Partial(State("b", None), "half", {"code": "Late"})
         self.assertEqual((partial.state.id, str(partial), partial.details), ("b", "half", {"code": "Late"}))
 
     def test_what_is_pending_may_have_a_state(self):
         self.assertIsNone(Pending(500, "it is going away").state)
-        pending = Pending(500, "it starts", State("b"))
+        pending = Pending(500, "it starts", State("b", None))
         self.assertEqual((pending.after_ms, str(pending), pending.state.id), (500, "it starts", "b"))
         self.assertNotIsInstance(pending, Problem)
         self.assertIsInstance(pending, Failure)

@@ -5,7 +5,7 @@ import threading
 import unittest
 from http import server as http_server
 
-from purlin_driver import Conflict, HttpError, http, outcome
+from purlin_driver import Conflict, HttpError, Undecided, http, outcome
 from purlin_driver.http import Answer, Request
 
 URL = "https://api.example/v1/things?token=hush"
@@ -104,6 +104,43 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(self.name(implicit), "Undecided")
         self.assertEqual(self.name(raised(RuntimeError, lost)), "Undecided")
         self.assertIsNone(self.name(raised(KeyError, None)))
+
+    def test_whatever_has_an_answer_as_the_clients_do_is_read(self):
+        class Response:
+            def __init__(self, status_code, **more):
+                self.status_code, self.headers, self.url = status_code, {"Retry-After": "2"}, URL
+                self.__dict__.update(more)
+
+            @property
+            def request(self):
+                raise RuntimeError("there is none")
+
+            def __bool__(self):
+                return False
+
+        class ApiError(Exception):
+            def __init__(self, response):
+                self.response = response
+
+        http.effects.targets.clear()
+        found = outcome.of(ApiError(Response(410, content=b'{"error": {"message": "gone"}}')), True)
+        self.assertEqual((type(found).__name__, str(found)), ("NotFound", "https://api.example/v1/things: status 410: gone"))
+        self.assertEqual(outcome.of(ApiError(Response(429)), True).after_ms, 2000)
+        for other in (Response(200), Response("404"), Response(404, headers=None), None, {"status_code": 404}):
+            self.assertIsNone(outcome.of(ApiError(other), True))
+        # An exception of the driver that one of a client caused.
+        try:
+            try:
+                raise ApiError(Response(404))
+            except ApiError as error:
+                raise RuntimeError("cannot look") from error
+        except RuntimeError as error:
+            self.assertEqual(self.name(error), "NotFound")
+
+    def test_a_function_without_effects_leaves_nothing_undecided(self):
+        meant = outcome.of(Undecided("it may be", {"status": "500"}), False)
+        self.assertEqual((type(meant).__name__, str(meant), meant.details), ("Failed", "it may be", {"status": "500"}))
+        self.assertEqual(self.name(Undecided("it may be")), "Undecided")
 
     def test_a_request_that_cannot_be_sent_is_unusable(self):
         for url, headers in [

@@ -1,7 +1,7 @@
 //! The tiers of the tests: each test is in exactly one, by what it needs.
 
 /// The tests of the tier [`Tier::Languages`].
-const LANGUAGES: &str = "binary(/^kits/) | binary(embed)";
+const LANGUAGES: &str = "binary(/^kits/) | binary(sdks) | binary(embed)";
 
 /// The other tests that start servers, and those in which a process or a machine dies at any moment. A test
 /// of the tier [`Tier::Host`] that starts a server fails and names this place.

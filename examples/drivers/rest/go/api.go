@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"slices"
 
-	"acme/project/purlin"
+	"purlin.dev/purlin"
 )
 
 // api is a client of the API for one call of the driver: its requests, and the meaning of the responses.
@@ -38,16 +38,25 @@ func (project *project) judge(answer purlin.Answer) {
 	}
 }
 
+// state returns the state of a project. Only the response that creates it has the token; Purlin keeps it, as
+// the schema says.
+func (project project) state() purlin.State {
+	return purlin.NewState(project.ID, Outputs{
+		ID: project.ID, Name: project.Name, Region: project.Region, Size: project.Size, Token: project.Token,
+	})
+}
+
 // unfinished is the failure of a project that is not ready, with its state; nil for any other.
-func (project project) unfinished(state purlin.State) error {
+func (project project) unfinished() error {
 	if project.pending == nil {
 		return nil
 	}
+	state := project.state()
 	project.pending.State = &state
 	return *project.pending
 }
 
-func newAPI(connection connection, call purlin.Call) api {
+func newAPI(connection Connection, call purlin.Call) api {
 	return api{purlin.Client{
 		Server: connection.Server,
 		Header: purlin.Header{"Authorization": {"Bearer " + connection.Token}},
@@ -56,7 +65,7 @@ func newAPI(connection connection, call purlin.Call) api {
 }
 
 // create creates a project. The key makes it safe to send this twice.
-func (api api) create(wanted values, owner string) (project, error) {
+func (api api) create(wanted Values, owner string) (project, error) {
 	body := purlin.Object{"name": wanted.Name, "region": wanted.Region, "size": wanted.Size, "owner": owner}
 	return api.project(purlin.Ask{Method: "POST", Path: "/projects", Body: body, Keyed: true})
 }
@@ -108,7 +117,7 @@ func (api api) find(name, owner string, known []string) (*project, error) {
 }
 
 // update changes the project in place.
-func (api api) update(id string, wanted values) (project, error) {
+func (api api) update(id string, wanted Values) (project, error) {
 	body := purlin.Object{"size": wanted.Size}
 	return api.project(purlin.Ask{Method: "PATCH", Path: path(id), Body: body, Keyed: true})
 }

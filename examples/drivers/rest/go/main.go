@@ -1,7 +1,7 @@
 // The driver acme/project: a project in a REST API that speaks JSON.
 package main
 
-import "acme/project/purlin"
+import "purlin.dev/purlin"
 
 func init() {
 	purlin.Export(purlin.DriverInfo{
@@ -12,7 +12,7 @@ func init() {
 			Capability: "http",
 			Reason:     "the API that `connection.server` names",
 		}},
-	}, Project{})
+	}, purlin.Typed(Project{}))
 }
 
 func main() {} // a driver is a library
@@ -20,36 +20,28 @@ func main() {} // a driver is a library
 // Project is a project in the API.
 type Project struct{}
 
-func (Project) Schema() purlin.TypeSchema {
-	return purlin.TypeSchema{
-		Type: "project", Inputs: inputSchema, Outputs: outputSchema,
+func (Project) Schema() purlin.TypeSchema[Inputs, Outputs] {
+	return purlin.TypeSchema[Inputs, Outputs]{
+		Type: "project",
 		// The API accepts idempotency keys: a repeated Create returns the result of the first one, with the
 		// token. Remove this line if your API may forget keys before an interrupted deployment continues.
 		RepeatCreate: true,
 	}
 }
 
-func (Project) Name(request purlin.NameRequest) (string, error) {
-	given, err := decode(request.Inputs)
-	return given.Values.Name, err
+func (Project) Name(request purlin.NameRequest[Inputs]) (string, error) {
+	return request.Inputs.Values.Name, nil
 }
 
-func (Project) Create(request purlin.CreateRequest) (purlin.State, error) {
-	given, err := decode(request.Inputs)
-	if err != nil {
-		return purlin.State{}, err
-	}
-	created, err := newAPI(given.Connection, request.Call).create(given.Values, request.Subject.Guresid)
+func (Project) Create(request purlin.CreateRequest[Inputs]) (purlin.State, error) {
+	api := newAPI(request.Inputs.Connection, request.Call)
+	created, err := api.create(request.Inputs.Values, request.Subject.Guresid)
 	if err != nil {
 		return purlin.State{}, err
 	}
 	// From here on, an interrupted call is resolved by this id.
 	purlin.Checkpoint(created.ID)
-	state := state(created)
-	if created.Token != "" {
-		state.Secrets = purlin.Object{"token": created.Token}
-	}
-	return state, created.unfinished(state)
+	return created.state(), created.unfinished()
 }
 
 func (Project) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
@@ -66,24 +58,18 @@ func (Project) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
 	if err != nil || found == nil {
 		return nil, err
 	}
-	state := state(*found)
 	return &purlin.Observed{
-		State:  state,
+		State:  found.state(),
 		Values: purlin.Object{"name": found.Name, "region": found.Region, "size": found.Size},
-	}, found.unfinished(state)
+	}, found.unfinished()
 }
 
-func (Project) Update(change purlin.Change) (purlin.State, error) {
-	given, err := decode(change.After)
+func (Project) Update(change purlin.UpdateRequest[Inputs]) (purlin.State, error) {
+	updated, err := newAPI(change.After.Connection, change.Call).update(change.State.ID, change.After.Values)
 	if err != nil {
 		return purlin.State{}, err
 	}
-	updated, err := newAPI(given.Connection, change.Call).update(change.State.ID, given.Values)
-	if err != nil {
-		return purlin.State{}, err
-	}
-	state := state(updated)
-	return state, updated.unfinished(state)
+	return updated.state(), updated.unfinished()
 }
 
 func (Project) Delete(request purlin.DeleteRequest) error {
@@ -96,15 +82,6 @@ func (Project) Delete(request purlin.DeleteRequest) error {
 
 // reach returns a client of the API with the current connection. The other inputs may be from an older version.
 func reach(inputs purlin.Inputs, call purlin.Call) (api, error) {
-	var given struct{ Connection connection }
-	err := inputs.Decode(&given)
+	given, err := purlin.Decode[struct{ Connection Connection }](inputs)
 	return newAPI(given.Connection, call), err
-}
-
-// state returns the outputs of a project, without the token: only Create gets it, and Purlin keeps it,
-// as the schema says.
-func state(found project) purlin.State {
-	return purlin.State{ID: found.ID, Outputs: purlin.Object{
-		"id": found.ID, "name": found.Name, "region": found.Region, "size": found.Size,
-	}}
 }

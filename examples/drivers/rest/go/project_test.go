@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"acme/project/purlin"
+	"purlin.dev/purlin"
 )
 
 // answer is the response to a request; a status of 0 is a lost response.
@@ -19,7 +19,7 @@ type answer struct {
 var (
 	lost   answer
 	gone   = answer{404, nil}
-	wanted = values{Name: "hello", Region: "eu", Size: 2}
+	wanted = Values{Name: "hello", Region: "eu", Size: 2}
 )
 
 func thing(id, owner, token string) project {
@@ -31,7 +31,7 @@ func answers(t *testing.T, all ...answer) (api, *[]purlin.Request) {
 	t.Helper()
 	requests := new([]purlin.Request)
 	call := purlin.Call{IdempotencyKey: "key-1"}
-	api := newAPI(connection{Server: "https://api.example/v1/", Token: "secret"}, call)
+	api := newAPI(Connection{Server: "https://api.example/v1/", Token: "secret"}, call)
 	api.Fetch = func(request purlin.Request) (purlin.Response, error) {
 		*requests = append(*requests, request)
 		answer := all[0]
@@ -50,6 +50,21 @@ func answers(t *testing.T, all ...answer) (api, *[]purlin.Request) {
 		return purlin.Response{Status: answer.status, Header: header, Body: body}, nil
 	}
 	return api, requests
+}
+
+func TestTheDriverDescribesItself(t *testing.T) {
+	if _, err := purlin.Describe(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheTokenIsASecretThatIsShownOnce(t *testing.T) {
+	if state := thing("p-1", "me", "shown-once").state(); state.Secrets["token"] != "shown-once" || state.Outputs["id"] != "p-1" {
+		t.Fatal(state)
+	}
+	if state := thing("p-1", "me", "").state(); len(state.Secrets) > 0 {
+		t.Fatal(state)
+	}
 }
 
 func TestALostAnswerIsAskedForAgainWithTheSameKey(t *testing.T) {
@@ -151,14 +166,14 @@ func TestAProjectThatIsNotReadyIsPending(t *testing.T) {
 	}
 	for _, project := range append(all, *found, *read) {
 		var pending purlin.Pending
-		if err := project.unfinished(state(project)); !errors.As(err, &pending) || pending.State.ID != "p-1" {
+		if err := project.unfinished(); !errors.As(err, &pending) || pending.State.ID != "p-1" {
 			t.Fatal(project, err)
 		}
 	}
 	api, _ = answers(t, answer{200, ready}, answer{200, thing("p-1", "me", "")})
 	for range 2 {
 		read, err := api.get("p-1")
-		if err != nil || read.unfinished(state(*read)) != nil {
+		if err != nil || read.unfinished() != nil {
 			t.Fatal(read, err)
 		}
 	}

@@ -1,111 +1,31 @@
 package main
 
-import "acme/project/purlin"
-
-// inputs has the inputs of the driver. Purlin applies the schemas: it validates inputs, fills in
+// Inputs are the inputs of a project. The schema comes from the tags: Purlin validates inputs, fills in
 // defaults, keeps secrets, and decides which changes replace. So there is no Check, and no UpdateImpact.
-type inputs struct {
-	Values     values
-	Connection connection
+type Inputs struct {
+	Values     Values
+	Connection Connection
 }
 
-type values struct {
-	Name   string
-	Region string
-	Size   int
+// Values are what the project should be.
+type Values struct {
+	Name   string `purlin:",replaces" pattern:"^[a-z0-9][a-z0-9-]{0,62}$" desc:"The project's name. A change replaces the project."`
+	Region string `purlin:",immutable" enum:"eu,us" default:"eu" desc:"The region of the project. It cannot be changed."`
+	Size   int    `min:"1" max:"1000" default:"1" desc:"The number of seats."`
 }
 
-// connection is the current connection to the API, also in Read and Delete.
-type connection struct{ Server, Token string }
-
-func decode(given purlin.Inputs) (inputs inputs, err error) {
-	err = given.Decode(&inputs)
-	return inputs, err
+// Connection is the current connection to the API, also in Read and Delete. A plan names all grants that are
+// missing for it.
+type Connection struct {
+	Server string `purlin:",replaces" reaches:"http" methods:"POST,GET later,PATCH later,DELETE later" pattern:"^https?://[^/?#]+(/[^?#]*)?$" desc:"The URL of the API, such as https://api.example/v1."`
+	Token  string `purlin:",secret" min:"1" desc:"The token of the API."`
 }
 
-const inputSchema = `{
-	"type": "object",
-	"required": ["values", "connection"],
-	"properties": {
-		"values": {
-			"type": "object",
-			"required": ["name"],
-			"additionalProperties": false,
-			"properties": {
-				"name": {
-					"type": "string",
-					"pattern": "^[a-z0-9][a-z0-9-]{0,62}$",
-					"description": "The project's name. A change replaces the project.",
-					"x-purlin-replaces": true
-				},
-				"region": {
-					"type": "string",
-					"enum": ["eu", "us"],
-					"default": "eu",
-					"description": "The region of the project. It cannot be changed.",
-					"x-purlin-immutable": true
-				},
-				"size": {
-					"type": "integer",
-					"minimum": 1,
-					"maximum": 1000,
-					"default": 1,
-					"description": "The number of seats."
-				}
-			}
-		},
-		"connection": {
-			"type": "object",
-			"required": ["server", "token"],
-			"additionalProperties": false,
-			"properties": {
-				"server": {
-					"type": "string",
-					"pattern": "^https?://[^/?#]+(/[^?#]*)?$",
-					"description": "The URL of the API, such as https://api.example/v1.",
-					"x-purlin-replaces": true,
-					"x-purlin-reaches": "http",
-					"x-purlin-methods": [
-						"POST",
-						{"method": "GET", "later": true},
-						{"method": "PATCH", "later": true},
-						{"method": "DELETE", "later": true}
-					]
-				},
-				"token": {
-					"type": "string",
-					"minLength": 1,
-					"writeOnly": true,
-					"description": "The token of the API."
-				}
-			}
-		}
-	}
-}`
-
-const outputSchema = `{
-	"type": "object",
-	"required": ["id", "name", "region", "size"],
-	"additionalProperties": false,
-	"properties": {
-		"id": {
-			"type": "string",
-			"description": "The project's id in the API."
-		},
-		"name": {
-			"type": "string"
-		},
-		"region": {
-			"type": "string"
-		},
-		"size": {
-			"type": "integer"
-		},
-		"token": {
-			"type": "string",
-			"writeOnly": true,
-			"description": "The project's own token, which the API shows only once.",
-			"x-purlin-write-once": true
-		}
-	}
-}`
+// Outputs are the outputs of a project.
+type Outputs struct {
+	ID     string `desc:"The project's id in the API."`
+	Name   string `desc:"The project's name."`
+	Region string `desc:"The region of the project."`
+	Size   int    `desc:"The number of seats."`
+	Token  string `purlin:",optional,secret,write-once" desc:"The project's own token, which the API shows only once."`
+}

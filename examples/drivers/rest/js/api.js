@@ -1,8 +1,16 @@
+// @ts-check
 // A client of the API: its requests, and the meaning of the responses. Everything that is specific to
 // your API belongs here.
 
 import { failed, pending, undecided } from "@purlin/driver";
 import { Client, segment } from "@purlin/driver/rest";
+
+/** @typedef {import("./schema.js").Inputs} Inputs */
+/**
+ * A project of the API. `owner` says which resource it belongs to, since names are not unique, and `token` is there
+ * once. `pendingMs` is how many milliseconds later it makes sense to look again, if the API still works on it.
+ * @typedef {Inputs["values"] & { id: string, owner?: string, token?: string, pendingMs?: number }} Project
+ */
 
 /** The parts of a project that the driver needs. */
 const FIELDS = ["id", "name", "region", "size"];
@@ -11,15 +19,14 @@ const BUSY = ["creating", "updating", "deleting"];
 
 /** A client for one call of the driver. */
 export class Api {
-  /** @param {import("./types").Connection} connection @param {import("@purlin/driver").Call} call */
+  /** @param {Inputs["connection"]} connection @param {import("@purlin/driver").Call} call */
   constructor({ server, token }, call) {
     this.client = new Client(server, call, { authorization: `Bearer ${token}` });
   }
 
   /**
    * Creates a project. The key makes it safe to send this twice.
-   * @param {import("./types").Values} wanted @param {string} owner
-   * @returns {Promise<import("./types").Created>}
+   * @param {Inputs["values"]} wanted @param {string} owner
    */
   async create({ name, region, size }, owner) {
     const body = { name, region, size, owner };
@@ -27,7 +34,7 @@ export class Api {
     return complete(answer, answer.json(), undecided);
   }
 
-  /** @param {string} id @returns {Promise<import("./types").Project | undefined>} */
+  /** @param {string} id */
   async get(id) {
     const answer = await this.client.send("GET", `/projects/${segment(id)}`);
     return answer.status === 404 ? undefined : complete(answer, answer.success().json(), failed);
@@ -37,9 +44,9 @@ export class Api {
    * Looks for a project of this resource by its name, in all pages of the list. Ids in `known`
    * belong to others.
    * @param {string} name @param {string} owner @param {string[]} known
-   * @returns {Promise<import("./types").Project | undefined>}
    */
   async find(name, owner, known) {
+    /** @type {Record<string, string>} */
     const query = { name };
     for (;;) {
       const answer = (await this.client.send("GET", "/projects", { query })).success();
@@ -58,8 +65,7 @@ export class Api {
 
   /**
    * Changes a project in place.
-   * @param {string} id @param {import("./types").Values} wanted
-   * @returns {Promise<import("./types").Project>}
+   * @param {string} id @param {Inputs["values"]} wanted
    */
   async update(id, { size }) {
     const options = { body: { size }, keyed: true };
@@ -83,8 +89,9 @@ export class Api {
 
 /**
  * A project with all that the driver needs. Without that the failure is of this kind: a request with
- * effects was carried out, so Purlin has to find out what exists. `pendingMs` is how many milliseconds later it
- * makes sense to look again, if the API still works on the project.
+ * effects was carried out, so Purlin has to find out what exists.
+ * @param {import("@purlin/driver/rest").Answer} answer @param {any} project @param {typeof failed} kind
+ * @returns {Project}
  */
 function complete(answer, project, kind) {
   const missing = FIELDS.find((name) => project?.[name] === undefined);

@@ -1,42 +1,55 @@
 """A client of the API: its requests, and the meaning of the responses. Everything that is specific to
 your API belongs here."""
 
-from purlin_driver import Call, Failed, Pending, Undecided
-from purlin_driver.rest import Answer, Client, segment
+from dataclasses import asdict, dataclass
+from typing import Any
 
-#: The parts of a project that the driver needs.
-FIELDS = ("id", "name", "region", "size")
+from purlin_driver import Call, Failed, Pending, Problem, Undecided
+from purlin_driver.rest import Answer, Client, segment
+from schema import Connection, ProjectOutputs, Values
+
 #: What `status` is while the API works on a project. Raise `Failed` if it says that this went wrong.
 BUSY = ("creating", "updating", "deleting")
+
+
+@dataclass
+class Found:
+    """A project of the API."""
+
+    outputs: ProjectOutputs
+    owner: str | None
+    #: The milliseconds after which it makes sense to look again, if the API still works on the project.
+    pending_ms: int | None
 
 
 class Api:
     """A client for one call of the driver."""
 
-    def __init__(self, connection: dict, call: Call):
-        headers = {"authorization": f"Bearer {connection['token']}"}
-        self.client = Client(connection["server"], call, headers)
+    def __init__(self, connection: Connection, call: Call):
+        headers = {"authorization": f"Bearer {connection.token}"}
+        self.client = Client(connection.server, call, headers)
 
-    def create(self, wanted: dict, owner: str) -> dict:
+    def create(self, wanted: Values, owner: str) -> Found:
         """Creates a project. Its token is shown only now. The key makes it safe to send this twice."""
-        body = {**wanted, "owner": owner}
+        body = {**asdict(wanted), "owner": owner}
         answer = self.client.send("POST", "/projects", body, keyed=True).success()
         return complete(answer, answer.json(), Undecided)
 
-    def get(self, id: str) -> dict | None:
+    def get(self, id: str) -> Found | None:
         answer = self.client.send("GET", f"/projects/{segment(id)}")
         return None if answer.status == 404 else complete(answer, answer.success().json(), Failed)
 
-    def find(self, name: str, owner: str, known: list[str]) -> dict | None:
+    def find(self, name: str, owner: str, known: list[str]) -> Found | None:
         """Looks for a project of this resource by its name, in all pages of the list. Ids in `known`
         belong to others."""
         query, seen = {"name": name}, None
         while True:
             answer = self.client.send("GET", "/projects", query=query).success()
             page = answer.json()
-            for found in page["items"]:
-                found = complete(answer, found, Failed)
-                if found["name"] == name and found.get("owner") == owner and found["id"] not in known:
+            for item in page["items"]:
+                found = complete(answer, item, Failed)
+                its = found.outputs
+                if its.name == name and found.owner == owner and its.id not in known:
                     return found
             # APIs end a list without `after`, with null, with an empty text, or with the same `after` again.
             after = page.get("after")
@@ -44,9 +57,9 @@ class Api:
                 return None
             seen = query["after"] = after
 
-    def update(self, id: str, wanted: dict) -> dict:
+    def update(self, id: str, wanted: Values) -> Found:
         """Changes a project in place."""
-        body = {"size": wanted["size"]}
+        body = {"size": wanted.size}
         answer = self.client.send("PATCH", f"/projects/{segment(id)}", body, keyed=True).success()
         return complete(answer, answer.json(), Undecided)
 
@@ -60,14 +73,15 @@ class Api:
             raise Pending(answer.after_ms(), "it still exists")
 
 
-def complete(answer: Answer, project, kind) -> dict:
+def complete(answer: Answer, project: Any, kind: type[Problem]) -> Found:
     """A project with everything that the driver needs. If a part is missing, the failure is of this kind:
-    a request with effects was carried out, so Purlin has to determine what exists. `pending_ms` is how
-    many milliseconds later it makes sense to look again, if the API still works on the project."""
+    a request with effects was carried out, so Purlin has to determine what exists."""
     if not isinstance(project, dict):
         raise kind("the API answered no project", answer.details())
-    missing = [name for name in FIELDS if name not in project]
-    if missing:
-        raise kind(f"the API answered a project without `{missing[0]}`", answer.details())
+    try:
+        its = ProjectOutputs(project["id"], project["name"], project["region"], project["size"])
+    except KeyError as missing:
+        raise kind(f"the API answered a project without `{missing.args[0]}`", answer.details()) from None
     busy = answer.status == 202 or project.get("status") in BUSY
-    return {**project, "pending_ms": answer.after_ms() if busy else None}
+    its.token = project.get("token")
+    return Found(its, project.get("owner"), answer.after_ms() if busy else None)

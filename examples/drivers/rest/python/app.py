@@ -1,6 +1,6 @@
 """The component: `componentize-py` builds `project.wasm` from it."""
 
-from project import Project
+from project import ProjectDriver
 from purlin_driver.component import export
 
-Lifecycle = export(Project())
+Lifecycle = export(ProjectDriver())

@@ -1,37 +1,32 @@
 """The driver `acme/project`: a project in a REST API that speaks JSON."""
 
-import schema
-from api import Api
+from api import Api, Found
 from purlin_driver import (
     Change, CreateRequest, DeleteRequest, Driver, NameRequest, Observed, Pending, ReadRequest,
-    RequestedCapability, State, TypeSchema, host
+    RequestedCapability, ResourceType, State, host
 )
+from schema import ProjectInputs, ProjectOutputs, Values
 
 
-class Project(Driver):
+class Project(ResourceType[ProjectInputs, ProjectOutputs]):
     """A project in the API."""
 
-    NAME = "acme/project"
-    VERSION = "0.1.0"
-    DESCRIPTION = "A project in a REST API."
+    TYPE = "project"
     #: The API takes idempotency keys: a repeated `create` returns what the first one created, with the
     #: token. Remove this line if your API forgets keys within the time that a deployment may lie still.
     REPEAT_CREATE = True
-    TYPE = TypeSchema("project", schema.INPUTS, schema.OUTPUTS)
-    REQUESTED_CAPABILITIES = [RequestedCapability("http", "the API that `connection.server` names")]
 
-    def name(self, request: NameRequest) -> str:
-        return request.inputs.values["name"]
+    def name(self, request: NameRequest[ProjectInputs]) -> str:
+        return request.inputs.values.name
 
-    def create(self, request: CreateRequest) -> State:
+    def create(self, request: CreateRequest[ProjectInputs]) -> State[ProjectOutputs]:
         api = Api(request.inputs.connection, request.call)
         created = api.create(request.inputs.values, request.subject.guresid)
         # From here on, an interrupted call is resolved by this id.
-        host.checkpoint(created["id"])
-        secrets = {"token": created["token"]} if "token" in created else {}
-        return ready(created, State(created["id"], outputs(created), secrets))
+        host.checkpoint(created.outputs.id)
+        return ready(created)
 
-    def read(self, request: ReadRequest) -> Observed | None:
+    def read(self, request: ReadRequest[ProjectInputs, ProjectOutputs]) -> Observed[ProjectOutputs] | None:
         api = Api(request.inputs.connection, request.call)
         if request.id is None:
             found = api.find(request.name, request.subject.guresid, request.known)
@@ -39,26 +34,30 @@ class Project(Driver):
             found = api.get(request.id)
         if found is None:
             return None
-        values = {name: found[name] for name in ("name", "region", "size")}
-        return Observed(ready(found, State(found["id"], outputs(found))), values)
+        its = found.outputs
+        return Observed(ready(found), Values(its.name, its.region, its.size))
 
-    def update(self, change: Change) -> State:
+    def update(self, change: Change[ProjectInputs, ProjectOutputs]) -> State[ProjectOutputs]:
         api = Api(change.after.connection, change.call)
-        updated = api.update(change.state.id, change.after.values)
-        return ready(updated, State(change.state.id, outputs(updated)))
+        return ready(api.update(change.state.id, change.after.values))
 
-    def delete(self, request: DeleteRequest) -> None:
+    def delete(self, request: DeleteRequest[ProjectInputs, ProjectOutputs]) -> None:
         Api(request.inputs.connection, request.call).delete(request.state.id)
 
 
-def ready(found: dict, state: State) -> State:
+class ProjectDriver(Driver):
+    """The driver, with its only type."""
+
+    NAME = "acme/project"
+    VERSION = "0.1.0"
+    DESCRIPTION = "A project in a REST API."
+    TYPES = [Project()]
+    REQUESTED_CAPABILITIES = [RequestedCapability("http", "the API that `connection.server` names")]
+
+
+def ready(found: Found) -> State[ProjectOutputs]:
     """The state of a project that is ready. Otherwise Purlin records the state, and calls `read` later."""
-    if found["pending_ms"] is not None:
-        raise Pending(found["pending_ms"], "the API is still working on the project", state)
+    state = State(found.outputs.id, found.outputs)
+    if found.pending_ms is not None:
+        raise Pending(found.pending_ms, "the API is still working on the project", state)
     return state
-
-
-def outputs(found: dict) -> dict:
-    """The outputs of a project, without the token: only `create` gets it, and Purlin keeps it, as the
-    schema says."""
-    return {name: found[name] for name in ("id", "name", "region", "size")}

@@ -1,83 +1,50 @@
-"""The inputs and outputs of the driver. Purlin applies the schemas: it validates inputs,
-fills in defaults, keeps secrets, and decides which changes replace. So there is no `check`, and no
+"""The inputs and outputs of the driver. The schemas of both come from these classes. Purlin validates inputs,
+fills in defaults, keeps secrets, and decides which changes replace: so there is no `check`, and no
 `update_impact`."""
 
-INPUTS = {
-    "type": "object",
-    "required": ["values", "connection"],
-    "properties": {
-        "values": {
-            "type": "object",
-            "required": ["name"],
-            "additionalProperties": False,
-            "properties": {
-                "name": {
-                    "type": "string",
-                    "pattern": "^[a-z0-9][a-z0-9-]{0,62}$",
-                    "description": "The project's name. A change replaces the project.",
-                    "x-purlin-replaces": True,
-                },
-                "region": {
-                    "type": "string",
-                    "enum": ["eu", "us"],
-                    "default": "eu",
-                    "description": "The region of the project. It cannot be changed.",
-                    "x-purlin-immutable": True,
-                },
-                "size": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 1000,
-                    "default": 1,
-                    "description": "The number of seats.",
-                },
-            },
-        },
-        # The current connection to the API, also in `read` and `delete`.
-        "connection": {
-            "type": "object",
-            "required": ["server", "token"],
-            "additionalProperties": False,
-            "properties": {
-                "server": {
-                    "type": "string",
-                    "pattern": "^https?://[^/?#]+(/[^?#]*)?$",
-                    "description": "The URL of the API, such as `https://api.example/v1`.",
-                    "x-purlin-replaces": True,
-                    # So a plan names all grants that are missing.
-                    "x-purlin-reaches": "http",
-                    "x-purlin-methods": [
-                        "POST",
-                        {"method": "GET", "later": True},
-                        {"method": "PATCH", "later": True},
-                        {"method": "DELETE", "later": True},
-                    ],
-                },
-                "token": {
-                    "type": "string",
-                    "minLength": 1,
-                    "writeOnly": True,
-                    "description": "The token of the API.",
-                },
-            },
-        },
-    },
-}
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-OUTPUTS = {
-    "type": "object",
-    "required": ["id", "name", "region", "size"],
-    "additionalProperties": False,
-    "properties": {
-        "id": {"type": "string", "description": "The project's id in the API."},
-        "name": {"type": "string"},
-        "region": {"type": "string"},
-        "size": {"type": "integer"},
-        "token": {
-            "type": "string",
-            "writeOnly": True,
-            "description": "The project's own token, which the API shows only once.",
-            "x-purlin-write-once": True,
-        },
-    },
-}
+from purlin_driver import Inputs, Schema
+
+NAME = "^[a-z0-9][a-z0-9-]{0,62}$"
+URL = "^https?://[^/?#]+(/[^?#]*)?$"
+#: Methods that are sent only to a project that exists.
+LATER = [{"method": method, "later": True} for method in ("GET", "PATCH", "DELETE")]
+
+Region = Literal["eu", "us"]
+
+
+@dataclass
+class Values:
+    name: Annotated[str, Schema("The name. Another one is another project.", pattern=NAME, replaces=True)]
+    region: Annotated[Region, Schema("The region. It cannot be changed.", immutable=True)] = "eu"
+    size: Annotated[int, Schema("The number of seats.", minimum=1, maximum=1000)] = 1
+
+
+@dataclass
+class Connection:
+    """The current connection to the API, also in `read` and `delete`."""
+
+    server: Annotated[
+        str,
+        Schema("The URL of the API, such as `https://api.example/v1`.", pattern=URL, replaces=True),
+        # So a plan names all grants that are missing.
+        Schema(reaches="http", methods=["POST", *LATER]),
+    ]
+    token: Annotated[str, Schema("The token of the API.", secret=True, min_length=1)]
+
+
+@dataclass
+class ProjectInputs(Inputs):
+    values: Values
+    connection: Connection
+
+
+@dataclass
+class ProjectOutputs:
+    id: Annotated[str, Schema("The project's id in the API.")]
+    name: Annotated[str, Schema("The project's name.")]
+    region: Annotated[Region, Schema("The region of the project.")]
+    size: Annotated[int, Schema("The number of seats.")]
+    token: Annotated[str | None, Schema("The project's own token.", secret=True, write_once=True)] = None

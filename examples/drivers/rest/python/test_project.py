@@ -2,21 +2,24 @@
 
 import json
 import unittest
+from dataclasses import replace
 
 from api import Api
 from project import Project
 from purlin_driver import (
-    Call, Change, CreateRequest, DeleteRequest, Failed, HttpError, Inputs, Pending, ReadRequest, State,
-    Subject, Undecided, host, http
+    Call, Change, CreateRequest, DeleteRequest, Failed, HttpError, Pending, ReadRequest, State, Subject,
+    Undecided, host, http
 )
+from schema import Connection, ProjectInputs, ProjectOutputs, Values
 
-CONNECTION = {"server": "https://api.example/v1/", "token": "secret"}
-WANTED = {"name": "hello", "region": "eu", "size": 2}
+CONNECTION = Connection("https://api.example/v1/", "secret")
+WANTED = Values("hello", "eu", 2)
+OUTPUTS = ProjectOutputs("p-1", "hello", "eu", 2)
 LOST = None
 
 
 def project(id, owner="me", **more):
-    return {"id": id, **WANTED, "owner": owner, **more}
+    return {"id": id, "name": "hello", "region": "eu", "size": 2, "owner": owner, **more}
 
 
 class ApiTest(unittest.TestCase):
@@ -41,7 +44,7 @@ class ApiTest(unittest.TestCase):
 
     def test_a_lost_answer_is_asked_for_again_with_the_same_key(self):
         self.answers(LOST, (429, {}), (201, project("p-1", token="shown-once")))
-        self.assertEqual(self.api.create(WANTED, "me")["token"], "shown-once")
+        self.assertEqual(self.api.create(WANTED, "me").outputs.token, "shown-once")
         self.assertEqual(len(self.requests), 3)
         for request in self.requests:
             self.assertEqual(request.target, "POST https://api.example/v1/projects")
@@ -64,7 +67,7 @@ class ApiTest(unittest.TestCase):
     def test_a_project_is_found_on_any_page(self):
         others = {"items": [project("p-1", "other"), project("p-2")], "after": "2"}
         self.answers((200, others), (200, {"items": [project("p-3")]}))
-        self.assertEqual(self.api.find("hello", "me", ["p-2"])["id"], "p-3")
+        self.assertEqual(self.api.find("hello", "me", ["p-2"]).outputs.id, "p-3")
         urls = [request.url for request in self.requests]
         page = "https://api.example/v1/projects?name=hello"
         self.assertEqual(urls, [page, f"{page}&after=2"])
@@ -88,11 +91,11 @@ class ApiTest(unittest.TestCase):
         self.assertRaises(Failed, self.api.get, "p-1")
 
     def test_a_project_that_is_not_ready_is_pending(self):
-        subject, inputs = Subject("urn:purlin:test", "me", "project"), Inputs(WANTED, connection=CONNECTION)
+        subject, inputs = Subject("urn:purlin:test", "me", "project"), ProjectInputs(WANTED, CONNECTION)
         creating = project("p-1", status="creating")
         create = lambda: Project().create(CreateRequest(subject, inputs, "hello"))
         read = lambda id: Project().read(ReadRequest(subject, id, "hello", inputs))
-        update = lambda: Project().update(Change(subject, State("p-1"), inputs, inputs, "hello"))
+        update = lambda: Project().update(Change(subject, State("p-1", OUTPUTS), inputs, inputs, "hello"))
         for call, answer in [
             (create, (201, {**creating, "token": "once"})),
             (create, (202, project("p-1", token="once"))),
@@ -104,12 +107,12 @@ class ApiTest(unittest.TestCase):
             with self.assertRaises(Pending) as pending:
                 call()
             # What exists is recorded, with the token that is shown only once.
-            self.assertEqual(pending.exception.state.outputs, {"id": "p-1", **WANTED})
-            self.assertEqual(pending.exception.state.secrets, {"token": "once"} if call is create else {})
+            token = "once" if call is create else None
+            self.assertEqual(pending.exception.state.outputs, replace(OUTPUTS, token=token))
             self.assertEqual(pending.exception.after_ms, 0)
         self.answers((200, project("p-1", status="ready")), (204, None), (404, {}))
         self.assertEqual(read("p-1").values, WANTED)
-        Project().delete(DeleteRequest(subject, State("p-1"), inputs))
+        Project().delete(DeleteRequest(subject, State("p-1", OUTPUTS), inputs))
         self.assertEqual(host.messages[0], ("checkpoint", "p-1", None))
 
 

@@ -1,30 +1,34 @@
 // A driver whose outputs are its inputs.
 package main
 
-import "shop/memo/purlin"
+import "purlin.dev/purlin"
 
 func init() {
-	purlin.Export(purlin.DriverInfo{Name: "shop/memo", Version: "0.1.0", Description: "Returns its inputs."}, Note{})
+	info := purlin.DriverInfo{Name: "shop/memo", Version: "0.1.0", Description: "Returns its inputs."}
+	purlin.Export(info, purlin.Typed(Note{}))
 }
 
 func main() {}
 
+// Inputs are any.
+type Inputs struct{ Values, Secrets purlin.Object }
+
+// Outputs are the inputs.
+type Outputs struct {
+	All    any
+	Sealed any `purlin:",secret"`
+}
+
 // Note returns its inputs.
 type Note struct{}
 
-const inputs = `{"type": "object", "properties": {"values": {"type": "object"}, "secrets": {"type": "object"}}}`
-const outputs = `{"type": "object", "properties": {"sealed": {"writeOnly": true}}}`
-
-func (Note) Schema() purlin.TypeSchema {
-	return purlin.TypeSchema{Type: "kept", RepeatCreate: true, Inputs: inputs, Outputs: outputs}
+func (Note) Schema() purlin.TypeSchema[Inputs, Outputs] {
+	return purlin.TypeSchema[Inputs, Outputs]{Type: "kept", RepeatCreate: true}
 }
 
-func (Note) Create(request purlin.CreateRequest) (purlin.State, error) {
-	return purlin.State{
-		ID:      request.Name,
-		Outputs: purlin.Object{"all": request.Inputs.Values["all"]},
-		Secrets: purlin.Object{"sealed": request.Inputs.Secrets["all"]},
-	}, nil
+func (Note) Create(request purlin.CreateRequest[Inputs]) (purlin.State, error) {
+	outputs := Outputs{All: request.Inputs.Values["all"], Sealed: request.Inputs.Secrets["all"]}
+	return purlin.NewState(request.Name, outputs), nil
 }
 
 func (Note) Delete(purlin.DeleteRequest) error { return nil }

@@ -1,20 +1,20 @@
 // A driver whose outputs are its inputs.
 
-const any = { type: "object", properties: { values: { type: "object" }, secrets: { type: "object" } } };
+import { driver, resource, s } from "@purlin/driver";
 
-/** @type {import("@purlin/driver").Driver} */
-export default {
-  info: { name: "shop/memo", version: "0.1.0", description: "Returns its inputs." },
-  type: {
-    typeName: "kept",
-    inputs: any,
-    outputs: { type: "object", properties: { sealed: { writeOnly: true } } },
-    repeatCreate: true,
-  },
+const all = s.array(s.any());
+
+const kept = resource({
+  type: "kept",
+  inputs: s.inputs({ values: s.object({ all }), secrets: s.object({ all }) }),
+  outputs: s.outputs({ all, sealed: all.secret() }),
+  repeatCreate: true,
 
   create({ inputs, name }) {
-    return { id: name, outputs: { all: inputs.values.all }, secrets: { sealed: inputs.secrets.all } };
+    return { id: name, outputs: { all: inputs.values.all, sealed: inputs.secrets.all } };
   },
 
   delete() {},
-};
+});
+
+export default driver({ name: "shop/memo", version: "0.1.0", description: "Returns its inputs.", types: [kept] });

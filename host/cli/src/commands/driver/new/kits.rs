@@ -154,8 +154,7 @@ const REST_JS: Kit = Kit {
     common: REST,
     files: folder! {
         "examples/drivers/rest/js":
-        ".gitignore", "README.md", "api.js", "package.json", "project.js", "project.test.js", "schema.js",
-        "types.d.ts"
+        ".gitignore", "README.md", "api.js", "package.json", "project.js", "project.test.js", "schema.js"
     },
     stands_for: "project",
     words: &[("\"name\": \"project\"", "\"name\": \"NAME\""), ("file:../../../../sdk/js", "file:purlin")],

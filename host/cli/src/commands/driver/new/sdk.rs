@@ -88,12 +88,13 @@ pub(super) fn c() -> Files {
 
 const GO: &[(&str, &str)] = folder! {
     "sdk/go":
-    "README.md", "abi_wasip1.go", "driver.go", "export_wasip1.go", "failure.go", "host.go", "host_native.go",
-    "host_wasip1.go", "http.go", "http_error.go", "http_native.go", "http_wasip1.go", "inputs.go",
-    "request.go", "rest.go"
+    "README.md", "abi_wasip1.go", "decode.go", "driver.go", "export_wasip1.go", "failure.go", "go.mod",
+    "host.go", "host_native.go", "host_wasip1.go", "http.go", "http_error.go", "http_native.go",
+    "http_wasip1.go", "inputs.go", "keywords.go", "outputs.go", "purlinhttp/transport.go", "request.go",
+    "rest.go", "schema.go", "shape.go", "tags.go"
 };
 
-/// The package that a driver in Go imports.
+/// The module that a driver in Go imports.
 pub(super) fn go() -> Files {
     inside("purlin", GO)
 }
@@ -103,9 +104,10 @@ const WASI: &[(&str, &str)] = folder! { "sdk/wit": "clocks.wit", "http.wit", "io
 
 const JS: &[(&str, &str)] = folder! {
     "sdk/js":
-    "README.md", "bindings.js", "build.d.ts", "build.js", "cli.js", "component.js", "failures.js",
-    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "json.js", "lifecycle.js", "outcome.js",
-    "package.json", "records.js", "rest.d.ts", "rest.js", "wasi.js",
+    "README.md", "bindings.js", "build.d.ts", "build.js", "builder.js", "cli.js", "component.js",
+    "driver.js", "failures.js", "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "json.js",
+    "lifecycle.js", "outcome.js", "package.json", "reading.js", "records.js", "rest.d.ts", "rest.js",
+    "roots.js", "schema.d.ts", "schema.js", "trace.js", "wasi.js",
     "wit/deps/cli.wit", "wit/deps/filesystem.wit", "wit/driver.wit"
 };
 
@@ -125,11 +127,17 @@ const PYTHON: &[(&str, &str)] = folder! {
     "purlin_driver/driver.py",
     "purlin_driver/edit.py",
     "purlin_driver/failures.py",
+    "purlin_driver/forms.py",
+    "purlin_driver/gap.py",
     "purlin_driver/host.py",
     "purlin_driver/http.py",
+    "purlin_driver/inputs.py",
     "purlin_driver/outcome.py",
+    "purlin_driver/py.typed",
+    "purlin_driver/records.py",
     "purlin_driver/requests.py",
     "purlin_driver/rest.py",
+    "purlin_driver/schema.py",
     "purlin_driver/wasi.py",
     "purlin_driver/wit/driver.wit",
     "pyproject.toml",

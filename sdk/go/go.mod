@@ -1,0 +1,3 @@
+module purlin.dev/purlin
+
+go 1.24
