@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use purlin_graph::{Graph, NodeId};
-use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
+use purlin_model::{Awaited, Context, Key, Reason, Unfinished, Urn, Wait};
 use purlin_state::{Record, RecordId, Status};
 
 use crate::records::cycles::TransitionCycles;
@@ -65,10 +65,14 @@ pub(super) fn spread(
         let urn = Urn::new(context, key);
         let record = recorded.current(&urn).filter(|record| exists(record));
         let failed = waiting.get(&node).is_some_and(|reasons| reasons.iter().any(is_failure));
-        // Dependents can then read the recorded values. A resource that may be gone cannot provide
-        // outputs.
+        // Dependents can then read the recorded values. A resource that may be gone, or that was made only
+        // in part, cannot provide outputs.
         let keeps_its_outputs = !recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
-            && record.is_some_and(|record| !failed || record.status == Status::Ready);
+            && record.is_some_and(|record| match record.status {
+                Status::Ready => true,
+                Status::Partial(Unfinished::Failed { .. } | Unfinished::InterruptedCreate) => false,
+                _ => !failed,
+            });
         let there = record.is_some();
         let reasons: Vec<Reason> =
             waiting.get(&node).into_iter().flatten().map(|why| Reason::Waits(via(why, key, there))).collect();

@@ -244,6 +244,10 @@ impl SimDriver {
 
     async fn changed(&self, under: Under<'_>, state: ResourceState) -> Result<ResourceState, CallError> {
         if matches!(under.fault, Some(CallFault::Partial | CallFault::Half)) {
+            // It failed half-way: its system does not work at it any more.
+            if let Some(thing) = self.sim.world().things.get_mut(state.id.expose()) {
+                thing.done = 0;
+            }
             let failure = Failure::Partial { state: Box::new(state), problem: "simulated fault".into() };
             return Err(self.answer(under, CallError::Failure(failure)).await.unwrap_or_else(|error| error));
         }
@@ -292,6 +296,7 @@ impl Driver for SimDriver {
             patience: LIMIT,
             grace: GRACE,
             pending: PATIENCE,
+            accounts: None,
         }
     }
 

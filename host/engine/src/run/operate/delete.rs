@@ -104,8 +104,10 @@ impl Task<'_> {
     }
 
     /// The changes that record that a resource and its guests are gone. If a part of the journal
-    /// was lost, another record may stand for the same object, which is then gone as well.
+    /// was lost, another record may stand for the same object, which is then gone as well. Whoever finds
+    /// gone what was going away finds that it was deleted.
     pub(super) fn gone_with_guests(self, record: &Record, deleted: bool) -> Vec<Change> {
+        let deleted = deleted || fate::is_going(record);
         let mut changes = Vec::new();
         for record in self.shared.with_twins(record) {
             // Other records may still refer to it; the next plan removes entries that are not
