@@ -5,13 +5,15 @@ use purlin_model::driver::{Impact, Inputs, TypeSchema, keywords};
 use purlin_sandbox::Change;
 use purlin_schema::{Describes, Schema};
 
-/// Fills in the defaults of the schema, and marks the secret parts of a connection.
+/// Fills in the defaults of the schema, and marks the secret parts of a connection and an account.
 pub(crate) fn fill(schema: &TypeSchema, inputs: &mut Inputs) {
     let Ok(schema) = Schema::of_driver(&schema.inputs, Describes::Inputs) else { return };
     schema.fill(&["values"], &mut inputs.values, &|_| true);
-    if inputs.connection.as_map().is_some_and(|map| !map.is_empty()) {
-        schema.fill(&["connection"], &mut inputs.connection, &|_| true);
-        inputs.connection = schema.seal_at(["connection"], std::mem::take(&mut inputs.connection));
+    for (name, given) in [("connection", &mut inputs.connection), ("account", &mut inputs.account_fields)] {
+        if given.as_map().is_some_and(|map| !map.is_empty()) {
+            schema.fill(&[name], given, &|_| true);
+            *given = schema.seal_at([name], std::mem::take(given));
+        }
     }
 }
 

@@ -11,8 +11,9 @@ pub(crate) fn inputs(given: &CaseInputs) -> Inputs {
         secrets: map(&given.secrets),
         params: map(&given.params),
         connection: map(&given.connection),
-        account: given.account.clone(),
+        ..Inputs::default()
     }
+    .with_account(&given.account)
 }
 
 /// Inputs after a change.
@@ -22,8 +23,9 @@ pub(crate) fn changed(inputs: &Inputs, change: &CaseInputs) -> Inputs {
         secrets: merged(&inputs.secrets, &change.secrets),
         params: merged(&inputs.params, &change.params),
         connection: merged(&inputs.connection, &change.connection),
-        account: change.account.clone().or_else(|| inputs.account.clone()),
+        ..Inputs::default()
     }
+    .with_account(&merged(&inputs.account(), &change.account))
 }
 
 /// A part that is not changed is null.
@@ -84,6 +86,9 @@ pub(crate) fn document(inputs: &Inputs) -> serde_json::Value {
     // Drivers whose schema does not define it may accept only what the schema defines.
     if inputs.connection.as_map().is_some_and(|map| !map.is_empty()) {
         document["connection"] = plain(&inputs.connection);
+    }
+    if inputs.account.is_some() {
+        document["account"] = plain(&inputs.account());
     }
     document
 }

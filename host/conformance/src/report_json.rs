@@ -21,14 +21,12 @@ impl ReportJson for Inputs {
             ("secrets", &self.secrets),
             ("params", &self.params),
             ("connection", &self.connection),
+            ("account", &self.account()),
         ] {
             let value = short(value.redact());
             if value.as_object().is_none_or(|map| !map.is_empty()) && !value.is_null() {
                 all.insert(name.to_owned(), value);
             }
-        }
-        if let Some(account) = &self.account {
-            all.insert("account".to_owned(), (**account).into());
         }
         Json::Object(all)
     }

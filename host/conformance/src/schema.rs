@@ -91,8 +91,10 @@ pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     let compiled = compile(Describes::Inputs, schema)?;
     let part = |name: &str| made.get(name).cloned().unwrap_or_else(|| json!({}));
     let mut whole = json!({"values": part("values"), "secrets": part("secrets"), "params": part("params")});
-    if let Some(connection) = made.get("connection") {
-        whole["connection"] = connection.clone();
+    for name in ["connection", "account"] {
+        if let Some(part) = made.get(name) {
+            whole[name] = part.clone();
+        }
     }
     if let Some(fault) = violation(&compiled, &whole.into()) {
         return Err(fault);
@@ -106,7 +108,7 @@ pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
         secrets: secret(part("secrets")),
         params: part("params").into(),
         connection: part("connection").into(),
-        account: None,
+        account: part("account").into(),
     })
 }
 

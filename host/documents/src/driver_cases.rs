@@ -6,7 +6,7 @@
 //!   - name: text
 //!     type: note                          # the first that the driver names when left out
 //!     class: default
-//!     inputs: {values: {text: hello}, secrets: {signature: s3cr3t}, params: {}, account: a}
+//!     inputs: {values: {text: hello}, secrets: {signature: s3cr3t}, params: {}, account: {name: a}}
 //!     update: {values: {text: good bye}}  # a merge patch; made in place
 //!     replace: {values: {title: other}}   # a merge patch; replaces
 //!     rotate: {connection: {token: next}} # a merge patch; reaches the same system
@@ -101,8 +101,8 @@ form! {
         PARAMS: Object = "params", "{NAME: VALUE}";
         /// `inputs.connection` of a definition.
         CONNECTION: Object = "connection", "{NAME: VALUE}";
-        /// `driver_account` of a definition.
-        ACCOUNT: Text = "account";
+        /// The account that `driver_account` of a definition names, with its name.
+        ACCOUNT: Object = "account", "{name: ACCOUNT}";
     }
 }
 
@@ -125,8 +125,8 @@ form! {
         PARAMS: Object = "params", "{NAME: VALUE}";
         /// `inputs.connection` of a definition.
         CONNECTION: Object = "connection", "{NAME: VALUE}";
-        /// `driver_account` of a definition.
-        ACCOUNT: Text = "account";
+        /// The account that `driver_account` of a definition names, with its name.
+        ACCOUNT: Object = "account", "{name: ACCOUNT}";
         /// Inputs that replace those of the case.
         INPUTS: Inputs = "inputs", "{values: {}}";
         /// JSON Pointers, all of which the driver must report.
@@ -260,7 +260,8 @@ fn parts(reader: &mut Reader<'_>, inputs: &Opened<'_, '_, Inputs>) -> CaseInputs
     };
     let (values, params) = (part(Inputs::VALUES), part(Inputs::PARAMS));
     let (connection, secrets) = (part(Inputs::CONNECTION), secret(part(Inputs::SECRETS)));
-    CaseInputs { values, secrets, params, connection, account: inputs.read(reader, Inputs::ACCOUNT) }
+    let account = part(Inputs::ACCOUNT);
+    CaseInputs { values, secrets, params, connection, account }
 }
 
 /// Each leaf is secret; the keys are not.

@@ -24,8 +24,12 @@
 //!       limits: {memory: 64MiB, time: 30s, output: 1MiB, log: 64KiB, concurrency: 4}
 //!   secret_stores:
 //!     local: {file: ./secrets}          # see `stores`
+//!   accounts:                           # see `accounts`
+//!     acme-dev: {type: aws, fields: {region: eu-central-1}}
+//!   labels: {owner: platform-team}
 //! ```
 
+mod accounts;
 mod driver;
 mod environments;
 mod grants;
@@ -33,6 +37,7 @@ mod reconcile;
 mod state;
 mod stores;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -40,7 +45,7 @@ use purlin_model::{ContextDefaults, KeySource, Workspace};
 use serde_json::{Value, json};
 
 use crate::declare::{Form, Read, form};
-use crate::definition::DriverName;
+use crate::definition::{AnyName, DriverName};
 use crate::kinds::{AnyText, ContextPart, Count, List, MapOf, Namespace, Text, kind};
 use crate::manifest::is_never;
 use crate::reader::Reader;
@@ -103,6 +108,10 @@ form! {
         PARALLELISM: Count = "parallelism" default "32";
         /// The stores of the secrets that definitions refer to, by name.
         SECRET_STORES: MapOf<stores::StoreName, stores::Store> = "secret_stores";
+        /// The accounts that definitions name as `driver_account`, by name.
+        ACCOUNTS: MapOf<accounts::AccountName, accounts::Account> = "accounts", "{acme-dev: {type: aws}}";
+        /// Labels for every real object, for drivers whose system has labels or tags.
+        LABELS: MapOf<AnyName, AnyText> = "labels", "{owner: platform-team}";
         /// Drivers by name, `ORG/NAME`.
         DRIVERS: MapOf<DriverName, driver::Driver> = "drivers", "{acme/db: {source: db.wasm}}";
     }
@@ -191,6 +200,13 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
             workspace.secret_stores.insert(entry.key.clone(), store);
         }
     }
+    let accounts = settings.node(Settings::ACCOUNTS);
+    for entry in accounts.and_then(|node| reader.map(node, "`accounts`")).unwrap_or_default() {
+        if let Some(account) = accounts::read(reader, entry) {
+            workspace.accounts.insert(entry.key.clone(), account);
+        }
+    }
+    workspace.labels = labels(reader, settings.node(Settings::LABELS));
     if let Some(node) = settings.node(Settings::DRIVERS) {
         for entry in reader.map(node, "`drivers`").unwrap_or_default() {
             if let Some(config) = driver::read(reader, entry) {
@@ -200,6 +216,17 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
         workspace.unknown_stores = stores::unknown(reader, node, stores);
     }
     Some(workspace)
+}
+
+/// Labels for every real object.
+fn labels(reader: &mut Reader<'_>, node: Option<&Node<'_>>) -> BTreeMap<Arc<str>, Arc<str>> {
+    let mut labels = BTreeMap::new();
+    for entry in node.and_then(|node| reader.map(node, "`labels`")).unwrap_or_default() {
+        let value = reader.string(&entry.value, &format!("the label `{}`", entry.key));
+        stores::no_placeholders(reader, &entry.value, "a label of the workspace");
+        labels.extend(value.map(|value| (entry.key.clone(), value.into())));
+    }
+    labels
 }
 
 /// Patterns of groups of manifests.

@@ -15,6 +15,8 @@ use purlin_state::Record;
 
 pub use requests::{Request, Response};
 
+use crate::values::accounts::Accounts;
+
 /// Receives the progress that a driver reports: a message and, if known, a percentage.
 pub type Progress = Arc<dyn Fn(&str, Option<u8>) + Send + Sync>;
 
@@ -72,6 +74,8 @@ pub struct About<'a> {
     /// How long a run waits for one of its resources that is in progress
     /// ([`purlin_model::Limits::pending`]).
     pub pending: Duration,
+    /// The accounts whose fields it is given; `None` if nobody keeps accounts.
+    pub accounts: Option<&'a Accounts>,
 }
 
 /// A driver that can be called: one request, one response. Functions that a driver does not implement
@@ -178,6 +182,7 @@ impl Driver for purlin_sandbox::Driver {
             patience: self.patience(),
             grace: self.grace(),
             pending: self.pending(),
+            accounts: None,
         }
     }
 

@@ -41,6 +41,7 @@ pub use records::recorded_status::{RecordedStatus, ResourceStatus, recorded_stat
 pub use records::renames::{rename, repoint};
 pub use records::visibility::not_shown_for;
 pub use run::{ApplyOptions, Run, apply, last_attempts};
+pub use values::accounts::{Accounts, WithAccounts};
 pub use values::compare::{Difference, compare};
 pub use values::current::CurrentInputs;
 pub use values::outputs::KnownOutputs;

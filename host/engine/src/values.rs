@@ -2,6 +2,7 @@
 //! outputs, as far as they are certain; and the rules that both must follow. Plans and runs use the
 //! same ones; this must not know either.
 
+pub(crate) mod accounts;
 pub(crate) mod awaited;
 pub(crate) mod compare;
 pub(crate) mod current;

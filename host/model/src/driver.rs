@@ -98,12 +98,29 @@ pub struct TypeSchema {
     pub type_name: String,
     /// Which functions the driver implements for this type.
     pub implements: Implements,
-    /// JSON Schema of `{values, secrets, params, connection}`. If it has [`HOLDS_DATA`](keywords::HOLDS_DATA),
+    /// JSON Schema of `{values, secrets, params, connection, account}`. If it has [`HOLDS_DATA`](keywords::HOLDS_DATA),
     /// deleting loses data.
     pub inputs: serde_json::Value,
     /// JSON Schema of the outputs; `"x-purlin-outputs": "inputs"` mirrors the inputs, `"computed"`
     /// computes the outputs without any effect.
     pub outputs: serde_json::Value,
+}
+
+impl TypeSchema {
+    /// Whether the driver reads the account of a resource: its schema names `account`.
+    pub fn reads_account(&self) -> bool {
+        self.inputs.pointer("/properties/account").is_some()
+    }
+
+    /// What the driver is given of an account, which other drivers may use too: all of it, or what its
+    /// schema names, if that allows nothing else.
+    pub fn part_of_account(&self, account: &Map) -> Map {
+        let schema = self.inputs.pointer("/properties/account");
+        let is_closed = schema.is_some_and(|schema| schema["additionalProperties"] == false);
+        let named = |name: &str| schema.is_some_and(|schema| schema["properties"].get(name).is_some());
+        let given = account.iter().filter(|(name, _)| !is_closed || named(name));
+        given.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
 }
 
 /// A driver's description of itself.
@@ -133,6 +150,11 @@ impl DriverInfo {
         named(type_name).or_else(|| named("*"))
     }
 
+    /// Whether the driver reads the accounts of resources of a type.
+    pub fn reads_account(&self, type_name: &str) -> bool {
+        self.schema(type_name).is_some_and(TypeSchema::reads_account)
+    }
+
     /// What the driver implements for a type; nothing for one that it does not provision.
     pub fn implements(&self, type_name: &str) -> Implements {
         self.schema(type_name).map(|schema| schema.implements).unwrap_or_default()
@@ -150,7 +172,7 @@ pub struct Subject {
     pub context: Context,
 }
 
-/// The inputs of a resource. All four are maps, or null, which means an empty one. There may be
+/// The inputs of a resource. Its maps may be null, which means an empty one. There may be
 /// secret leaves anywhere, and unknown ones only in `check` and `update-impact`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
@@ -164,6 +186,28 @@ pub struct Inputs {
     pub connection: Value,
     /// The name that `driver_account` gives.
     pub account: Option<Arc<str>>,
+    /// The other fields of that account, a map or null. They are filled in for one call, and neither
+    /// recorded nor compared: an account is always the current one.
+    pub account_fields: Value,
+}
+
+impl Inputs {
+    /// The inputs with an account as drivers read it: a map with its `name` and its fields, or null.
+    #[must_use]
+    pub fn with_account(self, account: &Value) -> Self {
+        let mut fields = account.as_map().cloned().unwrap_or_default();
+        let name = fields.remove("name").and_then(|name| name.as_str().map(Into::into));
+        let account_fields = if name.is_some() { Value::Map(fields) } else { Value::Null };
+        Self { account: name, account_fields, ..self }
+    }
+
+    /// The account as drivers read it.
+    pub fn account(&self) -> Value {
+        let Some(name) = &self.account else { return Value::Null };
+        let mut account = self.account_fields.as_map().cloned().unwrap_or_default();
+        account.insert("name".into(), Value::String(Arc::clone(name)));
+        Value::Map(account)
+    }
 }
 
 /// A manifest that a driver wants delivered with the workloads (SPEC §5).

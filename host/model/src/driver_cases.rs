@@ -53,8 +53,8 @@ pub struct CaseInputs {
     pub params: Value,
     /// `connection`
     pub connection: Value,
-    /// `account`
-    pub account: Option<Arc<str>>,
+    /// `account`, with its `name`
+    pub account: Value,
 }
 
 /// Inputs that must be rejected.

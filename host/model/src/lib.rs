@@ -100,6 +100,6 @@ pub use urn::{Guresid, NotAUrn, Urn};
 pub use value::{JsonError, Secret, Unknown, Value};
 pub use worded::Worded;
 pub use workspace::{
-    ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource, GivenValue,
-    KeySource, Limits, Reconcile, ReconcileRule, StateDatabase, ValueOrigin, Workspace,
+    Account, ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource,
+    GivenValue, KeySource, Limits, Reconcile, ReconcileRule, StateDatabase, ValueOrigin, Workspace,
 };

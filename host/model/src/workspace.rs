@@ -1,12 +1,13 @@
 //! The operator's configuration (SPEC §2, kind `Workspace`; §8, capabilities).
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::{Diagnostic, Grants, Location, Lock, SecretStore, Template};
+use crate::{Diagnostic, Grants, Location, Lock, SecretStore, Template, Value};
 
 /// The content of `purlin.yaml`. Paths are as written, relative to `folder`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +28,10 @@ pub struct Workspace {
     pub drivers: IndexMap<Arc<str>, DriverConfig>,
     /// Stores of secrets by name. A name must be valid as a part of a resource id.
     pub secret_stores: IndexMap<Arc<str>, SecretStore>,
+    /// The accounts that definitions name as `driver_account`, by name.
+    pub accounts: IndexMap<Arc<str>, Account>,
+    /// The labels that the operator wants on every real object, by name.
+    pub labels: BTreeMap<Arc<str>, Arc<str>>,
     /// Grants of stores that are not among these. They are faults unless the program has stores of
     /// its own.
     pub unknown_stores: Vec<Diagnostic>,
@@ -49,6 +54,17 @@ pub struct Workspace {
 impl Workspace {
     /// The maximum number of concurrent driver calls by default.
     pub const PARALLELISM: usize = 32;
+}
+
+/// An account that drivers use, such as one at a cloud (SPEC §8).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// What it is for, such as `aws`. Drivers read it as `type`.
+    pub kind: Arc<str>,
+    /// The rest, a map. Like a connection, it has `{store, ref, version}` in place of secrets.
+    pub fields: Value,
+    /// Where it was written.
+    pub location: Location,
 }
 
 /// A PostgreSQL database that holds the state of a team (SPEC §10).

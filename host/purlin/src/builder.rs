@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use purlin_engine::SecretStores;
+use purlin_engine::{Accounts, Drivers, SecretStores, WithAccounts};
 use purlin_model::{KeySource, Location, Workspace};
 use purlin_sandbox::{CompileEvent, Compiler, SandboxConfig, clock};
 use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
@@ -362,6 +362,27 @@ impl Purlin {
         }
         let registry = Arc::clone(self.registry()?);
         Ok(Arc::new(Stores::new(&self.workspace, &self.variables, registry)))
+    }
+
+    /// The drivers, which are given the fields of accounts. To be made anew for each plan, since a secret is
+    /// read once.
+    pub(crate) fn drivers_with_accounts(&self) -> Result<WithAccounts, Error> {
+        let stores = Some(self.secret_stores()?);
+        Ok(self.with_accounts(stores, Arc::clone(self.registry()?) as _))
+    }
+
+    /// The same, where no secret is read.
+    pub(crate) fn drivers_without_secrets(&self) -> Result<WithAccounts, Error> {
+        Ok(self.with_accounts(None, Arc::clone(self.registry()?) as _))
+    }
+
+    fn with_accounts(
+        &self,
+        stores: Option<Arc<dyn SecretStores>>,
+        drivers: Arc<dyn Drivers>,
+    ) -> WithAccounts {
+        let accounts = Arc::new(Accounts::new(self.workspace.accounts.clone(), stores));
+        WithAccounts { drivers, accounts }
     }
 
     /// The files that no driver may write to.

@@ -444,7 +444,7 @@ impl RecordedEnvironment<'_> {
             rules: Arc::clone(&documents.rules),
             ..PlanOptions::default()
         };
-        let registry = &**purlin.registry()?;
+        let registry = &purlin.drivers_without_secrets()?;
         let context = &documents.context;
         Ok(match ask {
             true => purlin_engine::plan(graph, context, base, registry, options).await?,

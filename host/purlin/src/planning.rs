@@ -100,7 +100,7 @@ impl Purlin {
         graph: Arc<Graph>,
         offline: bool,
     ) -> Result<Vec<Diagnostic>, Error> {
-        let registry = self.registry()?;
+        let (registry, drivers) = (self.registry()?, self.drivers_without_secrets()?);
         let options = PlanOptions {
             offline,
             parallelism: self.parallelism(),
@@ -113,8 +113,7 @@ impl Purlin {
             return Ok(undecided);
         }
         let mut faults =
-            purlin_engine::validate(graph, &documents.definition_index, context, &**registry, options)
-                .await?;
+            purlin_engine::validate(graph, &documents.definition_index, context, &drivers, options).await?;
         if !offline {
             for missing in registry.missing_driver_faults().await {
                 let known = faults.iter().any(|fault| {
@@ -184,7 +183,9 @@ impl Purlin {
             rules: Arc::clone(&documents.rules),
             ..options
         };
-        let plan = purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
+        let plan =
+            purlin_engine::plan(graph, &documents.context, base, &self.drivers_with_accounts()?, options)
+                .await?;
         self.guard_plan(plan, Some(documents), &gone, &environment).await
     }
 

@@ -105,7 +105,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let base = self.base_of(snapshot)?;
-        Ok(Some(purlin_engine::recover(context, base, &**self.purlin.registry()?, false).await?))
+        Ok(Some(purlin_engine::recover(context, base, &self.purlin.drivers_with_accounts()?, false).await?))
     }
 
     /// The resources with a pending call.
@@ -152,7 +152,8 @@ impl Session<'_> {
     /// As for [`Self::plan_refresh`]; also [`Error::Documents`] with every fault of the graph.
     pub async fn plan_refresh_of(&self, documents: &Documents, scope: &Scope) -> Result<Plan, Error> {
         let base = self.base().await?.paused(documents.paused()?);
-        Ok(purlin_engine::refresh(&documents.context, base, &**self.purlin.registry()?, scope).await?)
+        Ok(purlin_engine::refresh(&documents.context, base, &self.purlin.drivers_with_accounts()?, scope)
+            .await?)
     }
 
     /// Makes a plan that reads every resource in a scope and records the results.
@@ -161,7 +162,7 @@ impl Session<'_> {
     /// [`Error::Documents`] if a driver is missing, or a name matches nothing.
     pub async fn plan_refresh(&self, context: &Context, scope: &Scope) -> Result<Plan, Error> {
         let base = self.base().await?;
-        Ok(purlin_engine::refresh(context, base, &**self.purlin.registry()?, scope).await?)
+        Ok(purlin_engine::refresh(context, base, &self.purlin.drivers_with_accounts()?, scope).await?)
     }
 
     /// The same from a given starting point, for the `wanted` resources.
@@ -171,7 +172,7 @@ impl Session<'_> {
         base: Base,
         wanted: &(dyn Fn(&Urn) -> bool + Sync),
     ) -> Result<Plan, Error> {
-        Ok(purlin_engine::read(context, base, &**self.purlin.registry()?, wanted).await?)
+        Ok(purlin_engine::read(context, base, &self.purlin.drivers_with_accounts()?, wanted).await?)
     }
 
     /// Makes a plan that brings the environment in line with the documents. Without effects.
@@ -191,7 +192,8 @@ impl Session<'_> {
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
         let base = self.purlin.at_now(self.base().await?).await;
         let base = base.protected(self.purlin.protection(self.environment()));
-        let plan = purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?;
+        let plan =
+            purlin_engine::destroy(context, base, &self.purlin.drivers_with_accounts()?, options).await?;
         self.purlin.guard_plan(plan, None, &[], self.environment()).await
     }
 
@@ -339,13 +341,15 @@ impl Purlin {
             base = base.with_inputs(self.current_inputs(documents, context).await);
         }
         if base.has_pending() {
-            let plan = purlin_engine::recover(context, base.clone(), &**self.registry()?, true).await?;
+            let plan =
+                purlin_engine::recover(context, base.clone(), &self.drivers_with_accounts()?, true).await?;
             // The plan leaves undecided resources alone and reports them.
             base = self.on_scratch(base, plan, &mut found, true).await?;
         }
         if let Some(scope) = refresh {
             let base_of = base.clone().paused(documents.paused()?);
-            let plan = purlin_engine::refresh(context, base_of, &**self.registry()?, scope).await?;
+            let plan =
+                purlin_engine::refresh(context, base_of, &self.drivers_with_accounts()?, scope).await?;
             base = self.on_scratch(base, plan, &mut found, false).await?;
         }
         Ok((base, found))

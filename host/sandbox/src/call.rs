@@ -24,7 +24,7 @@ use crate::capability::{Checkpoints, Granted, Guest, Log, Operation, Stop};
 use crate::clock;
 use crate::component;
 use crate::context::{CallContext, CancelToken, Permission};
-use crate::convert::printable;
+use crate::convert::{self, printable};
 use crate::deadline::{Deadline, PASSED};
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
@@ -55,6 +55,7 @@ impl<'a> CallData<'a> {
             matcher.collect(&inputs.secrets, true);
             matcher.collect(&inputs.params, false);
             matcher.collect(&inputs.connection, false);
+            matcher.collect(&inputs.account_fields, false);
         }
         if let Some(state) = state {
             matcher.collect(&state.outputs, false);
@@ -71,6 +72,7 @@ impl<'a> CallData<'a> {
             matcher.excuse(&inputs.secrets, true);
             matcher.excuse(&inputs.params, false);
             matcher.excuse(&inputs.connection, false);
+            matcher.excuse(&inputs.account_fields, false);
         }
         if let Some(state) = state {
             matcher.excuse(&state.outputs, false);
@@ -92,6 +94,7 @@ pub(crate) struct Runner {
     shared: Arc<Shared>,
     pre: DriverPre<Guest>,
     granted: Arc<Granted>,
+    labels: Vec<(String, String)>,
     /// Values of the granted environment variables: a value that is kept out of documents and
     /// passed this way is often a credential.
     env: Vec<Zeroizing<String>>,
@@ -150,11 +153,17 @@ impl Runner {
                 .iter()
                 .filter_map(|name| setup.env.get(name).cloned().map(Zeroizing::new))
                 .collect(),
+            labels: setup.labels.clone().into_iter().collect(),
             limits,
             shared,
             pre,
             slots,
         })
+    }
+
+    /// The resource of a call, with the operator's labels.
+    pub(crate) fn subject(&self, context: &CallContext<'_>) -> types::Subject {
+        convert::subject(context.subject, &self.labels)
     }
 
     /// Every capability that the component's imports could use.

@@ -39,7 +39,7 @@ const MOST_NOTES: usize = 64;
 /// The longest wait that a driver can ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub(crate) fn subject(subject: &Subject) -> types::Subject {
+pub(crate) fn subject(subject: &Subject, labels: &[(String, String)]) -> types::Subject {
     let context = &subject.context;
     let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
     types::Subject {
@@ -55,7 +55,7 @@ pub(crate) fn subject(subject: &Subject) -> types::Subject {
             env_type: context.env.kind.as_ref().to_owned(),
             namespace: named(&context.namespace),
             deployment: context.deployment.as_ref().to_owned(),
-            labels: Vec::new(),
+            labels: labels.to_vec(),
         },
     }
 }
@@ -80,7 +80,7 @@ pub(crate) fn inputs(inputs: &Inputs) -> types::Inputs {
         secrets: part("/secrets", &inputs.secrets),
         params: part("/params", &inputs.params),
         connection: part("/connection", &inputs.connection),
-        account: account(inputs.account.as_deref()),
+        account: part("/account", &inputs.account()),
         unknown,
         sensitive,
     }
@@ -97,11 +97,7 @@ pub(crate) fn known(given: &Inputs) -> Result<types::Inputs, CallError> {
 
 /// What `check` returned before. How to reach the system is always the current one.
 pub(crate) fn previous(given: &Inputs) -> types::Inputs {
-    inputs(&Inputs { connection: Value::Null, account: None, ..given.clone() })
-}
-
-fn account(name: Option<&str>) -> String {
-    name.map_or_else(|| "{}".to_owned(), |name| serde_json::json!({ "name": name }).to_string())
+    inputs(&Inputs { connection: Value::Null, account: None, account_fields: Value::Null, ..given.clone() })
 }
 
 fn object(value: &Value, mark: &mut dyn FnMut(&str, &Value)) -> String {
@@ -443,6 +439,7 @@ impl Drop for types::Inputs {
     fn drop(&mut self) {
         self.secrets.zeroize();
         self.connection.zeroize();
+        self.account.zeroize();
     }
 }
 

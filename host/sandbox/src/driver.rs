@@ -154,7 +154,7 @@ impl Driver {
         }
         let given = self.0.runner.given(context, &[Some(inputs), previous], None);
         let request = wit::CheckRequest {
-            subject: convert::subject(context.subject),
+            subject: self.0.runner.subject(context),
             inputs: convert::inputs(inputs),
             previous: previous.map(convert::previous),
             call: self.0.runner.facts(&given),
@@ -178,7 +178,7 @@ impl Driver {
         }
         let given = self.0.runner.given(context, &[Some(inputs)], None);
         let request = wit::NameRequest {
-            subject: convert::subject(context.subject),
+            subject: self.0.runner.subject(context),
             inputs: convert::known(inputs)?,
             call: self.0.runner.facts(&given),
         };
@@ -206,7 +206,7 @@ impl Driver {
     ) -> Result<ResourceState, CallError> {
         let given = self.0.runner.given(context, &[Some(inputs)], None).reporting(Checkpoints::OfCreate);
         let request = wit::CreateRequest {
-            subject: convert::subject(context.subject),
+            subject: self.0.runner.subject(context),
             inputs: convert::known(inputs)?,
             name: name.to_owned(),
             replaces: replaces.map(|id| id.expose().to_owned()),
@@ -247,7 +247,7 @@ impl Driver {
         }
         let given = self.0.runner.given(context, &[Some(inputs)], state);
         let request = wit::ReadRequest {
-            subject: convert::subject(context.subject),
+            subject: self.0.runner.subject(context),
             id: id.map(str::to_owned),
             name: name.to_owned(),
             inputs: convert::known(inputs)?,
@@ -369,7 +369,7 @@ impl Driver {
     ) -> Result<(), CallError> {
         let given = self.0.runner.given(context, &[Some(inputs)], Some(state));
         let request = wit::DeleteRequest {
-            subject: convert::subject(context.subject),
+            subject: self.0.runner.subject(context),
             state: convert::state(state),
             inputs: convert::inputs(inputs),
             data_loss_allowed,
@@ -389,7 +389,7 @@ impl Driver {
 
     fn change(&self, given: &CallData<'_>, change: &Change<'_>, after: wit::Inputs) -> wit::Change {
         wit::Change {
-            subject: convert::subject(given.context.subject),
+            subject: self.0.runner.subject(given.context),
             state: convert::state(change.state),
             before: convert::inputs(change.before),
             after,

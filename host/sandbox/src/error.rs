@@ -229,6 +229,16 @@ pub enum CallError {
         /// Why.
         message: String,
     },
+    /// The account of the resource is not available, so that the driver was not called.
+    #[error("the account `{account}` is not available to the driver `{driver}`: {message}")]
+    Account {
+        /// Name of the driver.
+        driver: String,
+        /// Name of the account.
+        account: String,
+        /// Why, and how to correct it.
+        message: String,
+    },
     /// The caller passed an unknown value to a call with effects.
     #[error("the input at `{pointer}` is not known yet")]
     Unknown {
@@ -250,6 +260,7 @@ impl CallError {
             | Self::Junk { .. }
             | Self::Checkpoint { .. }
             | Self::Instantiate { .. }
+            | Self::Account { .. }
             | Self::Unknown { .. } => "driver",
         }
     }
@@ -268,7 +279,10 @@ impl CallError {
         match self {
             Self::Failure(failure) => failure.did_nothing(),
             // These errors occur before the call, or while a plan is made, which has no effects.
-            Self::Instantiate { .. } | Self::Unknown { .. } | Self::PlanLimit { .. } => true,
+            Self::Instantiate { .. }
+            | Self::Account { .. }
+            | Self::Unknown { .. }
+            | Self::PlanLimit { .. } => true,
             Self::Trap { .. }
             | Self::TimeLimit { .. }
             | Self::TotalTimeLimit { .. }

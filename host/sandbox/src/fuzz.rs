@@ -60,6 +60,7 @@ pub fn answer(bytes: &[u8]) {
         params: Value::map(),
         connection: Value::map(),
         account: None,
+        account_fields: Value::Null,
     };
     let mut matcher = SecretMatcher::default();
     matcher.collect(&given.secrets, true);

@@ -107,6 +107,8 @@ pub struct DriverSetup {
     pub folder: PathBuf,
     /// Values of the granted environment variables; others are ignored.
     pub env: BTreeMap<String, String>,
+    /// Labels for every real object (`context.labels`), by name.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Default for DriverSetup {
@@ -117,6 +119,7 @@ impl Default for DriverSetup {
             limits: Limits::default(),
             folder: PathBuf::from("."),
             env: BTreeMap::new(),
+            labels: BTreeMap::new(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::{http, net};
 use purlin_sdk::bindings::purlin::driver::types::{
-    Call, Denial, Failure, Finding, Inputs, ManifestFile, Partial, Pending, Problem, Retry, State,
+    Call, Denial, Failure, Finding, Inputs, ManifestFile, Partial, Pending, Problem, Retry, State, Subject,
 };
 use purlin_sdk::bindings::purlin::driver::{log, operation};
 use purlin_sdk::bindings::purlin::metrics::metrics;
@@ -32,6 +32,18 @@ pub(crate) fn found(id: &str) -> State {
         version: 0,
         notes: vec![],
     }
+}
+
+/// A state that shows the account and the labels of a resource, and a log line with all of them.
+pub(crate) fn account(subject: &Subject, inputs: &Inputs) -> State {
+    log::write(log::Level::Info, &format!("the account is {}", inputs.account));
+    let account: Value = serde_json::from_str(&inputs.account).unwrap();
+    let mut shown = account.as_object().unwrap().clone();
+    let secrets = json!({"token": shown.remove("token")}).to_string();
+    let labels: serde_json::Map<String, Value> =
+        subject.context.labels.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let outputs = json!({"account": shown, "labels": labels, "sensitive": inputs.sensitive}).to_string();
+    State { outputs, secrets, ..found(&subject.guresid) }
 }
 
 /// A state that holds, as texts, what the host returned of an earlier one.

@@ -25,6 +25,15 @@ use serde_json::Value;
 
 struct Adversary;
 
+/// The inputs of the type `account`, which is well-behaved, and shows its account.
+const ACCOUNT: &str = r#"{"type": "object", "required": ["account"], "properties": {
+    "values": {"type": "object"},
+    "account": {"type": "object", "required": ["region", "token"], "additionalProperties": false, "properties": {
+        "type": {"const": "guests"}, "region": {"type": "string"}, "size": {"default": 7},
+        "token": {"type": "string", "writeOnly": true}
+    }}
+}}"#;
+
 purlin_sdk::bindings::export_lifecycle!(Adversary with_types_in purlin_sdk::bindings);
 
 impl Guest for Adversary {
@@ -42,6 +51,7 @@ impl Guest for Adversary {
             types: vec![
                 schema("*", &["check", "name", "read", "update-impact", "update", "repeat-create"]),
                 schema("plain", &["name"]),
+                TypeSchema { inputs: ACCOUNT.into(), ..schema("account", &["check", "read", "update"]) },
             ],
             requested_capabilities: vec![RequestedCapability {
                 capability: "dirs".into(),
@@ -69,6 +79,9 @@ impl Guest for Adversary {
 
     /// The object gets the id `values.id`, if there is one: with the id `do`, its deletion performs the deed too.
     fn create(request: CreateRequest) -> Result<State, Failure> {
+        if request.subject.type_name == "account" {
+            return Ok(deeds::account(&request.subject, &request.inputs));
+        }
         let values: Value = serde_json::from_str(&request.inputs.values).unwrap();
         let id = values["id"].as_str().map(str::to_owned);
         deeds::perform(&request.inputs, &id.unwrap_or_else(|| format!("id-{}", request.subject.guresid)))
@@ -78,6 +91,10 @@ impl Guest for Adversary {
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
         if request.subject.type_name == "secret" {
             return vault::look_up(&request);
+        }
+        if request.subject.type_name == "account" {
+            let state = deeds::account(&request.subject, &request.inputs);
+            return Ok(request.id.map(|_| Observed { state, values: None }));
         }
         let values: Value = serde_json::from_str(&request.inputs.values).unwrap();
         let state = match (request.id.as_deref(), request.state) {
@@ -106,6 +123,9 @@ impl Guest for Adversary {
         if request.state.id == "facts" {
             return Ok(deeds::facts("facts", &request.call));
         }
+        if request.subject.type_name == "account" {
+            return Ok(deeds::account(&request.subject, &request.after));
+        }
         let values: Value = serde_json::from_str(&request.after.values).unwrap();
         match values["do"].as_str() {
             Some("tell") => Ok(deeds::recalled(&request.state)),
@@ -114,6 +134,9 @@ impl Guest for Adversary {
     }
 
     fn delete(request: DeleteRequest) -> Result<(), Failure> {
+        if request.subject.type_name == "account" && request.inputs.account.contains("expired") {
+            return Err(Failure::Failed(format!("refused: {}", request.inputs.account).into()));
+        }
         match request.state.id.as_str() {
             "missing" => Err(Failure::NotFound("it is missing".into())),
             "facts" => Err(Failure::Failed(deeds::facts("facts", &request.call).outputs.into())),

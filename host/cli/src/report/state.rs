@@ -363,7 +363,7 @@ impl Details {
         let recorded =
             recorded_statuses(snapshot).into_iter().find(|recorded| recorded.urn == urn).unwrap_or(nothing);
         let json = |value: &Value| render::value::json(value, show_secrets);
-        let HostInputs { values, secrets, params, connection, account } = &record.inputs;
+        let HostInputs { values, secrets, params, connection, account, account_fields: _ } = &record.inputs;
         let dependents =
             snapshot.records.iter().filter(|other| other.urn != *urn && other.dependencies.contains(urn));
         let mut dependents: Vec<String> = dependents.map(|other| other.urn.to_string()).collect();

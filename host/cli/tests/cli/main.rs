@@ -1,6 +1,7 @@
 //! Tests of the whole program, as a process in a folder of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
+mod accounts;
 mod adversary;
 mod aliases;
 mod appearance;

@@ -629,7 +629,7 @@ fn cases_of_drivers() {
     let good = json!({
         "cases": [{
             "name": "a", "type": "acme/db", "class": "big",
-            "inputs": {"values": {"a": 1}, "secrets": {"p": "x"}, "params": {}, "account": "me"},
+            "inputs": {"values": {"a": 1}, "secrets": {"p": "x"}, "params": {}, "account": {"name": "me"}},
             "update": {"values": {"a": null}}, "replace": {},
             "rotate": {"connection": {"token": "next"}},
             "invalid": [
@@ -661,7 +661,7 @@ fn cases_of_drivers() {
             with(&good, "/cases/0/inputs", Value::Null),
             with(&good, "/cases/0/inputs", json!({"value": {}})),
             with(&good, "/cases/0/inputs/values", json!([])),
-            with(&good, "/cases/0/inputs/account", json!(" ")),
+            with(&good, "/cases/0/inputs/account", json!("me")),
             with(&good, "/cases/0/updates", json!({})),
             with(&good, "/cases/0/invalid", json!([{"values": {}}])),
             with(&good, "/cases/0/invalid", json!([{"at": ["/value"]}])),

@@ -163,22 +163,24 @@ fn given(reader: &mut Reader<'_>, store: &Opened<'_, '_, Store>, field: Field<St
     if reader.map(node, &format!("`{}`", store.name(field))).is_none() {
         return Map::default();
     }
-    no_placeholders(reader, node);
+    no_placeholders(reader, node, "a secret store");
     match constant(node) {
         purlin_model::Value::Map(map) => map,
         _ => Map::default(),
     }
 }
 
-/// There is no resource here that a placeholder could refer to.
-fn no_placeholders(reader: &mut Reader<'_>, node: &Node<'_>) {
+/// There is no resource in `what` that a placeholder could refer to.
+pub(super) fn no_placeholders(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     match &node.kind {
         NodeKind::String(text, _) if text.contains("${") => {
             let help = "write the value itself";
-            reader.wrong_value(&node.span, "placeholders mean nothing in a secret store", help);
+            reader.wrong_value(&node.span, format!("placeholders mean nothing in {what}"), help);
         }
-        NodeKind::List(items) => items.iter().for_each(|item| no_placeholders(reader, item)),
-        NodeKind::Map(entries) => entries.iter().for_each(|entry| no_placeholders(reader, &entry.value)),
+        NodeKind::List(items) => items.iter().for_each(|item| no_placeholders(reader, item, what)),
+        NodeKind::Map(entries) => {
+            entries.iter().for_each(|entry| no_placeholders(reader, &entry.value, what))
+        }
         _ => {}
     }
 }

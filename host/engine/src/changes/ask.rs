@@ -279,6 +279,7 @@ pub(crate) fn known_part(inputs: &Inputs) -> Inputs {
         params: pruned(&inputs.params).unwrap_or_default(),
         connection: pruned(&inputs.connection).unwrap_or_default(),
         account: inputs.account.clone(),
+        account_fields: Value::Null,
     }
 }
 

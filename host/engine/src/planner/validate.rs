@@ -120,6 +120,7 @@ async fn alone(definition: &Definition, drivers: &dyn Drivers, options: &PlanOpt
         params: Value::unknown(),
         connection: recipe.connection.as_ref().map_or(Value::Null, |one| unread(&outline(one))),
         account: None,
+        account_fields: Value::Null,
     };
     let rules = &options.rules;
     rules.held_inputs(

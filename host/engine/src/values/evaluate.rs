@@ -160,7 +160,7 @@ pub(crate) async fn connection(
     let mut wanted = secrets::wanted_in(&written);
     wanted.retain(|secret| vault.allows(driver, &secret.store));
     vault.read(wanted).await;
-    secrets::resolve_in(written, driver, vault, rules, &recipe.location)
+    secrets::resolve_in(written, driver, vault, rules, ("connection", &recipe.location))
 }
 
 /// The secret references of a node: its `secret_refs` without literal secrets.
@@ -204,7 +204,7 @@ pub(crate) fn inputs(
         Some(refs) => secrets::resolve(&refs, driver, vault, rules, location),
         None => Ok(resolved.secrets),
     };
-    let connection = secrets::resolve_in(resolved.connection, driver, vault, rules, location);
+    let connection = secrets::resolve_in(resolved.connection, driver, vault, rules, ("connection", location));
     let (secrets, connection) = match (secrets, connection) {
         (Ok(secrets), Ok(connection)) => (secrets, connection),
         (secrets, connection) => {
@@ -226,6 +226,7 @@ pub(crate) fn inputs(
         params: map(resolved.params),
         connection,
         account,
+        account_fields: Value::Null,
     })
 }
 

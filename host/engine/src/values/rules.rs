@@ -23,6 +23,7 @@ use purlin_model::{Diagnostic, DocumentPart, Location, Map, Path, ResourceType, 
 use purlin_schema::{Describes, Fault, Schema, Subject, Violation, say};
 
 use crate::driver::Driver;
+use crate::values::accounts;
 
 use driver_schemas::DriverSchemas;
 pub(crate) use gather::{by_place, once};
@@ -211,7 +212,11 @@ impl SchemaRules {
         if let Some(Err(reason)) = self.outputs_of_driver(driver, type_name) {
             return self.unusable(driver, type_name, required_at, (Describes::Outputs, &reason));
         }
-        let violations = match schema.validate(&document(driver, type_name, inputs)) {
+        let account = match accounts::known(driver, type_name, inputs) {
+            Ok(account) => account,
+            Err(fault) => return vec![fault.at(definition)],
+        };
+        let violations = match schema.validate(&document(driver, type_name, inputs, &account)) {
             Ok(violations) => violations,
             Err(error) => {
                 let message =
@@ -490,7 +495,7 @@ fn is_wanted(before: &Value, pointer: &str) -> bool {
 
 /// The name of an input for messages.
 fn input_name(pointer: &str) -> String {
-    let below = ["/values/", "/secrets/", "/params/", "/connection/"]
+    let below = ["/values/", "/secrets/", "/params/", "/connection/", "/account/"]
         .iter()
         .find_map(|root| pointer.strip_prefix(root));
     let segments = below.unwrap_or(pointer.trim_start_matches('/')).split('/');
@@ -499,8 +504,8 @@ fn input_name(pointer: &str) -> String {
 }
 
 /// The document that a schema of inputs describes. Secrets and params that are absent appear as
-/// empty if the schema mentions them.
-fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
+/// empty if the schema mentions them; an account is there only if the schema mentions it.
+fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs, account: &Value) -> Value {
     let spoken = driver.info().schema(type_name).and_then(|schema| schema.inputs.get("properties"));
     let mut map = Map::with_capacity(4);
     for (name, value) in [
@@ -508,10 +513,11 @@ fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
         ("secrets", &inputs.secrets),
         ("params", &inputs.params),
         ("connection", &inputs.connection),
+        ("account", account),
     ] {
         let is_empty = matches!(value, Value::Null) || value.as_map().is_some_and(|map| map.is_empty());
         let is_spoken_of = spoken.is_some_and(|all| all.get(name).is_some());
-        if name == "values" || !is_empty || is_spoken_of {
+        if name == "values" || !is_empty && name != "account" || is_spoken_of {
             let value = if matches!(value, Value::Null) { Value::map() } else { value.clone() };
             map.insert(name.into(), value);
         }

@@ -108,6 +108,7 @@ impl Purlin {
             limits: config.map(|config| config.limits.clone()).unwrap_or_default(),
             folder: registry.folder.clone(),
             env: registry.variables.clone(),
+            labels: registry.labels.clone(),
         };
         let examination = Examination { component: bytes, setup, cases, only, stop, patience };
         examine(&registry.sandbox, &examination).await.map_err(|error| match error {

@@ -78,6 +78,7 @@ pub(crate) struct Registry {
     /// The files that no driver may write to.
     kept: Vec<ProtectedFile>,
     variables: BTreeMap<String, String>,
+    labels: BTreeMap<String, String>,
     lock: Option<Lock>,
     loaded: Mutex<HashMap<Arc<str>, Candidates>>,
     probe: Option<Probe>,
@@ -112,6 +113,11 @@ impl Registry {
             folder: workspace.folder.clone(),
             kept,
             variables,
+            labels: workspace
+                .labels
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect(),
             lock: workspace.lock.clone(),
             loaded: Mutex::default(),
             probe,

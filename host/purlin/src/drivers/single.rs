@@ -37,6 +37,7 @@ impl Registry {
             limits: self.limits(name),
             folder: self.folder.clone(),
             env: self.variables.clone(),
+            labels: self.labels.clone(),
         }
     }
 

@@ -19,14 +19,16 @@ fn subject_in(org: &str, namespace: &str) -> Subject {
 
 #[test]
 fn what_is_not_set_is_none() {
-    let there = subject(&subject_in("acme", "teams"));
+    let labels = [("owner".to_owned(), "platform".to_owned())];
+    let there = subject(&subject_in("acme", "teams"), &labels);
+    assert_eq!(there.context.labels, labels);
     assert_eq!((there.type_name.as_str(), there.class.as_str()), ("postgres", "small"));
     assert_eq!(there.local_name, "modules.web.externals.db");
     assert_eq!(
         (there.context.org.as_deref(), there.context.namespace.as_deref()),
         (Some("acme"), Some("teams"))
     );
-    let none = subject(&subject_in("", "")).context;
+    let none = subject(&subject_in("", ""), &[]).context;
     assert_eq!((none.org, none.namespace), (None, None));
 }
 

@@ -86,6 +86,7 @@ async fn unknown_and_secret_places_are_named_and_come_back() {
         secrets: Value::map(),
         connection: Value::Map(Map::from_iter([("server".into(), Value::unknown())])),
         account: None,
+        account_fields: Value::Null,
     };
     let checked = driver.check(&context, &given, None).await.expect("valid");
     assert_eq!(

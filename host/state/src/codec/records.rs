@@ -257,7 +257,7 @@ fn get_inputs(reader: &mut Reader<'_>, connection: bool) -> Result<Inputs, Codec
     let secrets = value::get(reader)?;
     let account = reader.optional(|reader| reader.text().map(Into::into))?;
     let connection = if connection { value::get(reader)? } else { Value::Null };
-    Ok(Inputs { values, secrets, params, connection, account })
+    Ok(Inputs { values, secrets, params, connection, account, account_fields: Value::Null })
 }
 
 fn get_state(reader: &mut Reader<'_>) -> Result<ResourceState, CodecError> {

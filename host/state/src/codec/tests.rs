@@ -95,7 +95,7 @@ prop_compose! {
             driver: DriverVersion { name: driver.into(), version: version.into(), digest: hex.into() }.into(),
             definition: definition.map(Into::into),
             name,
-            inputs: Inputs { values, secrets, params, connection, account: account.map(Into::into) },
+            inputs: Inputs { values, secrets, params, connection, account: account.map(Into::into), ..Inputs::default() },
             state: ResourceState {
                 id,
                 outputs,

@@ -11,23 +11,22 @@ use super::SchemaRules;
 use crate::driver::Driver;
 
 impl SchemaRules {
-    /// Fills in the driver's defaults for a connection, and marks the secret parts.
+    /// Fills in the driver's defaults for a connection and an account, and marks the secret parts.
     pub(crate) fn connect(&self, driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) {
-        if matches!(inputs.connection, Value::Null) {
-            return;
-        }
-        match self.of_driver(driver, type_name) {
-            Some(Ok(schema)) => {
-                schema.fill(&["connection"], &mut inputs.connection, &|_| true);
-                let connection = std::mem::take(&mut inputs.connection);
-                inputs.connection = schema.seal_at(["connection"], connection);
+        for (name, given) in [("connection", &mut inputs.connection), ("account", &mut inputs.account_fields)]
+        {
+            if matches!(given, Value::Null) {
+                continue;
             }
-            // It is unknown which parts are secret.
-            Some(Err(_)) => {
-                let connection = std::mem::take(&mut inputs.connection);
-                inputs.connection = connection.into_secret();
+            match self.of_driver(driver, type_name) {
+                Some(Ok(schema)) => {
+                    schema.fill(&[name], given, &|_| true);
+                    *given = schema.seal_at([name], std::mem::take(given));
+                }
+                // It is unknown which parts are secret.
+                Some(Err(_)) => *given = std::mem::take(given).into_secret(),
+                None => {}
             }
-            None => {}
         }
     }
 }

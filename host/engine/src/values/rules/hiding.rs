@@ -8,6 +8,7 @@ use purlin_schema::Schema;
 
 use super::{SchemaRules, document, place_of};
 use crate::driver::Driver;
+use crate::values::accounts;
 
 /// A resource whose values are checked.
 pub(super) struct Checked<'a> {
@@ -62,7 +63,8 @@ impl SchemaRules {
             && let Some(Ok(schema)) = self.of_driver(driver, of.type_name)
         {
             let written = of.params.map(|(written, _)| written);
-            let document = document(driver, of.type_name, inputs);
+            let account = accounts::known(driver, of.type_name, inputs).unwrap_or_default();
+            let document = document(driver, of.type_name, inputs, &account);
             all.extend(places_of(&schema, &document, |pointer| place_of(pointer, definition, written)));
         }
         all.into_iter().flat_map(|(within, pointers)| places.texts_of(within, &pointers)).collect()

@@ -89,28 +89,29 @@ pub(crate) fn wanted_in(connection: &Value) -> Vec<SecretRef> {
     wanted
 }
 
-/// A connection with the store secrets in place of `{store, ref, version}`.
+/// A connection or the fields of an account, with the store secrets in place of `{store, ref, version}`.
+/// `root` is what it is called, and where it was written.
 ///
 /// # Errors
-/// Each secret that the driver cannot have, at its place in the definition.
+/// Each secret that the driver cannot have, at its place.
 pub(crate) fn resolve_in(
-    connection: Value,
+    written: Value,
     driver: &str,
     vault: &Vault,
     rules: &SchemaRules,
-    definition: &Location,
+    (root, location): (&str, &Location),
 ) -> Result<Value, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut visit = |place: LeafPath<'_>, leaf: Leaf| match leaf {
         Leaf::Reference(secret) => {
-            vault.secret(&secret, driver).map_err(|fault| about("connection", &secret, place, fault))
+            vault.secret(&secret, driver).map_err(|fault| about(root, &secret, place, fault))
         }
         Leaf::Value(_) | Leaf::Unknown { .. } => Ok(Value::unknown().into_secret()),
     };
-    let resolved = within(&connection, &mut String::new(), &mut visit, &mut faults);
+    let resolved = within(&written, &mut String::new(), &mut visit, &mut faults);
     match faults.is_empty() {
         true => Ok(resolved),
-        false => Err(placed(faults, "connection", rules, definition)),
+        false => Err(placed(faults, root, rules, location)),
     }
 }
 

@@ -374,6 +374,7 @@ impl Driver for Scripted {
             patience: Duration::from_secs(60),
             grace: *locked(&self.grace),
             pending: Duration::from_secs(600),
+            accounts: None,
         }
     }
 

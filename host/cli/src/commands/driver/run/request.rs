@@ -153,6 +153,7 @@ fn nothing() -> Inputs {
         params: Value::map(),
         connection: Value::map(),
         account: None,
+        account_fields: Value::Null,
     }
 }
 
@@ -201,8 +202,9 @@ fn inputs(what: &str, json: &Json) -> Result<Inputs, Failure> {
         secrets,
         params: part("params")?,
         connection: part("connection")?,
-        account: fields.get("account").and_then(Json::as_str).map(Into::into),
-    };
+        ..Inputs::default()
+    }
+    .with_account(&part("account")?);
     for pointer in fields.get("unknown").and_then(Json::as_array).into_iter().flatten() {
         let pointer = pointer.as_str().unwrap_or_default();
         if !mark_unknown(&mut inputs, pointer) {

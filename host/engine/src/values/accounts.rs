@@ -1,0 +1,205 @@
+//! Accounts (SPEC §8): what the operator says of the name that `driver_account` gives. The fields reach a
+//! driver with each call and are recorded nowhere, so that an account is always the current one: its
+//! secrets rotate without a change of any document or resource.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use indexmap::IndexMap;
+use purlin_expression::did_you_mean;
+use purlin_model::driver::{Inputs, TypeSchema};
+use purlin_model::{Account, Diagnostic, Value};
+use purlin_sandbox::{CallError, Change};
+use tokio::sync::OnceCell;
+
+use super::rules::SchemaRules;
+use super::secrets::{self, SecretStores, Vault};
+use crate::driver::{About, Call, Driver, Drivers, Needed, ReadRequest, Request, Response};
+
+/// Concurrent reads of secrets for one call.
+const PARALLELISM: usize = 4;
+
+/// The accounts of a workspace, with the stores of their secrets.
+pub struct Accounts {
+    configured: IndexMap<Arc<str>, Account>,
+    /// None where no secret is read.
+    stores: Option<Arc<dyn SecretStores>>,
+}
+
+/// Secrets that are written out are not shown.
+impl fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.configured.keys()).finish()
+    }
+}
+
+impl Accounts {
+    /// The accounts with these names. Without `stores`, their secrets stay unknown, which only suits calls
+    /// that plan.
+    pub fn new(configured: IndexMap<Arc<str>, Account>, stores: Option<Arc<dyn SecretStores>>) -> Self {
+        Self { configured, stores }
+    }
+
+    /// What a driver is given of an account, without reading secrets, which are unknown.
+    ///
+    /// # Errors
+    /// If there is no such account, or the driver is not granted one of its secrets.
+    fn outline(&self, name: &str, driver: &str, schema: &TypeSchema) -> Result<Value, Box<Diagnostic>> {
+        let given = given(name, self.named(name)?, schema);
+        if let Some(stores) = &self.stores {
+            for secret in secrets::wanted_in(&given) {
+                stores.allows(driver, &secret.store).map_err(|fault| {
+                    let message = format!(
+                        "the account `{name}` reads `{}` from the secret store `{}`: {}",
+                        secret.name, secret.store, fault.why
+                    );
+                    let diagnostic = Diagnostic::error("secret-store", message);
+                    Box::new(fault.help.into_iter().fold(diagnostic, Diagnostic::help))
+                })?;
+            }
+        }
+        Ok(secrets::unread(&given))
+    }
+
+    fn named(&self, name: &str) -> Result<&Account, Box<Diagnostic>> {
+        self.configured.get(name).ok_or_else(|| {
+            let message = format!("there is no account `{name}`");
+            let help = match self.configured.is_empty() {
+                true => {
+                    format!("add it to purlin.yaml: `accounts: {{{name}: {{type: TYPE, fields: {{}}}}}}`")
+                }
+                false => {
+                    did_you_mean(name, "accounts of purlin.yaml", self.configured.keys().map(|name| &**name))
+                }
+            };
+            Box::new(Diagnostic::error("missing-account", message).help(help))
+        })
+    }
+}
+
+/// What a driver is given of an account, with references in place of secrets.
+fn given(name: &str, account: &Account, schema: &TypeSchema) -> Value {
+    let mut whole = account.fields.as_map().cloned().unwrap_or_default();
+    whole.insert("name".into(), name.into());
+    whole.insert("type".into(), Value::String(Arc::clone(&account.kind)));
+    Value::Map(schema.part_of_account(&whole))
+}
+
+/// The account of a resource as its driver's schema sees it, with unknown secrets.
+///
+/// # Errors
+/// If the driver reads accounts, and this one is not available to it.
+pub(crate) fn known(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Result<Value, Box<Diagnostic>> {
+    let schema = driver.info().schema(type_name).filter(|schema| schema.reads_account());
+    let (Some(name), Some(schema)) = (inputs.account.as_deref(), schema) else { return Ok(Value::Null) };
+    match driver.about().accounts {
+        Some(accounts) => accounts.outline(name, driver.known_as(), schema),
+        None => {
+            Ok(Value::Map(schema.part_of_account(&inputs.account().as_map().cloned().unwrap_or_default())))
+        }
+    }
+}
+
+/// Drivers that are given the fields of accounts, for one plan and its run: a secret is read once.
+pub struct WithAccounts {
+    /// The drivers themselves.
+    pub drivers: Arc<dyn Drivers>,
+    /// The accounts.
+    pub accounts: Arc<Accounts>,
+}
+
+#[async_trait]
+impl Drivers for WithAccounts {
+    async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
+        let driver = self.drivers.find(needed).await?;
+        if !driver.info().types.iter().any(TypeSchema::reads_account) {
+            return Ok(driver);
+        }
+        let accounts = Arc::clone(&self.accounts);
+        Ok(Arc::new(AccountDriver { driver, accounts, rules: Arc::default(), vault: OnceCell::new() }))
+    }
+}
+
+struct AccountDriver {
+    driver: Arc<dyn Driver>,
+    accounts: Arc<Accounts>,
+    rules: Arc<SchemaRules>,
+    vault: OnceCell<Vault>,
+}
+
+impl AccountDriver {
+    /// The inputs with the fields of their account.
+    async fn filled(&self, call: &Call, inputs: &Inputs) -> Result<Inputs, CallError> {
+        let type_name = call.subject.key.type_name();
+        let schema = self.info().schema(type_name).filter(|schema| schema.reads_account());
+        let (Some(name), Some(schema)) = (&inputs.account, schema) else { return Ok(inputs.clone()) };
+        let unavailable = |fault: &Diagnostic| CallError::Account {
+            driver: self.known_as().to_owned(),
+            account: name.to_string(),
+            message: fault.help.iter().fold(fault.message.clone(), |all, help| format!("{all}; {help}")),
+        };
+        let account = self.accounts.named(name).map_err(|fault| unavailable(&fault))?;
+        let vault = self.vault.get_or_init(|| async {
+            match &self.accounts.stores {
+                Some(stores) => Vault::new(Arc::clone(stores), &call.subject.context, PARALLELISM),
+                None => Vault::closed(),
+            }
+        });
+        let (vault, driver) = (vault.await, self.known_as());
+        let given = given(name, account, schema);
+        let mut wanted = secrets::wanted_in(&given);
+        wanted.retain(|secret| vault.allows(driver, &secret.store));
+        vault.read(wanted).await;
+        let place = ("account", &account.location);
+        let account_fields = secrets::resolve_in(given, driver, vault, &self.rules, place)
+            .map_err(|faults| faults.first().map_or(CallError::Cancelled, unavailable))?;
+        let mut inputs = Inputs { account_fields, ..inputs.clone() };
+        self.rules.connect(&*self.driver, type_name, &mut inputs);
+        Ok(inputs)
+    }
+
+    async fn changed(&self, call: &Call, change: Change<'_>) -> Result<(Inputs, Inputs), CallError> {
+        Ok((self.filled(call, change.before).await?, self.filled(call, change.after).await?))
+    }
+}
+
+#[async_trait]
+impl Driver for AccountDriver {
+    fn about(&self) -> About<'_> {
+        About { accounts: Some(&*self.accounts), ..self.driver.about() }
+    }
+
+    async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
+        let driver = &self.driver;
+        match request {
+            Request::Check { inputs, previous } => {
+                let inputs = &self.filled(call, inputs).await?;
+                driver.call(call, Request::Check { inputs, previous }).await
+            }
+            Request::Name(inputs) => {
+                driver.call(call, Request::Name(&self.filled(call, inputs).await?)).await
+            }
+            Request::Create { inputs, name, replaces } => {
+                let inputs = &self.filled(call, inputs).await?;
+                driver.call(call, Request::Create { inputs, name, replaces }).await
+            }
+            Request::Read(request) => {
+                let inputs = &self.filled(call, request.inputs).await?;
+                driver.call(call, Request::Read(ReadRequest { inputs, ..request })).await
+            }
+            Request::UpdateImpact(change) => {
+                let (before, after) = &self.changed(call, change).await?;
+                driver.call(call, Request::UpdateImpact(Change { before, after, ..change })).await
+            }
+            Request::Update(change) => {
+                let (before, after) = &self.changed(call, change).await?;
+                driver.call(call, Request::Update(Change { before, after, ..change })).await
+            }
+            Request::Delete { state, inputs, data_loss_allowed } => {
+                let inputs = &self.filled(call, inputs).await?;
+                driver.call(call, Request::Delete { state, inputs, data_loss_allowed }).await
+            }
+        }
+    }
+}
