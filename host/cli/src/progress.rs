@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use purlin_documents::SourceMap;
-use purlin_engine::{Action, Event, Phase, Summary, ValueChange};
+use purlin_engine::{Action, Cause, Event, Phase, Summary, ValueChange};
 use purlin_model::{Diagnostic, Finding, Key};
 
 use crate::render::value;
@@ -89,10 +89,13 @@ impl<'a> Progress<'a> {
                 }
             }
             // The report at the end has the cause, with its place in the documents.
-            Phase::Failed { took, .. } => {
+            Phase::Failed { cause, took } => {
                 self.done(key);
-                let failed = paint(DELETE, "failed");
-                self.tell(&format!("{} {failed} {}", self.position(), named(key, *took)), true);
+                let ended = match &**cause {
+                    Cause::InProgress(_) => paint(UPDATE, "in progress"),
+                    _ => paint(DELETE, "failed"),
+                };
+                self.tell(&format!("{} {ended} {}", self.position(), named(key, *took)), true);
             }
             // The report at the end names them.
             Phase::Waiting { .. } => {}
@@ -304,7 +307,8 @@ fn headline(summary: &Summary) -> String {
         (done.adopt, "adopted"),
         (done.read, "read"),
         (done.none, "unchanged"),
-        (summary.failed.len(), "failed"),
+        (summary.failed.len() - summary.in_progress(), "failed"),
+        (summary.in_progress(), "in progress"),
         (summary.skipped.len(), "not tried"),
         (summary.waiting.len(), "waiting"),
     ]
@@ -317,16 +321,17 @@ fn headline(summary: &Summary) -> String {
         (true, _) => paint(WARNING, "Stopped"),
         (_, true) => paint(GOOD, "Done"),
         _ if summary.only_waits() => paint(WARNING, "Waiting"),
+        _ if summary.only_progresses() => paint(UPDATE, "In progress"),
         _ => paint(DELETE, "Failed"),
     };
-    let how = if summary.only_waits() { "after" } else { "in" };
+    let how = if summary.only_waits() || summary.only_progresses() { "after" } else { "in" };
     format!("{word} {how} {}: {parts}.", text::duration(summary.took))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_engine::{Cause, Tally};
+    use purlin_engine::Tally;
 
     fn rendered(summary: &Summary) -> String {
         let look = RunContext { sources: &SourceMap::default(), columns: 80 };

@@ -59,7 +59,10 @@ pub enum Phase {
 impl Phase {
     /// The word for it, as in JSON.
     pub fn as_str(&self) -> &'static str {
-        self.into()
+        match self {
+            Self::Failed { cause, .. } if matches!(**cause, Cause::InProgress(_)) => IN_PROGRESS,
+            other => other.into(),
+        }
     }
 }
 
@@ -91,6 +94,9 @@ pub enum Event {
     /// The run is over; always the last event.
     Summary(Summary),
 }
+
+/// The phase of what is in progress when a run ends, and the status of a run in which nothing else is left.
+const IN_PROGRESS: &str = "in-progress";
 
 /// How a run ended.
 #[derive(Clone, Debug, Default)]
@@ -133,8 +139,14 @@ impl Summary {
             (true, _) => "cancelled",
             (_, true) => "succeeded",
             _ if self.only_waits() => "waiting",
+            _ if self.only_progresses() => IN_PROGRESS,
             _ => "failed",
         }
+    }
+
+    /// How many of the resources that did not succeed are only in progress: the next run goes on.
+    pub fn in_progress(&self) -> usize {
+        self.failed.iter().filter(|(_, cause)| matches!(cause, Cause::InProgress(_))).count()
     }
 
     /// Whether everything was done.
@@ -151,5 +163,14 @@ impl Summary {
     /// Whether everything was done except for resources that wait for others.
     pub fn only_waits(&self) -> bool {
         !self.is_success() && Self { waiting: Vec::new(), ..self.clone() }.is_success()
+    }
+
+    /// Whether nothing failed, and something is in progress for which this run does not wait any longer.
+    pub fn only_progresses(&self) -> bool {
+        let (failed, skipped, waiting) = Default::default();
+        let number = self.in_progress();
+        number > 0
+            && number == self.failed.len()
+            && Self { failed, skipped, waiting, ..self.clone() }.is_success()
     }
 }

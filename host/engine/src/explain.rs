@@ -62,6 +62,8 @@ impl Cause {
                     "let only one of both declare it; if `{other}` was renamed, record that with `purlin state rename`"
                 ))]
             }
+            // Nothing failed.
+            cause @ Self::InProgress(_) => vec![Diagnostic::warning(cause.code(), cause.to_string())],
             cause => vec![Diagnostic::error(cause.code(), cause.to_string())],
         }
     }

@@ -345,7 +345,9 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &RunO
     } else {
         app.ui.raw(&text);
     }
-    if !summary.failed.is_empty() {
+    if summary.only_progresses() {
+        app.ui.hint("nothing failed; run the same command again to continue");
+    } else if !summary.failed.is_empty() {
         MissingGrants::of(summary.failed.iter().map(|(_, cause)| cause)).hint(&app.ui);
         app.ui.hint(match summary.failed.iter().any(|(_, cause)| cause.code() == "conflict") {
             true => {

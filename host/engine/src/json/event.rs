@@ -123,6 +123,9 @@ impl Serialize for Summary {
             status: &'static str,
             done: Tally,
             failed: usize,
+            /// The number of resources that are in progress, for which the run does not wait any longer.
+            #[serde(skip_serializing_if = "is_zero")]
+            in_progress: usize,
             skipped: usize,
             /// The number of resources that wait for others that no document declares.
             #[serde(skip_serializing_if = "is_zero")]
@@ -142,7 +145,8 @@ impl Serialize for Summary {
             event: "summary",
             status: self.status(),
             done: self.done,
-            failed: self.failed.len(),
+            failed: self.failed.len() - self.in_progress(),
+            in_progress: self.in_progress(),
             skipped: self.skipped.len(),
             waiting: self.waiting.len(),
             unknown: &self.unknown,
