@@ -39,8 +39,8 @@ typedef struct purlin_subject {
 // The inputs of a resource.
 typedef struct purlin_inputs {
   // {"values":…,"secrets":…,"params":…,"connection":…,"account":…}; never log the secrets. `connection` says
-  // how to reach the system that the resource is in, and `account` is {"name":…}, or {} if the definition has
-  // no `driver_account`; both are always the current ones.
+  // how to reach the system that the resource is in, and `account` is the account that the definition
+  // names: only its name, if the schema does not describe it, or {}; both are always the current ones.
   json *document;
   texts unknown;   // pointers to unknown values, which are null in the document
   texts sensitive; // pointers to secrets outside of `secrets`

@@ -39,8 +39,8 @@ func decoded[T any](inputs Inputs, strict bool) (given T, err error) {
 	d.err = read.err
 	for _, one := range read.fields {
 		group, _ := inputs.document()[one.name].(Object)
-		if one.name == "account" && len(group) == 0 {
-			continue // The definition names none.
+		if group == nil && slices.Contains(inputs.Unknown, "/"+one.name) {
+			continue
 		}
 		if group == nil {
 			group = Object{}

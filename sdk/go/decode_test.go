@@ -18,7 +18,7 @@ func fromHost(t *testing.T, values string, unknown ...string) Inputs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Inputs{Values: object, Unknown: unknown, Connection: Object{"host": "h", "more": true}, Account: Object{"name": "main"}}
+	return Inputs{Values: object, Unknown: unknown, Connection: Object{"host": "h", "more": true}, Account: Object{"region": "eu-1"}}
 }
 
 func TestTheSameStructReadsInputs(t *testing.T) {
@@ -34,7 +34,7 @@ func TestTheSameStructReadsInputs(t *testing.T) {
 	if v.Name != "a" || *v.Engine != "in-memory" || v.Size != 3 || *v.Most != math.MaxUint64 || v.Disks[0].Kind != "ssd" ||
 		v.Names != nil || v.Labels["x/~"] != "ü" || v.Extra["big"] != json.Number("12345678901234567890") ||
 		!reflect.DeepEqual(v.Open, []any{json.Number("1"), nil}) || string(v.Raw) != `{"b":2.50}` || v.Number != "1e400" ||
-		v.From.Year() != 2026 || v.URL != "http://a" || given.Connection.Host != "h" || given.Account.Name != "main" {
+		v.From.Year() != 2026 || v.URL != "http://a" || given.Connection.Host != "h" || given.Account.Region != "eu-1" || given.Account.Token != nil {
 		t.Errorf("%+v", given)
 	}
 	// An older resource has no defaults, and they are no empty values.
@@ -80,6 +80,7 @@ func TestEveryFaultIsFoundAtOnce(t *testing.T) {
 		"/values/stray is unknown; the names are name, engine, size, big, most, share, disks, all-names, labels, extra, open, raw, number, from, is_forced, spare, url",
 		"/connection/host is missing",
 		"/connection/key has to be a text, not a list",
+		"/account/region is missing",
 	}
 	if got := places(err); !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))
@@ -88,6 +89,60 @@ func TestEveryFaultIsFoundAtOnce(t *testing.T) {
 	part, err := Decode[struct{ Values struct{ Stray int } }](inputs)
 	if err != nil || part.Values.Stray != 1 {
 		t.Error(part, err)
+	}
+}
+
+func TestAnAccountIsDecodedAsItIsDescribed(t *testing.T) {
+	type closed struct {
+		Account struct {
+			Region string
+			Token  string `purlin:",secret"`
+		}
+	}
+	given, err := decoded[closed](Inputs{Account: Object{"region": "eu-1", "token": "hush"}}, true)
+	if err != nil || given.Account.Region != "eu-1" || given.Account.Token != "hush" {
+		t.Errorf("%+v %v", given, err)
+	}
+	for _, this := range []struct {
+		account Object
+		want    []string
+	}{
+		{Object{"token": "hush"}, []string{"/account/region is missing"}},
+		{Object{"region": 1, "token": "hush", "name": "main"}, []string{
+			"/account/region has to be a text, not a number", "/account/name is unknown; the names are region, token",
+		}},
+		// The definition names none.
+		{Object{}, []string{"/account/region is missing", "/account/token is missing"}},
+		{nil, []string{"/account/region is missing", "/account/token is missing"}},
+	} {
+		if _, err := decoded[closed](Inputs{Account: this.account}, true); !slices.Equal(places(err), this.want) {
+			t.Errorf("%v: %v", this.account, err)
+		}
+	}
+	// While a plan is made, its secrets are unknown.
+	unread := Inputs{Account: Object{"region": "eu-1", "token": nil}, Unknown: []string{"/account/token"}}
+	if given, err := decoded[closed](unread, true); err != nil || given.Account.Region != "eu-1" || given.Account.Token != "" {
+		t.Errorf("%+v %v", given, err)
+	}
+	// Nothing is required, so the definition need not name one.
+	free, err := decoded[struct{ Account struct{ Region *string } }](Inputs{}, true)
+	if err != nil || free.Account.Region != nil {
+		t.Errorf("%+v %v", free, err)
+	}
+	whole := Inputs{Account: Object{"name": "main", "type": "cloud", "region": "eu-1"}}
+	open, err := decoded[struct {
+		Account struct{ Name string } `purlin:",open"`
+	}](whole, true)
+	if err != nil || open.Account.Name != "main" {
+		t.Errorf("%+v %v", open, err)
+	}
+	all, err := decoded[struct{ Account Object }](whole, true)
+	if err != nil || !reflect.DeepEqual(all.Account, whole.Account) {
+		t.Errorf("%+v %v", all, err)
+	}
+	// A driver that does not describe it still gets the name.
+	if _, err := decoded[struct{}](Inputs{Account: Object{"name": "main"}}, true); err != nil {
+		t.Error(err)
 	}
 }
 

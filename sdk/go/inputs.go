@@ -20,8 +20,9 @@ type Inputs struct {
 	// Connection says how to reach the system that the resource is in: its server, credentials, a CA.
 	// It is always the current one. In Read and Delete it may be newer than the rest.
 	Connection Object
-	// Account is the definition's driver_account: its name, or empty if there is none. Like Connection,
-	// it is the current one.
+	// Account is the account that the definition names, with those of its fields that the schema describes:
+	// only its name, if the schema does not describe it, and empty if the definition names none. Like
+	// Connection, it is the current one.
 	Account Object
 	// Unknown are the places of unknown values, as pointers into
 	// {"values":…,"secrets":…,"params":…,"connection":…,"account":…}.

@@ -159,8 +159,7 @@ func (d *describer) groups(of reflect.Type, root *schema) {
 			d.fail(one.place, "is no group of inputs; the groups are %s", strings.Join(groups, ", "))
 		case !isGroup:
 			d.fail(one.place, "is a group of inputs: it has to be a struct, or a purlin.Object")
-		case one.name != "account":
-			// The account is not part of the schema: the host makes it.
+		default:
 			described, _ := root.get("properties").(schema).get(one.name).(schema)
 			properties.add(one.name, described)
 			if described.get("required") != nil {

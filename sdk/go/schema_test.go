@@ -41,7 +41,10 @@ type storeInputs struct {
 		Host string   `purlin:",replaces"`
 		Key  *string  `purlin:",secret"`
 	}
-	Account struct{ Name string }
+	Account struct {
+		Region string
+		Token  *string `purlin:",secret"`
+	}
 }
 
 type disk struct {
@@ -52,7 +55,7 @@ type common struct {
 	URL string `purlin:",optional" reaches:"http" methods:"POST,GET later"`
 }
 
-const storeSchema = `{"type":"object","x-purlin-holds-data":"every table","required":["values","connection"],"properties":{
+const storeSchema = `{"type":"object","x-purlin-holds-data":"every table","required":["values","connection","account"],"properties":{
 "values":{"type":"object","required":["name","number"],"additionalProperties":false,"properties":{
 "name":{"type":"string","description":"The name.","maxLength":63,"pattern":"^[a-z]{1,63}, ?\"$","examples":["shop"],"x-purlin-replaces":true},
 "engine":{"type":["string","null"],"description":"\"Ünïcode\" <&>.","enum":["plain","in-memory",null],"x-purlin-immutable":true},
@@ -74,7 +77,9 @@ const storeSchema = `{"type":"object","x-purlin-holds-data":"every table","requi
 "secrets":{"type":"object","additionalProperties":false,"properties":{"password":{"type":["string","null"]}}},
 "params":{"type":"object"},
 "connection":{"type":"object","description":"A server.","x-purlin-reaches":"tcp","x-purlin-port":5432,"required":["host"],"properties":{
-"host":{"type":"string","x-purlin-replaces":true},"key":{"type":["string","null"],"writeOnly":true}}}}}`
+"host":{"type":"string","x-purlin-replaces":true},"key":{"type":["string","null"],"writeOnly":true}}},
+"account":{"type":"object","required":["region"],"additionalProperties":false,"properties":{
+"region":{"type":"string"},"token":{"type":["string","null"],"writeOnly":true}}}}}`
 
 type storeOutputs struct {
 	_      struct{} `purlin:",computed"`
@@ -109,6 +114,27 @@ func TestOneStructGivesTheSchema(t *testing.T) {
 		got, err := schemaOf(this.of, this.side)
 		if want := strings.ReplaceAll(this.want, "\n", ""); err != nil || got != want {
 			t.Errorf("%v\n%s\n%s", err, strings.ReplaceAll(got, `:{`, ":{\n"), strings.ReplaceAll(want, `:{`, ":{\n"))
+		}
+	}
+}
+
+func TestAnAccountIsAGroup(t *testing.T) {
+	for _, this := range []struct {
+		of   reflect.Type
+		want string
+	}{
+		{reflect.TypeFor[struct{ Account Object }](), `{"type":"object","properties":{"account":{"type":"object"}}}`},
+		{reflect.TypeFor[struct {
+			Account struct{ Name, Type *string }
+		}](), `{"type":"object","properties":{"account":{"type":"object","additionalProperties":false,"properties":{` +
+			`"name":{"type":["string","null"]},"type":{"type":["string","null"]}}}}}`},
+		{reflect.TypeFor[struct {
+			Account struct{ Region string } `purlin:",open" desc:"A cloud."`
+		}](), `{"type":"object","required":["account"],"properties":{"account":{"type":"object",` +
+			`"required":["region"],"properties":{"region":{"type":"string"}},"description":"A cloud."}}}`},
+	} {
+		if got, err := schemaOf(this.of, ofInputs); err != nil || got != this.want {
+			t.Errorf("%v\n%s\n%s", err, got, this.want)
 		}
 	}
 }

@@ -104,7 +104,7 @@ type Plan<F, Missing extends keyof F = Marked<F, "optional" | "default">> = Flat
 
 /** Facts about inputs, in every request. */
 export interface About {
-  /** The definition's `driver_account`, unless the driver describes another form. */
+  /** The account that the definition names, empty if it names none: only its name, unless the driver describes it. */
   account: { name?: string };
   /** Pointers to places that are `null` because they are not known yet, in `check` and `updateImpact` only. */
   unknown: string[];

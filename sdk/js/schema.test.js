@@ -207,6 +207,37 @@ test("a driver gets the parts that it describes, and the account", () => {
   assert.equal(described.read({ ...given, account: { name: "c", key: 1 } }).account.key, 1n);
 });
 
+test("an account is read as it is described", () => {
+  const cloud = s.inputs({ account: s.object({ region: s.string(), token: s.string().secret() }) });
+  assert.deepEqual(cloud.json.properties.account, {
+    type: "object",
+    properties: { region: { type: "string" }, token: { type: "string", writeOnly: true } },
+    required: ["region", "token"],
+    additionalProperties: false,
+  });
+  const from = (account, unknown = []) => ({ account, unknown, sensitive: ["/account/token"] });
+  const account = { region: "eu-1", token: "hush" };
+  assert.deepEqual(cloud.read(from(account)), from(account));
+  const unread = from({ ...account, token: null }, ["/account/token"]);
+  assert.deepEqual(cloud.read(unread), unread);
+  const message = (account) => {
+    try {
+      cloud.read(from(account));
+    } catch (fault) {
+      return fault.message;
+    }
+  };
+  assert.equal(message({ token: "hush" }), "/account/region: is missing");
+  assert.match(message({ ...account, name: "c" }), /^\/account\/name: /);
+  // The definition names none.
+  assert.match(message({}), /^\/account\/region: is missing.*\/account\/token: is missing$/);
+  const free = s.inputs({ account: s.object({ region: s.string().optional() }) });
+  assert.equal(free.json.required, undefined);
+  assert.deepEqual(free.read(from({})).account, {});
+  const whole = { name: "c", type: "cloud", region: "eu-1" };
+  assert.deepEqual(s.inputs({ account: s.record(s.string()) }).read(from(whole)).account, whole);
+});
+
 test("integers are exact whatever their size", () => {
   const schema = s.object({ one: s.bigint(), most: s.bigint(), any: s.any() });
   const values = { one: 1, most: 2n ** 64n - 1n, any: [2n ** 60n] };

@@ -18,11 +18,7 @@ pub(crate) fn of(request: &ImpactRequest<TemplateInputs>) -> Result<Impact, Fail
     if !request.after.unknown.is_empty() {
         return Ok(impact);
     }
-    let after = Inputs {
-        given: request.after.parse()?,
-        account: request.after.account(),
-        sensitive: request.after.sensitive.clone(),
-    };
+    let after = Inputs { given: request.after.parse()?, sensitive: request.after.sensitive.clone() };
     let world = Arc::new(Watched::default());
     let cookie = cookie(&request.state, &after)?;
     let id = &request.state.id;

@@ -65,7 +65,7 @@ impl Check for Template {
             if inputs.unknown.is_empty() && knows_cookie {
                 let guresid = &request.subject.guresid;
                 let sensitive = inputs.sensitive.clone();
-                let whole = Inputs { given: known, account: inputs.account(), sensitive };
+                let whole = Inputs { given: known, sensitive };
                 make(guresid, guresid, &whole, Made::default())?;
             }
         }

@@ -139,7 +139,7 @@ kind! {
     pub(crate) struct Pointers: json!({
         "type": "array",
         "minItems": 1,
-        "items": {"type": "string", "pattern": "^/(values|secrets|params|connection)(/|$)"},
+        "items": {"type": "string", "pattern": "^/(values|secrets|params|connection|account)(/|$)"},
     })
 }
 

@@ -186,27 +186,32 @@ pub struct Inputs {
     pub connection: Value,
     /// The name that `driver_account` gives.
     pub account: Option<Arc<str>>,
-    /// The other fields of that account, a map or null. They are filled in for one call, and neither
-    /// recorded nor compared: an account is always the current one.
+    /// What the driver is given of that account, a map; null if only the name. It is filled in for one call,
+    /// and neither recorded nor compared: an account is always the current one.
     pub account_fields: Value,
 }
 
 impl Inputs {
-    /// The inputs with an account as drivers read it: a map with its `name` and its fields, or null.
+    /// The inputs with an account as drivers read it, for a caller without a workspace. An account without a
+    /// name is called `account`.
     #[must_use]
     pub fn with_account(self, account: &Value) -> Self {
-        let mut fields = account.as_map().cloned().unwrap_or_default();
-        let name = fields.remove("name").and_then(|name| name.as_str().map(Into::into));
-        let account_fields = if name.is_some() { Value::Map(fields) } else { Value::Null };
-        Self { account: name, account_fields, ..self }
+        if account.as_map().is_none_or(|fields| fields.is_empty()) {
+            return Self { account: None, account_fields: Value::Null, ..self };
+        }
+        let name = account.get("name");
+        let name = name.as_ref().and_then(Value::as_str).unwrap_or("account").into();
+        Self { account: Some(name), account_fields: account.clone(), ..self }
     }
 
     /// The account as drivers read it.
     pub fn account(&self) -> Value {
-        let Some(name) = &self.account else { return Value::Null };
-        let mut account = self.account_fields.as_map().cloned().unwrap_or_default();
-        account.insert("name".into(), Value::String(Arc::clone(name)));
-        Value::Map(account)
+        match (&self.account_fields, &self.account) {
+            (Value::Null, Some(name)) => {
+                Value::Map(Map::from_iter([("name".into(), Value::String(Arc::clone(name)))]))
+            }
+            (fields, _) => fields.clone(),
+        }
     }
 }
 

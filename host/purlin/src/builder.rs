@@ -367,22 +367,18 @@ impl Purlin {
     /// The drivers, which are given the fields of accounts. To be made anew for each plan, since a secret is
     /// read once.
     pub(crate) fn drivers_with_accounts(&self) -> Result<WithAccounts, Error> {
-        let stores = Some(self.secret_stores()?);
-        Ok(self.with_accounts(stores, Arc::clone(self.registry()?) as _))
+        self.with_accounts(true)
     }
 
     /// The same, where no secret is read.
     pub(crate) fn drivers_without_secrets(&self) -> Result<WithAccounts, Error> {
-        Ok(self.with_accounts(None, Arc::clone(self.registry()?) as _))
+        self.with_accounts(false)
     }
 
-    fn with_accounts(
-        &self,
-        stores: Option<Arc<dyn SecretStores>>,
-        drivers: Arc<dyn Drivers>,
-    ) -> WithAccounts {
-        let accounts = Arc::new(Accounts::new(self.workspace.accounts.clone(), stores));
-        WithAccounts { drivers, accounts }
+    fn with_accounts(&self, reads_secrets: bool) -> Result<WithAccounts, Error> {
+        let drivers = Arc::clone(self.registry()?) as Arc<dyn Drivers>;
+        let accounts = Accounts::new(self.workspace.accounts.clone(), self.secret_stores()?, reads_secrets);
+        Ok(WithAccounts { drivers, accounts: Arc::new(accounts) })
     }
 
     /// The files that no driver may write to.

@@ -103,7 +103,7 @@ def record(theirs, kind, function):
 
 
 def inputs(theirs, kind, recorded):
-    document = {name: json.loads(getattr(theirs, name)) for name in (*GROUPS, "account")}
+    document = {name: json.loads(getattr(theirs, name)) for name in GROUPS}
     return kind.inputs_form.kind.read(document, theirs.unknown, theirs.sensitive, recorded=recorded)
 
 

@@ -14,24 +14,23 @@ from .records import below, documented, members, unescaped, written
 from .schema import SchemaError
 
 #: What a schema of inputs describes.
-GROUPS = ("values", "secrets", "params", "connection")
+GROUPS = ("values", "secrets", "params", "connection", "account")
 
 Self = TypeVar("Self", bound="Inputs")
 
 
 @dataclass(kw_only=True)
 class Inputs:
-    """The base class of inputs. A subclass has those of the fields `values`, `secrets`, `params` and
-    `connection` that the driver reads, and the type of each is a dataclass, or `dict[str, …]` for any names.
+    """The base class of inputs. A subclass has those of the fields `values`, `secrets`, `params`, `connection`
+    and `account` that the driver reads, and the type of each is a dataclass, or `dict[str, …]` for any names.
 
     In `check` and `update_impact`, a value may be unknown: `is_unknown` tells, and any other use of it
     raises `UnknownValue`. In `read` and `delete`, in `previous` and in `before`, the inputs are recorded,
     perhaps by an earlier version of the driver: a use of a value that is missing there, or has another type,
     raises `InvalidInputs`; `document` has it.
+    `document["account"]` has the name of the account, if the definition names one, also without the field.
     """
 
-    #: The definition's `driver_account`: `{"name": …}`, or empty.
-    account: dict[str, str] = field(default_factory=dict)
     #: Places that are unknown, and places outside of `secrets` that hold secrets, as pointers.
     unknown: list[str] = field(default_factory=list)
     sensitive: list[str] = field(default_factory=list)
@@ -53,8 +52,7 @@ class Inputs:
         }
         if not recorded:
             faults.check()
-        account = marked.get("account", {})
-        return cls(**given, account=account, unknown=places, sensitive=list(sensitive), document=document)
+        return cls(**given, unknown=places, sensitive=list(sensitive), document=document)
 
 
 def with_gaps(document: dict[str, Any], unknown: list[str]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def componentize_py() -> str | None:
 class ThingInputs(Inputs):
     values: dict[str, Any]
     connection: dict[str, str]
+    account: dict[str, str]
 
 
 @dataclass
@@ -200,6 +201,7 @@ class Component(unittest.TestCase):
             self.types.TypeSchema(
                 "thing", ["check", "read", "update-impact", "update", "repeat-create"],
                 '{"type":"object","properties":{"values":{"type":"object"},"connection":{"type":"object",'
+                '"additionalProperties":{"type":"string"}},"account":{"type":"object",'
                 '"additionalProperties":{"type":"string"}}}}',
                 '{"type":"object"}',
             ),
@@ -277,7 +279,7 @@ class Component(unittest.TestCase):
         previous = self.inputs('{"size":3}', "{}")
         inputs = self.inputs(NUMBERS[:-1] + ',"a":null}', '{"name":"acme/a"}')
         request = self.types.CheckRequest(self.subject(), inputs, previous, self.its_call())
-        checked = Checked(ThingInputs({"size": 2**64 - 1}, {}), [("/values/size", "is large")])
+        checked = Checked(ThingInputs({"size": 2**64 - 1}, {}, {}), [("/values/size", "is large")])
         answer = self.call("check", request, checked)
         self.assertEqual((answer.values, answer.secrets), ('{"size":18446744073709551615}', "{}"))
         self.assertEqual(answer.warnings, [self.types.Finding("/values/size", "is large")])
@@ -299,6 +301,14 @@ class Component(unittest.TestCase):
 
         self.call("delete", self.delete())
         self.assertTrue(self.thing.seen[-1].data_loss_allowed)
+
+    def test_an_account_that_is_not_described_arrives_as_json(self):
+        request, names = self.create("plain"), []
+        request.inputs = self.inputs('{"size":3}', '{"name":"acme/a"}')
+        create = lambda _, its: names.append(its.inputs.document["account"]) or State("plain-1", PlainOutputs("h"))
+        with mock.patch.object(Plain, "create", create):
+            self.call("create", request)
+        self.assertEqual(names, [{"name": "acme/a"}])
 
     def test_a_state_comes_back_as_it_was(self):
         change = self.change()

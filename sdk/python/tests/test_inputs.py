@@ -61,6 +61,17 @@ class Connection:
 
 
 @dataclass
+class Account:
+    region: str
+    token: Annotated[str | None, Schema(secret=True)] = None
+
+
+@dataclass
+class CloudInputs(Inputs):
+    account: Account
+
+
+@dataclass
 class StoreInputs(Inputs):
     values: Values
     secrets: Secrets
@@ -128,6 +139,41 @@ class Reading(unittest.TestCase):
                 read(wrong)
         with self.assertRaisesRegex(InvalidInputs, "^/values: has `title` and `main`; one of them is enough$"):
             read({"name": "a", "title": "b", "main": {"class": "ssd"}})
+
+    def test_an_account_is_read_as_it_is_described(self):
+        its = CloudInputs.read({"account": {"region": "eu-1", "token": "hush"}}).account
+        self.assertEqual(its, Account("eu-1", "hush"))
+        # The definition may name none.
+        for account in ({"account": {"token": "hush"}}, {"account": {}}, {}):
+            with self.assertRaisesRegex(InvalidInputs, "^/account/region: is missing$"):
+                CloudInputs.read(account)
+        with self.assertRaisesRegex(InvalidInputs, "^/account/name: is unknown; the names are region, token$"):
+            CloudInputs.read({"account": {"region": "eu-1", "name": "main"}})
+        # While a plan is made, its secrets are unknown.
+        planned = CloudInputs.read({"account": {"region": "eu-1", "token": None}}, ["/account/token"]).account
+        self.assertEqual((planned.region, is_unknown(planned.token)), ("eu-1", True))
+        old = CloudInputs.read({"account": {}}, recorded=True)
+        with self.assertRaisesRegex(InvalidInputs, "^/account/region: is missing$"):
+            old.account.region.upper()
+
+        @dataclass
+        class Free:
+            region: str | None = None
+
+        @dataclass
+        class FreeInputs(Inputs):
+            account: Free
+
+        self.assertEqual(FreeInputs.read({"account": {}}).account, Free())
+
+        @dataclass
+        class AnyInputs(Inputs):
+            account: dict[str, Any]
+
+        whole = {"name": "main", "type": "cloud", "region": "eu-1"}
+        self.assertEqual(AnyInputs.read({"account": whole}).account, whole)
+        # A driver that does not describe it still gets the name.
+        self.assertEqual(Inputs.read({"account": {"name": "main"}}).document["account"], {"name": "main"})
 
     def test_null_is_what_is_not_there(self):
         its = read({"name": "a", "title": None, "size": None, "main": None})

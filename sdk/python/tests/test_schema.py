@@ -81,11 +81,18 @@ class Connection:
 
 
 @dataclass
+class Account:
+    region: str
+    token: Annotated[str | None, Schema(secret=True)]
+
+
+@dataclass
 class StoreInputs(Inputs):
     values: Annotated[Values, Schema(holds_data="every table")]
     secrets: Secrets
     params: dict[str, Any]
     connection: Annotated[Connection, Schema("The server.")]
+    account: Account
 
 
 @dataclass
@@ -147,7 +154,7 @@ class Declared(unittest.TestCase):
         }
         self.assertEqual(inputs_form(StoreInputs).schema, {
             "type": "object",
-            "required": ["values", "connection"],
+            "required": ["values", "connection", "account"],
             "properties": {
                 "values": {
                     "type": "object", "required": ["name", "alias", "free"], "additionalProperties": False,
@@ -162,6 +169,12 @@ class Declared(unittest.TestCase):
                     "type": "object", "description": "The server.", "required": ["server", "token"],
                     "additionalProperties": False,
                     "properties": {"server": server, "token": {"type": "string", "writeOnly": True}},
+                },
+                "account": {
+                    "type": "object", "required": ["region"], "additionalProperties": False,
+                    "properties": {
+                        "region": {"type": "string"}, "token": {"type": ["string", "null"], "writeOnly": True},
+                    },
                 },
             },
         })
@@ -314,10 +327,11 @@ class Wrong(unittest.TestCase):
     def test_a_class_that_does_not_have_its_shape(self):
         group = lambda **types: dataclass(type("It", (Inputs,), {"__annotations__": types}))
         for message, kind in [
-            ("`It.value`: is no group of inputs; these are values, secrets, params, connection", group(value=Disk)),
+            ("`It.value`: is no group of inputs; these are values, secrets, params, connection, account", group(value=Disk)),
             ("`It.values`: a group is a dataclass or `dict[str, …]`", group(values=Disk | None)),
             ("`It.values`: a group is a dataclass or `dict[str, …]`", group(values=str)),
-            ("`It.account`: is a field of `Inputs` already", group(account=dict[str, Any])),
+            ("`It.account`: a group is a dataclass or `dict[str, …]`", group(account=str)),
+            ("`It.unknown`: is a field of `Inputs` already", group(unknown=dict[str, Any])),
             ("`It.values`: is no field that JSON has", type("It", (Inputs,), {"__annotations__": {"values": Disk}})),
             ("`Disk`: is no subclass of `Inputs`", Disk),
         ]:

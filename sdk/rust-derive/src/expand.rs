@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 /// The groups of inputs.
-const GROUPS: [&str; 4] = ["values", "secrets", "params", "connection"];
+const GROUPS: [&str; 5] = ["values", "secrets", "params", "connection", "account"];
 
 impl Role {
     /// The name of its attribute.

@@ -302,8 +302,9 @@ pub mod purlin {
                 /// `delete` it may be newer than the other inputs. A change of it does not change the
                 /// resource, unless the schema has `x-purlin-replaces` for the changed input.
                 pub connection: Json,
-                /// The definition's `driver_account`: `{"name":…}`, or `{}` if it names none. Like `connection`,
-                /// it is the current one, and a change of it does not change the resource.
+                /// What the schema has in `account` of the account that `driver_account` names: its `name`, its
+                /// `type` and its fields; without a schema, only its name. `{}` if it names none. It is the current
+                /// one; only another name changes the resource.
                 pub account: Json,
                 /// Places that are still unknown, as pointers into
                 /// `{"values":…,"secrets":…,"params":…,"connection":…,"account":…}`.

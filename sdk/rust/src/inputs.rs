@@ -25,6 +25,8 @@ pub struct Anything {
     pub params: Object,
     /// The definition's connection.
     pub connection: Object,
+    /// The account that the definition names, empty if it names none.
+    pub account: Object,
 }
 
 /// Inputs as the driver's own type, to which they dereference. All of them are known.
@@ -32,8 +34,6 @@ pub struct Anything {
 pub struct Inputs<I> {
     /// The inputs.
     pub given: I,
-    /// The definition's `driver_account`: `{"name":…}`, or `{}` if it names none.
-    pub account: Object,
     /// Places outside of `secrets` that hold secrets, as pointers. Put everything made from them in
     /// [`crate::State::secrets`], or name it in [`crate::State::sensitive`].
     pub sensitive: Vec<String>,
@@ -80,7 +80,8 @@ impl<I> Raw<I> {
         self.document
     }
 
-    /// The definition's `driver_account`: `{"name":…}`, or `{}` if it names none.
+    /// The account that the definition names: only its name, if the driver does not describe it, and empty if
+    /// the definition names none.
     pub fn account(&self) -> Object {
         self.get("/account").and_then(Value::as_object).cloned().unwrap_or_default()
     }
@@ -184,7 +185,7 @@ impl<I: DeserializeOwned> Raw<I> {
 
     pub(crate) fn into_inputs(self) -> Result<Inputs<I>, Failure> {
         let given = self.parse()?;
-        Ok(Inputs { given, account: self.account(), sensitive: self.sensitive })
+        Ok(Inputs { given, sensitive: self.sensitive })
     }
 }
 

@@ -56,7 +56,7 @@ fn outputs(project: &Project) -> Value {
 }
 
 fn shows(ran: &Ran, text: &str) {
-    assert!(ran.err.contains(text), "{text} is missing in {}", ran.err);
+    assert!(ran.err.contains(text) || ran.out.contains(text), "{text} is missing in {}{}", ran.out, ran.err);
 }
 
 #[test]
@@ -109,9 +109,11 @@ fn what_is_wrong_with_an_account_is_said_before_anything_runs() {
         (FIELDS, "other", "invalid-inputs", "account.region"),
     ] {
         let project = project(fields, named);
-        let ran = project.run(&["up", "--yes"]).status(2);
-        shows(&ran, code);
-        shows(&ran, help);
+        for command in [&["validate"][..], &["up", "--yes"]] {
+            let ran = project.run(command).status(2);
+            shows(&ran, code);
+            shows(&ran, help);
+        }
     }
     // The store of an account is checked before, too, but its secret is read only now.
     let project = project(FIELDS, "guests-dev");

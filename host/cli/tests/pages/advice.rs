@@ -41,6 +41,7 @@ const UNFOLLOWED: &[(&str, &[&str])] = &[
         &["closed", "data-loss", "deployment-exists", "locked", "stale-plan"],
     ),
     ("nothing failed, and only time helps", &["in-progress", "pending"]),
+    ("no built-in driver reads an account: see the tests of accounts", &["missing-account"]),
     (
         "the help shows a form to fill in, or a rule to keep",
         &[

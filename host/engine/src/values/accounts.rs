@@ -23,8 +23,8 @@ const PARALLELISM: usize = 4;
 /// The accounts of a workspace, with the stores of their secrets.
 pub struct Accounts {
     configured: IndexMap<Arc<str>, Account>,
-    /// None where no secret is read.
-    stores: Option<Arc<dyn SecretStores>>,
+    stores: Arc<dyn SecretStores>,
+    reads_secrets: bool,
 }
 
 /// Secrets that are written out are not shown.
@@ -35,10 +35,14 @@ impl fmt::Debug for Accounts {
 }
 
 impl Accounts {
-    /// The accounts with these names. Without `stores`, their secrets stay unknown, which only suits calls
-    /// that plan.
-    pub fn new(configured: IndexMap<Arc<str>, Account>, stores: Option<Arc<dyn SecretStores>>) -> Self {
-        Self { configured, stores }
+    /// The accounts with these names. Secrets that are not read stay unknown, which only suits calls that
+    /// plan.
+    pub fn new(
+        configured: IndexMap<Arc<str>, Account>,
+        stores: Arc<dyn SecretStores>,
+        reads_secrets: bool,
+    ) -> Self {
+        Self { configured, stores, reads_secrets }
     }
 
     /// What a driver is given of an account, without reading secrets, which are unknown.
@@ -47,17 +51,15 @@ impl Accounts {
     /// If there is no such account, or the driver is not granted one of its secrets.
     fn outline(&self, name: &str, driver: &str, schema: &TypeSchema) -> Result<Value, Box<Diagnostic>> {
         let given = given(name, self.named(name)?, schema);
-        if let Some(stores) = &self.stores {
-            for secret in secrets::wanted_in(&given) {
-                stores.allows(driver, &secret.store).map_err(|fault| {
-                    let message = format!(
-                        "the account `{name}` reads `{}` from the secret store `{}`: {}",
-                        secret.name, secret.store, fault.why
-                    );
-                    let diagnostic = Diagnostic::error("secret-store", message);
-                    Box::new(fault.help.into_iter().fold(diagnostic, Diagnostic::help))
-                })?;
-            }
+        for secret in secrets::wanted_in(&given) {
+            self.stores.allows(driver, &secret.store).map_err(|fault| {
+                let message = format!(
+                    "the account `{name}` reads `{}` from the secret store `{}`: {}",
+                    secret.name, secret.store, fault.why
+                );
+                let diagnostic = Diagnostic::error("secret-store", message);
+                Box::new(fault.help.into_iter().fold(diagnostic, Diagnostic::help))
+            })?;
         }
         Ok(secrets::unread(&given))
     }
@@ -141,9 +143,9 @@ impl AccountDriver {
         };
         let account = self.accounts.named(name).map_err(|fault| unavailable(&fault))?;
         let vault = self.vault.get_or_init(|| async {
-            match &self.accounts.stores {
-                Some(stores) => Vault::new(Arc::clone(stores), &call.subject.context, PARALLELISM),
-                None => Vault::closed(),
+            match self.accounts.reads_secrets {
+                true => Vault::new(Arc::clone(&self.accounts.stores), &call.subject.context, PARALLELISM),
+                false => Vault::closed(),
             }
         });
         let (vault, driver) = (vault.await, self.known_as());

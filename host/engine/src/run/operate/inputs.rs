@@ -249,7 +249,8 @@ impl Task<'_> {
         let seen = Record { state: found.state.clone(), ..record.clone() };
         let copies = recorded.copies(&record.urn).chain(recorded.current(&record.urn));
         let mut others = copies.filter(|copy| copy.driver.name == record.driver.name);
-        let is_it = |other: &Arc<Record>| other.id() == record.id();
+        // What the plan knew under this URN is another object, if this run made the one in question.
+        let is_it = |other: &Arc<Record>| other.id() == record.id() && other.state.id == record.state.id;
         (others.all(is_it) && recorded.of_same_object(&seen).all(is_it)).then_some(found)
     }
 }
