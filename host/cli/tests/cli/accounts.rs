@@ -68,7 +68,7 @@ fn a_driver_gets_the_fields_that_its_schema_names_and_the_labels() {
     assert_eq!(
         outputs(&project),
         json!({
-            "account": {"name": "guests-dev", "region": "here", "size": 7, "type": "guests"},
+            "account": {"region": "here", "size": 7, "type": "guests"},
             "labels": {"cost": "42", "owner": "platform-team"},
             "sensitive": ["/account/token"],
             "token": "t0p-s3cret-token",

@@ -34,7 +34,7 @@ const FORWARDED: &[(&str, usize, &[&str])] = &[
     // The same, and the two constants of that file.
     ("graph/src/evaluate.rs", 4, &["empty-reference", "unknown-output"]),
     // `fn code` of a failure.
-    ("engine/src/explain.rs", 6, &[]),
+    ("engine/src/explain.rs", 7, &[]),
     // One of two.
     ("cli/src/input/place.rs", 1, &["env-type-changed", "namespace-changed"]),
     ("engine/src/planner/decide.rs", 2, &["import", "observe"]),
