@@ -144,7 +144,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["js", "python/purlin_driver"] {
             copy(&root().join("sdk").join(name), &folder.path().join(name)).expect("copied");
-            for file in ["driver.wit", "deps/http.wit", "deps/metrics.wit", "deps/purlin/types.wit"] {
+            for file in [
+                "driver.wit",
+                "deps/http.wit",
+                "deps/metrics.wit",
+                "deps/programs.wit",
+                "deps/purlin/types.wit",
+            ] {
                 let file = folder.path().join(name).join("wit").join(file);
                 assert!(file.symlink_metadata().expect("there").is_file(), "{}", file.display());
             }

@@ -19,7 +19,10 @@ pub const WIT: &[(&str, &str)] = &[
 
 /// The packages that the contract's world uses, each one file. Tools expect them in a folder `deps`
 /// beside, or in, the folder of the contract.
-pub const DEPS: &[(&str, &str)] = &[("metrics.wit", include_str!("../../../wit/deps/metrics.wit"))];
+pub const DEPS: &[(&str, &str)] = &[
+    ("metrics.wit", include_str!("../../../wit/deps/metrics.wit")),
+    ("programs.wit", include_str!("../../../wit/deps/programs.wit")),
+];
 
 /// The interface that makes a component a driver.
 pub const CONTRACT: &str = "purlin:driver/lifecycle@0.3.0";

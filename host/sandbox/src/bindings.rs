@@ -10,3 +10,12 @@ wasmtime::component::bindgen!({
     },
     exports: { default: async },
 });
+
+/// The package `purlin:programs`, which a driver imports beside the contract.
+pub(crate) mod programs {
+    wasmtime::component::bindgen!({
+        path: "wit",
+        world: "purlin:programs/imports",
+        imports: { default: trappable },
+    });
+}

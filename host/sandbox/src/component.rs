@@ -3,7 +3,7 @@
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::contract::{self, Bind, EDITIONS, METRICS_VERSION, compatible};
+use crate::contract::{self, Bind, EDITIONS, METRICS_VERSION, PROGRAMS_VERSION, compatible};
 use crate::convert::printable;
 use crate::error::{CallError, LoadError};
 use crate::secrets::SecretMatcher;
@@ -66,6 +66,7 @@ pub(crate) fn offered(import: &str) -> bool {
     match package {
         "purlin:driver" => EDITIONS.iter().any(|(edition, _)| compatible(version, edition)),
         "purlin:metrics" => compatible(version, METRICS_VERSION),
+        "purlin:programs" => compatible(version, PROGRAMS_VERSION),
         "wasi:http" => {
             matches!(name, "wasi:http/types" | "wasi:http/outgoing-handler") && compatible(version, "0.2.0")
         }
@@ -95,6 +96,7 @@ mod tests {
             "wasi:http/outgoing-handler@0.2.4",
             "purlin:driver/log@0.3.0",
             "purlin:metrics/metrics@0.1.1",
+            "purlin:programs/run@0.1.0",
             "wasi:cli/environment@0.2.0",
         ] {
             assert!(offered(yes), "{yes}");

@@ -8,6 +8,7 @@
 use wasmtime::component::{HasSelf, InstancePre, Linker};
 
 use crate::CONTRACT_VERSION;
+use crate::bindings::programs::Imports as Programs;
 use crate::bindings::{Driver, DriverPre};
 use crate::capability::Guest;
 use crate::error::LoadError;
@@ -16,9 +17,14 @@ use crate::error::LoadError;
 const LIFECYCLE: &str = "purlin:driver/lifecycle";
 /// The version of the package `purlin:metrics`, which grows by itself.
 pub(crate) const METRICS_VERSION: &str = "0.1.0";
+/// The version of the package `purlin:programs`, which grows by itself.
+pub(crate) const PROGRAMS_VERSION: &str = "0.1.0";
 /// The packages of drivers, each with the version that this host runs.
-const PACKAGES: [(&str, &str); 2] =
-    [("purlin:driver", CONTRACT_VERSION), ("purlin:metrics", METRICS_VERSION)];
+const PACKAGES: [(&str, &str); 3] = [
+    ("purlin:driver", CONTRACT_VERSION),
+    ("purlin:metrics", METRICS_VERSION),
+    ("purlin:programs", PROGRAMS_VERSION),
+];
 
 /// Finds the functions of an edition in a linked component.
 pub(crate) type Bind = fn(InstancePre<Guest>) -> wasmtime::Result<DriverPre<Guest>>;
@@ -28,7 +34,8 @@ pub(crate) const EDITIONS: [(&str, Bind); 1] = [(CONTRACT_VERSION, DriverPre::ne
 
 /// Links the interfaces of every edition for drivers.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
+    Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
+    Programs::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
 }
 
 /// The version of the contract, if this is the name of its export.

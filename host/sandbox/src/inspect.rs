@@ -123,6 +123,9 @@ const KNOWN: &[Known] = &[
     ("purlin:driver/types", None, "types of the contract"),
     ("purlin:driver/log", None, "writes log lines for the operator"),
     ("purlin:metrics/metrics", None, "reports metrics"),
+    ("purlin:programs/types", None, "types of programs"),
+    ("purlin:programs/run", None, "runs programs; this version grants none"),
+    ("purlin:programs/folder", None, "shares a private folder with its programs"),
     ("purlin:driver/operation", None, "reports progress and checkpoints of the call in flight"),
     ("wasi:cli/environment", Some(Capability::Env), "reads the environment variables that `env` grants"),
     ("wasi:cli/exit", None, "exits"),
@@ -312,6 +315,7 @@ mod tests {
             let version = match name.split_once('/') {
                 Some(("purlin:driver", _)) => crate::CONTRACT_VERSION,
                 Some(("purlin:metrics", _)) => contract::METRICS_VERSION,
+                Some(("purlin:programs", _)) => contract::PROGRAMS_VERSION,
                 _ => "0.2.0",
             };
             let import = describe_import(&format!("{name}@{version}"));

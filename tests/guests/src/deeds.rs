@@ -278,6 +278,7 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
                 message: filled(&text("message")),
             }));
         }
+        "programs" => state(crate::programs::tried()),
         // A failure with details.
         "problem" => {
             let details = values["details"].as_array().into_iter().flatten().map(|pair| {

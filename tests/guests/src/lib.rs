@@ -14,6 +14,7 @@
 mod deeds;
 mod http;
 mod net;
+mod programs;
 mod vault;
 
 use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Guest;

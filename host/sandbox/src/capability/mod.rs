@@ -15,6 +15,7 @@ mod log;
 mod metrics;
 mod names;
 mod operation;
+mod programs;
 mod reach;
 mod sockets;
 mod stdio;

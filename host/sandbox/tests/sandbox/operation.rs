@@ -201,3 +201,17 @@ async fn the_time_that_is_left_passes() {
         assert!((Duration::from_millis(20)..seconds(120)).contains(&passed), "{passed:?}");
     }
 }
+
+/// The package `purlin:programs` is there for drivers, and grants nothing.
+#[tokio::test]
+async fn no_program_is_granted() {
+    let driver = guest(Limits::default()).await;
+    let subject = subject();
+    let given = inputs(json!({"do": "programs"}));
+    let made = driver.create(&CallContext::new(&subject, "k"), &given, "n", None).await.expect("an answer");
+    let told = json!({
+        "granted": 0, "run": "Err(StartError::NotGranted)", "path": null,
+        "write": "Err(\"unusable\")", "read": "Err(\"unusable\")",
+    });
+    assert_eq!(made.outputs, told.into());
+}
