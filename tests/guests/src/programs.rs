@@ -18,7 +18,7 @@ pub(crate) fn tried() -> Value {
         "granted": run::granted().len(),
         "run": format!("{:?}", run::run(&command, b"input").map(|done| done.stdout)),
         "path": folder::path(),
-        "write": format!("{:?}", folder::write("a", b"b").map_err(folder::FileError::name)),
-        "read": format!("{:?}", folder::read("a").map_err(folder::FileError::name)),
+        "write": format!("{:?}", folder::write("a", b"b").map_err(|error| error.name())),
+        "read": format!("{:?}", folder::read("a").map_err(|error| error.name())),
     })
 }
