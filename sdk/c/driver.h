@@ -163,7 +163,8 @@ typedef struct {
 // A live resource.
 typedef struct purlin_driver_types_state_t {
   // The driver's own name for the real object, at most 4 KiB, not empty. Two resources never
-  // have the same id within one driver and type.
+  // have the same id within one driver and type, whatever their connections and accounts: what is
+  // unique only within one system or account names that, too.
   driver_string_t   id;
   // Outputs that others may read, a JSON object.
   purlin_driver_types_json_t   outputs;

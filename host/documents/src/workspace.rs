@@ -201,8 +201,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
         }
     }
     let accounts = settings.node(Settings::ACCOUNTS);
+    let mut used = Vec::new();
     for entry in accounts.and_then(|node| reader.map(node, "`accounts`")).unwrap_or_default() {
-        if let Some(account) = accounts::read(reader, entry) {
+        if let Some(account) = accounts::read(reader, entry, &mut used) {
             workspace.accounts.insert(entry.key.clone(), account);
         }
     }
@@ -213,8 +214,11 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
                 workspace.drivers.insert(entry.key.clone(), config);
             }
         }
-        workspace.unknown_stores = stores::unknown(reader, node, stores);
+        workspace.unknown_stores = stores::granted_unknown(reader, node, stores);
     }
+    let unknown =
+        used.iter().filter_map(|(name, span)| stores::unknown(reader, "an account", name, span, stores));
+    workspace.unknown_stores.extend(unknown);
     Some(workspace)
 }
 

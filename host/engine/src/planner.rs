@@ -18,6 +18,7 @@ mod follows;
 mod foresight;
 mod grants;
 mod losses;
+mod missing_accounts;
 mod operations;
 mod part;
 mod protection;
@@ -191,6 +192,7 @@ pub async fn plan(
     describe(&mut steps, &graph, &names);
     if !options.offline {
         find_deleting_drivers(&recorded, &steps, &operations, drivers, &mut set).await?;
+        missing_accounts::check(&recorded, &steps, &operations, Some(&graph), &set, context).await?;
         losses::mark(&recorded, &mut steps, &operations, Some(&graph), drivers, &set).await;
     }
     operations.shrink_to_fit();
@@ -541,6 +543,11 @@ impl Planner<'_> {
             invalid = self.invalid(question, inputs);
             self.invalid.push((node.key.clone(), invalid.clone()));
             self.are_wrong |= evaluate::is_determined(&graph, node.id);
+        }
+        if let CallError::Account { message, .. } = &failed.error {
+            let fault = Diagnostic::error("missing-account", message.clone()).at(&node.recipe.location);
+            self.errors.push(fault);
+            return;
         }
         if let CallError::Unknown { pointer } = &failed.error {
             self.errors.push(decide::not_known_yet(node, pointer));

@@ -260,8 +260,8 @@ impl CallError {
             | Self::Junk { .. }
             | Self::Checkpoint { .. }
             | Self::Instantiate { .. }
-            | Self::Account { .. }
             | Self::Unknown { .. } => "driver",
+            Self::Account { .. } => "missing-account",
         }
     }
 

@@ -356,7 +356,8 @@ pub mod purlin {
             #[derive(Clone)]
             pub struct State {
                 /// The driver's own name for the real object, at most 4 KiB, not empty. Two resources never
-                /// have the same id within one driver and type.
+                /// have the same id within one driver and type, whatever their connections and accounts: what is
+                /// unique only within one system or account names that, too.
                 pub id: _rt::String,
                 /// Outputs that others may read, a JSON object.
                 pub outputs: Json,

@@ -30,13 +30,14 @@ spec:
         ),
     );
     project.write("kept/token", "t0p-s3cret-token");
+    let named = if named.is_empty() { String::new() } else { format!("driver_account: {named}, ") };
     project.write(
         "app.yaml",
         format!(
             "apiVersion: purlin.dev/v1
 kind: Definition
 metadata: {{id: account}}
-spec: {{type: account, driver: acme/guests, driver_account: {named}, inputs: {{values: {{a: 1}}}}, criteria: [{{}}]}}
+spec: {{type: account, driver: acme/guests, {named}inputs: {{values: {{a: 1}}}}, criteria: [{{}}]}}
 ---
 apiVersion: purlin.dev/v1
 kind: Deployment
@@ -104,7 +105,8 @@ fn what_is_wrong_with_an_account_is_said_before_anything_runs() {
             "secret-store",
             "grant them in purlin.yaml",
         ),
-        ("{region: 4, token: x}", "guests-dev", "invalid-inputs", "account.region"),
+        ("{region: 4, token: x}", "guests-dev", "invalid-inputs", "correct `accounts.guests-dev.fields`"),
+        (FIELDS, "", "invalid-inputs", "give the definition a `driver_account: NAME`"),
         ("{region: here}", "guests-dev", "invalid-inputs", "account.token"),
         (FIELDS, "other", "invalid-inputs", "account.region"),
     ] {
@@ -119,5 +121,55 @@ fn what_is_wrong_with_an_account_is_said_before_anything_runs() {
     let project = project(FIELDS, "guests-dev");
     std::fs::remove_file(project.path().join("kept/token")).expect("removed");
     project.run(&["validate"]).status(0);
-    shows(&project.run(&["up", "--yes"]), "account.token` reads `token` from the secret store `kept`");
+    let ran = project.run(&["up", "--yes"]).status(2);
+    shows(&ran, "`account.token` reads `token` from the secret store `kept`");
+    shows(&ran, "purlin.yaml:");
+    assert!(!project.path().join(".purlin").join("environments").exists(), "nothing was done: {}", ran.err);
+}
+
+/// Nothing is deleted with half of what it needs.
+#[test]
+fn what_a_recorded_account_lacks_is_said_before_anything_is_deleted() {
+    let project = project(FIELDS, "guests-dev");
+    project.run(&["up", "--yes"]).status(0);
+    let workspace = std::fs::read_to_string(project.path().join("purlin.yaml")).expect("there");
+    for (from, to, code) in [
+        ("guests-dev:", "guests-next:", "missing-account"),
+        ("secrets: [kept]", "secrets: [secluded]", "secret-store"),
+    ] {
+        project.write("purlin.yaml", workspace.replace(from, to));
+        let ran = project.run(&["destroy", "--yes"]).status(2);
+        shows(&ran, code);
+        shows(&ran, "`account.default#shared.one` needs it");
+        assert_eq!(
+            project.run(&["state", "list", "--format", "json"]).status(0).out.matches("\"key\"").count(),
+            2
+        );
+    }
+    project.write("purlin.yaml", &workspace);
+    project.run(&["destroy", "--yes"]).status(0);
+}
+
+#[test]
+fn the_names_of_secrets_in_an_account_are_checked_where_they_are_written() {
+    for (leaf, message) in [
+        ("{store: kept}", "lacks `ref`"),
+        ("{ref: token}", "lacks `store`"),
+        ("{store: kept, ref: ''}", "`ref` of a secret is a text"),
+        ("{store: kept, ref: 7}", "`ref` of a secret is a text"),
+        ("{store: kept, ref: token, verison: 3}", "`verison` does not belong"),
+        ("{store: kept, ref: token, version: [3]}", "`version` of a secret"),
+        ("{value: x}", "`value` does not belong"),
+        ("{deep: [{store: kept}]}", "lacks `ref`"),
+        ("{store: nope, ref: token}", "unknown-store"),
+        ("'gh_Sup3r${Secret'", "placeholders mean nothing in an account"),
+    ] {
+        let project =
+            project(&format!("{{region: here, token: x, pat: gh_N3ighbour, other: {leaf}}}"), "guests-dev");
+        let ran = project.run(&["validate"]).status(2);
+        shows(&ran, message);
+        shows(&ran, "purlin.yaml:12:");
+        let all = format!("{}{}", ran.out, ran.err);
+        assert!(!all.contains("Sup3r") && !all.contains("N3ighbour"), "{all}");
+    }
 }

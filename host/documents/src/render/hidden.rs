@@ -134,6 +134,9 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Secret>) {
                         let given = references.iter().filter_map(|reference| reference.value.get("value"));
                         given.for_each(|value| find(value, true, secrets));
                     }
+                    NodeKind::Map(accounts) if &*entry.key == "accounts" => {
+                        accounts.iter().for_each(|account| of_account(&account.value, secrets));
+                    }
                     _ => find(&entry.value, is_secret || in_manifest || holds_secrets(entry), secrets),
                 }
             }
@@ -146,6 +149,20 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Secret>) {
             secrets.push((node.span.start as usize..node.span.end as usize, style));
         }
         NodeKind::String(..) | NodeKind::Number(_) | NodeKind::Null | NodeKind::Bool(_) => {}
+    }
+}
+
+/// Adds the fields of an account. Which of them are secret is known only to the drivers that read them.
+fn of_account(node: &Node<'_>, secrets: &mut Vec<Secret>) {
+    for entry in node.entries().unwrap_or_default() {
+        let is_reference = |node: &Node<'_>| node.get("store").is_some() && node.get("ref").is_some();
+        match &entry.value.kind {
+            NodeKind::Map(fields) if &*entry.key == "fields" => {
+                let given = fields.iter().filter(|field| !is_reference(&field.value));
+                given.for_each(|field| find(&field.value, true, secrets));
+            }
+            _ => find(&entry.value, &*entry.key == "fields" || holds_secrets(entry), secrets),
+        }
     }
 }
 

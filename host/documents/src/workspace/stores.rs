@@ -17,7 +17,7 @@ use crate::definition::{DriverRange, driver_requirement};
 use crate::kinds::{Names, Object, Text, Time, kind, matching};
 use crate::reader::Reader;
 use crate::template::constant;
-use crate::yaml::{Entry, Node, NodeKind};
+use crate::yaml::{Entry, Node, NodeKind, Span};
 
 const ONE: &str = "write one of `file: PATH`, `env: PREFIX`, `command: [PROGRAM, \"{ref}\"]` and \
                    `driver: ORG/NAME`";
@@ -186,27 +186,40 @@ pub(super) fn no_placeholders(reader: &mut Reader<'_>, node: &Node<'_>, what: &s
 }
 
 /// The faults of grants of stores that do not exist here.
-pub(super) fn unknown(reader: &Reader<'_>, drivers: &Node<'_>, stores: Option<&Node<'_>>) -> Vec<Diagnostic> {
+pub(super) fn granted_unknown(
+    reader: &Reader<'_>,
+    drivers: &Node<'_>,
+    stores: Option<&Node<'_>>,
+) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
-    let stores = stores.and_then(Node::entries).unwrap_or_default();
     for driver in drivers.entries().unwrap_or_default() {
         let Some(node) = driver.value.get("grants").and_then(|grants| grants.get("secrets")) else {
             continue;
         };
         let NodeKind::List(items) = &node.kind else { continue };
-        for item in items {
-            let Some(name) = item.as_str().filter(|name| !name.trim().is_empty()) else { continue };
-            if stores.iter().any(|store| &*store.key == name) {
-                continue;
-            }
-            let message =
-                format!("`grants.secrets` names the secret store `{name}`, which is not configured");
-            let help = match stores.is_empty() {
-                true => format!("configure it: `secret_stores: {{{name}: {{file: ./secrets}}}}`"),
-                false => did_you_mean(name, "secret stores", stores.iter().map(|store| &*store.key)),
-            };
-            faults.push(reader.about(&item.span, "unknown-store", message).help(help));
-        }
+        let named = items.iter().filter_map(|item| Some((item.as_str()?, &item.span)));
+        faults
+            .extend(named.filter_map(|(name, span)| unknown(reader, "`grants.secrets`", name, span, stores)));
     }
     faults
+}
+
+/// The fault of a store that does not exist here, and which `what` names.
+pub(super) fn unknown(
+    reader: &Reader<'_>,
+    what: &str,
+    name: &str,
+    span: &Span,
+    stores: Option<&Node<'_>>,
+) -> Option<Diagnostic> {
+    let stores = stores.and_then(Node::entries).unwrap_or_default();
+    if name.trim().is_empty() || stores.iter().any(|store| &*store.key == name) {
+        return None;
+    }
+    let message = format!("{what} names the secret store `{name}`, which is not configured");
+    let help = match stores.is_empty() {
+        true => format!("configure it: `secret_stores: {{{name}: {{file: ./secrets}}}}`"),
+        false => did_you_mean(name, "secret stores", stores.iter().map(|store| &*store.key)),
+    };
+    Some(reader.about(span, "unknown-store", message).help(help))
 }

@@ -7,7 +7,9 @@ use purlin_model::{Context, Diagnostic, Obstacle, Urn};
 use purlin_state::Record;
 
 use super::undecided::Undecided;
-use super::{Base, Decisions, Scope, drivers, losses, operations, protection, to_delete, used};
+use super::{
+    Base, Decisions, Scope, drivers, losses, missing_accounts, operations, protection, to_delete, used,
+};
 use crate::driver::Drivers;
 use crate::error::Error;
 use crate::names::Role;
@@ -66,6 +68,7 @@ pub async fn destroy(
     if !errors.is_empty() {
         return Err(Error::Documents(errors));
     }
+    missing_accounts::check(&recorded, &steps, &operations, None, &set, context).await?;
     losses::mark(&recorded, &mut steps, &operations, None, drivers, &set).await;
     Ok(Plan {
         context: context.clone(),

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use purlin_expression::did_you_mean;
 use purlin_model::driver::{Inputs, TypeSchema};
-use purlin_model::{Account, Diagnostic, Value};
+use purlin_model::{Account, Context, Diagnostic, Value};
 use purlin_sandbox::{CallError, Change};
 use tokio::sync::OnceCell;
 
@@ -25,6 +25,7 @@ pub struct Accounts {
     configured: IndexMap<Arc<str>, Account>,
     stores: Arc<dyn SecretStores>,
     reads_secrets: bool,
+    vault: OnceCell<Vault>,
 }
 
 /// Secrets that are written out are not shown.
@@ -42,7 +43,7 @@ impl Accounts {
         stores: Arc<dyn SecretStores>,
         reads_secrets: bool,
     ) -> Self {
-        Self { configured, stores, reads_secrets }
+        Self { configured, stores, reads_secrets, vault: OnceCell::new() }
     }
 
     /// What a driver is given of an account, without reading secrets, which are unknown.
@@ -58,10 +59,51 @@ impl Accounts {
                     secret.name, secret.store, fault.why
                 );
                 let diagnostic = Diagnostic::error("secret-store", message);
-                Box::new(fault.help.into_iter().fold(diagnostic, Diagnostic::help))
+                let diagnostic = fault.help.into_iter().fold(diagnostic, Diagnostic::help);
+                Box::new(self.placed(diagnostic, name))
             })?;
         }
         Ok(secrets::unread(&given))
+    }
+
+    /// What a driver is given of an account, with its secrets read.
+    ///
+    /// # Errors
+    /// As for [`Self::outline`], or if a secret cannot be read.
+    async fn read(
+        &self,
+        name: &str,
+        driver: &str,
+        schema: &TypeSchema,
+        context: &Context,
+    ) -> Result<Value, Box<Diagnostic>> {
+        self.outline(name, driver, schema)?;
+        let account = self.named(name)?;
+        let given = given(name, account, schema);
+        let vault = self.vault.get_or_init(|| async {
+            match self.reads_secrets {
+                true => Vault::new(Arc::clone(&self.stores), context, PARALLELISM),
+                false => Vault::closed(),
+            }
+        });
+        let vault = vault.await;
+        let mut wanted = secrets::wanted_in(&given);
+        wanted.retain(|secret| vault.allows(driver, &secret.store));
+        vault.read(wanted).await;
+        let rules = SchemaRules::default();
+        let read = secrets::resolve_in(given, driver, vault, &rules, ("account", &account.location));
+        read.map_err(|faults| {
+            let fault = faults.into_iter().next();
+            Box::new(fault.unwrap_or_else(|| Diagnostic::error("secret-store", "a secret cannot be read")))
+        })
+    }
+
+    /// A fault, at the place where an account was written.
+    pub(crate) fn placed(&self, fault: Diagnostic, name: &str) -> Diagnostic {
+        match self.configured.get(name) {
+            Some(account) => fault.at(&account.location),
+            None => fault,
+        }
     }
 
     fn named(&self, name: &str) -> Result<&Account, Box<Diagnostic>> {
@@ -103,6 +145,30 @@ pub(crate) fn known(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Re
     }
 }
 
+/// A fault in the fields of an account, at the place where they are written, with the advice that fits.
+pub(crate) fn advised(fault: Diagnostic, driver: &dyn Driver, inputs: &Inputs) -> Diagnostic {
+    match (&inputs.account, driver.about().accounts) {
+        (None, _) => fault.help("give the definition a `driver_account: NAME`, an account of purlin.yaml"),
+        (Some(name), Some(accounts)) => accounts.placed(fault, name).help(format!(
+            "correct `accounts.{name}.fields` in purlin.yaml, or name another `driver_account`"
+        )),
+        (Some(_), None) => fault,
+    }
+}
+
+/// Why the account of a resource is not available to its driver, if so, with its secrets read. `inputs` may
+/// be recorded.
+pub(crate) async fn fault(
+    driver: &dyn Driver,
+    type_name: &str,
+    inputs: &Inputs,
+    context: &Context,
+) -> Option<Box<Diagnostic>> {
+    let schema = driver.info().schema(type_name).filter(|schema| schema.reads_account())?;
+    let (name, accounts) = (inputs.account.as_deref()?, driver.about().accounts?);
+    accounts.read(name, driver.known_as(), schema, context).await.err()
+}
+
 /// Drivers that are given the fields of accounts, for one plan and its run: a secret is read once.
 pub struct WithAccounts {
     /// The drivers themselves.
@@ -119,7 +185,7 @@ impl Drivers for WithAccounts {
             return Ok(driver);
         }
         let accounts = Arc::clone(&self.accounts);
-        Ok(Arc::new(AccountDriver { driver, accounts, rules: Arc::default(), vault: OnceCell::new() }))
+        Ok(Arc::new(AccountDriver { driver, accounts, rules: Arc::default() }))
     }
 }
 
@@ -127,7 +193,6 @@ struct AccountDriver {
     driver: Arc<dyn Driver>,
     accounts: Arc<Accounts>,
     rules: Arc<SchemaRules>,
-    vault: OnceCell<Vault>,
 }
 
 impl AccountDriver {
@@ -136,26 +201,12 @@ impl AccountDriver {
         let type_name = call.subject.key.type_name();
         let schema = self.info().schema(type_name).filter(|schema| schema.reads_account());
         let (Some(name), Some(schema)) = (&inputs.account, schema) else { return Ok(inputs.clone()) };
-        let unavailable = |fault: &Diagnostic| CallError::Account {
+        let read = self.accounts.read(name, self.known_as(), schema, &call.subject.context).await;
+        let account_fields = read.map_err(|fault| CallError::Account {
             driver: self.known_as().to_owned(),
             account: name.to_string(),
             message: fault.help.iter().fold(fault.message.clone(), |all, help| format!("{all}; {help}")),
-        };
-        let account = self.accounts.named(name).map_err(|fault| unavailable(&fault))?;
-        let vault = self.vault.get_or_init(|| async {
-            match self.accounts.reads_secrets {
-                true => Vault::new(Arc::clone(&self.accounts.stores), &call.subject.context, PARALLELISM),
-                false => Vault::closed(),
-            }
-        });
-        let (vault, driver) = (vault.await, self.known_as());
-        let given = given(name, account, schema);
-        let mut wanted = secrets::wanted_in(&given);
-        wanted.retain(|secret| vault.allows(driver, &secret.store));
-        vault.read(wanted).await;
-        let place = ("account", &account.location);
-        let account_fields = secrets::resolve_in(given, driver, vault, &self.rules, place)
-            .map_err(|faults| faults.first().map_or(CallError::Cancelled, unavailable))?;
+        })?;
         let mut inputs = Inputs { account_fields, ..inputs.clone() };
         self.rules.connect(&*self.driver, type_name, &mut inputs);
         Ok(inputs)

@@ -215,6 +215,15 @@ pub(crate) fn inputs(
     let account = match resolved.account {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(text),
+        Some(other) if other.has_unknown() => {
+            let what = format!(
+                "the `driver_account` of `{}` reads what is known only once another resource is provisioned",
+                node.key
+            );
+            let help = "read it from `${context…}`, `${values…}` or `${params…}`, or take that of another \
+                        resource: `${resources[…].account}`";
+            return Err(vec![Diagnostic::error("account-not-text", what).at(location).help(help)]);
+        }
         Some(other) => {
             let what = format!("the `driver_account` of `{}` is {}, not a name", node.key, other.kind());
             return Err(vec![Diagnostic::error("account-not-text", what).at(location)]);

@@ -226,6 +226,9 @@ impl SchemaRules {
         };
         let fault = |violation: &Violation| {
             let fault = worded("invalid-inputs", Subject::Inputs(driver.known_as()), violation);
+            if violation.at == "/account" || violation.at.starts_with("/account/") {
+                return accounts::advised(fault.at(definition), driver, inputs);
+            }
             let fault = match misplaced::help(driver, type_name, inputs, violation) {
                 Some(help) => fault.help(help),
                 None => fault,
