@@ -33,6 +33,11 @@ impl Findings {
         self.only.is_none_or(|only| only == rule)
     }
 
+    /// The only rule that is examined, if it is one.
+    pub(crate) fn only(&self) -> Option<&'static str> {
+        self.only
+    }
+
     fn of(&mut self, rule: &'static str) -> &mut RuleFindings {
         self.by_rule.entry(rule).or_default()
     }

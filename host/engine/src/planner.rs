@@ -51,6 +51,7 @@ use crate::names::Role;
 use crate::plan::{Action, DriverSet, Operation, OperationKind, Plan, Prepared, Step, Warning};
 use crate::records::cycles::TransitionCycles;
 use crate::records::recorded::Recorded;
+use crate::values::accounts;
 use crate::values::current::CurrentInputs;
 use crate::values::evaluate::{self, NodeValueTable, NodeValues};
 use crate::values::rules::SchemaRules;
@@ -527,6 +528,11 @@ impl Planner<'_> {
         for answer in ask::ask_all(questions, self.context, self.options.parallelism, &self.total).await {
             match answer {
                 Ok(answer) => self.decide(answer),
+                Err((question, failed)) if matches!(failed.error, CallError::Account { .. }) => {
+                    let (driver, type_name) = (&*question.driver, question.key.type_name());
+                    let fault = accounts::fault(driver, type_name, &question.inputs, self.context).await;
+                    self.errors.extend(fault.map(|fault| fault.fact(format!("`{}` needs it", question.key))));
+                }
                 Err((question, failed)) => self.failed(&question, failed),
             }
         }
@@ -543,11 +549,6 @@ impl Planner<'_> {
             invalid = self.invalid(question, inputs);
             self.invalid.push((node.key.clone(), invalid.clone()));
             self.are_wrong |= evaluate::is_determined(&graph, node.id);
-        }
-        if let CallError::Account { message, .. } = &failed.error {
-            let fault = Diagnostic::error("missing-account", message.clone()).at(&node.recipe.location);
-            self.errors.push(fault);
-            return;
         }
         if let CallError::Unknown { pointer } = &failed.error {
             self.errors.push(decide::not_known_yet(node, pointer));

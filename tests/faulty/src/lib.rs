@@ -19,7 +19,7 @@ mod store;
 use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Guest;
 use purlin_sdk::bindings::purlin::driver::types::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, DriverInfo, Failure, Finding, Impact,
-    Inputs, NameRequest, Observed, ReadRequest, RequestedCapability, State, TypeSchema,
+    Inputs, NameRequest, Observed, Pending, ReadRequest, RequestedCapability, State, TypeSchema,
 };
 use purlin_sdk::bindings::purlin::driver::{log, operation};
 use serde_json::{Map, Value, json};
@@ -35,6 +35,13 @@ static FAULT: [u8; 64] = *b"purlin-faulty breaks:none                           
 /// In place of a rule: a failed `create` leaves an object, and reports that its outcome is unknown, which the
 /// contract permits.
 const UNDECIDED: &str = "undecided";
+
+/// In place of a rule: an object is ready a moment after `create`, and then has other values than it was given.
+const LATE: &str = "late";
+
+fn not_ready(state: State) -> Failure {
+    Failure::Pending(Pending { state: Some(state), after_ms: 20, message: "it starts".into() })
+}
 
 /// Whether this component breaks that rule.
 fn fault(rule: &str) -> bool {
@@ -271,7 +278,8 @@ impl Guest for Faulty {
             false => Failure::Undecided(lost.into()),
         })?;
         operation::progress("kept", Some(100));
-        Ok(with_receipt(state(&wanted), "first"))
+        let made = with_receipt(state(&wanted), "first");
+        if fault(LATE) { Err(not_ready(made)) } else { Ok(made) }
     }
 
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
@@ -286,7 +294,10 @@ impl Guest for Faulty {
         if by_name && fault("read.finds") {
             return Ok(None);
         }
-        if fault("read.values") {
+        if fault(LATE) && store::is_new(&title) {
+            return Err(not_ready(state(&Wanted { title, text, ..wants })));
+        }
+        if fault("read.values") || fault(LATE) {
             text.push(' ');
         }
         let values = json!({"title": title, "text": text}).to_string();

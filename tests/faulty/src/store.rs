@@ -35,6 +35,12 @@ pub(crate) fn exists(title: &str) -> bool {
     fs::metadata(path(title)).is_ok()
 }
 
+/// Whether it was written a moment ago.
+pub(crate) fn is_new(title: &str) -> bool {
+    let written = fs::metadata(path(title)).and_then(|file| file.modified());
+    written.is_ok_and(|time| time.elapsed().is_ok_and(|age| age.as_millis() < 60))
+}
+
 pub(crate) fn read(title: &str) -> Result<Option<String>, Failure> {
     match fs::read_to_string(path(title)) {
         Ok(text) => Ok(Some(text)),

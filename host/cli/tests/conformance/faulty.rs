@@ -142,6 +142,20 @@ fn a_rule_can_be_tried_alone() {
     assert_eq!((status, rules(&report, "ok")), (0, vec!["read.values".to_owned()]));
 }
 
+/// What is pending is looked at until it is ready, as a run does, and then examined.
+#[test]
+fn what_is_ready_later_is_examined_then() {
+    let (status, report) = examined("late", &["--rule", "read.values"]);
+    assert_eq!((status, rules(&report, "failed")), (1, vec!["read.values".to_owned()]), "{report:#}");
+}
+
+/// A call without an answer keeps no rule, also if only another rule than that of answers is examined.
+#[test]
+fn a_call_without_an_answer_breaks_the_rule_that_is_tried_alone() {
+    let (status, report) = examined("answers", &["--rule", "create.works"]);
+    assert_eq!((status, rules(&report, "failed")), (1, vec!["create.works".to_owned()]), "{report:#}");
+}
+
 #[test]
 fn a_rule_can_be_left_out_with_a_reason() {
     let skip = "skip: [{rule: read.values, why: it is slow}]\n";
