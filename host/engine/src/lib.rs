@@ -45,6 +45,6 @@ pub use values::accounts::{Accounts, WithAccounts};
 pub use values::compare::{Difference, compare};
 pub use values::current::CurrentInputs;
 pub use values::outputs::KnownOutputs;
-pub use values::rules::{Places, SchemaRules, check_inputs, seal_outputs};
+pub use values::rules::{Places, SchemaRules, check_inputs, check_outputs, seal_outputs};
 pub use values::secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
 pub use values::workload::{PatchFault, PatchProblem, WorkloadDocument, WorkloadError, workload_document};

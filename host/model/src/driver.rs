@@ -107,18 +107,24 @@ pub struct TypeSchema {
 }
 
 impl TypeSchema {
+    /// The schema of the account of a resource, if the driver reads that.
+    fn of_account(&self) -> Option<&serde_json::Value> {
+        let schema = keywords::property(&self.inputs, &self.inputs, "account")?;
+        Some(keywords::resolved(&self.inputs, schema)).filter(|schema| **schema != false)
+    }
+
     /// Whether the driver reads the account of a resource: its schema names `account`.
     pub fn reads_account(&self) -> bool {
-        self.inputs.pointer("/properties/account").is_some()
+        self.of_account().is_some()
     }
 
     /// What the driver is given of an account, which other drivers may use too: all of it, or what its
     /// schema names, if that allows nothing else.
     pub fn part_of_account(&self, account: &Map) -> Map {
-        let schema = self.inputs.pointer("/properties/account");
-        let is_closed = schema.is_some_and(|schema| schema["additionalProperties"] == false);
-        let named = |name: &str| schema.is_some_and(|schema| schema["properties"].get(name).is_some());
-        let given = account.iter().filter(|(name, _)| !is_closed || named(name));
+        let Some(schema) = self.of_account() else { return Map::default() };
+        let is_closed = schema["additionalProperties"] == false;
+        let given =
+            account.iter().filter(|(name, _)| !is_closed || schema["properties"].get(&***name).is_some());
         given.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }
@@ -340,4 +346,42 @@ pub struct Impact {
     /// Places whose change is rejected, unless the resource is replaced. The schema decides it, not
     /// the driver.
     pub immutable: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_driver_is_given_what_its_schema_names_of_an_account() {
+        let account = Value::from(json!({"name": "a", "type": "aws", "region": "here", "more": 1}));
+        let account = account.as_map().expect("a map");
+        let given = |schema: serde_json::Value| {
+            let schema = TypeSchema {
+                type_name: "*".into(),
+                implements: Implements::default(),
+                inputs: schema,
+                outputs: json!({}),
+            };
+            let names = schema.part_of_account(account);
+            let mut names: Vec<String> = names.keys().map(ToString::to_string).collect();
+            names.sort();
+            (schema.reads_account(), names.join(" "))
+        };
+        let closed = json!({"properties": {"region": {}}, "additionalProperties": false});
+        for (schema, expected) in [
+            (json!({}), (false, "")),
+            (json!({"properties": {"account": false}}), (false, "")),
+            (json!({"properties": {"account": {}}}), (true, "more name region type")),
+            (json!({"properties": {"account": closed}}), (true, "region")),
+            (
+                json!({"properties": {"account": {"$ref": "#/$defs/a"}}, "$defs": {"a": closed}}),
+                (true, "region"),
+            ),
+        ] {
+            assert_eq!(given(schema.clone()), (expected.0, expected.1.to_owned()), "{schema}");
+        }
+    }
 }

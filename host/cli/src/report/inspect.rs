@@ -120,9 +120,9 @@ fn described(inspection: &Inspection, info: &driver::DriverInfo) -> DriverInfo {
     }
 }
 
-/// The inputs in a schema of `{values, secrets, params, connection}`.
+/// The inputs in a schema of `{values, secrets, params, connection, account}`.
 fn inputs(schema: &Value) -> Vec<Field> {
-    let parts = ["values", "secrets", "params", "connection"];
+    let parts = ["values", "secrets", "params", "connection", "account"];
     let part = |part: &&str| {
         let below = resolve(schema, schema)?.get("properties")?.get(*part)?;
         Some(fields(schema, below, &format!("{part}."), *part == "secrets"))

@@ -447,11 +447,17 @@ fn broken_promises(
     }
 }
 
+/// The violations of a driver's own schema of outputs, for a caller without documents.
+pub fn check_outputs(driver: &dyn Driver, type_name: &str, outputs: &Value) -> Vec<String> {
+    SchemaRules::default().outputs(driver, type_name, outputs)
+}
+
 /// Fills in the defaults of a driver's own schema and marks the secret parts of a connection, as a
 /// deployment does. Returns the violations of the schema, without places. For a caller without
 /// documents.
 pub fn check_inputs(driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) -> Vec<Diagnostic> {
     let (rules, nowhere) = (SchemaRules::default(), Location::default());
+    accounts::limit(driver, type_name, inputs);
     let faults = rules.held_inputs(driver, type_name, inputs, &nowhere, &nowhere, None);
     rules.fill(driver, type_name, inputs, None);
     rules.connect(driver, type_name, inputs);

@@ -221,7 +221,7 @@ pub fn property<'a>(root: &'a Json, rules: &'a Json, name: &str) -> Option<&'a J
 }
 
 /// Follows `$ref` to other parts of the same schema.
-fn resolved<'a>(root: &'a Json, mut rules: &'a Json) -> &'a Json {
+pub(super) fn resolved<'a>(root: &'a Json, mut rules: &'a Json) -> &'a Json {
     for _ in 0..MOST_STEPS {
         let to = rules.get("$ref").and_then(Json::as_str).and_then(|to| to.strip_prefix('#'));
         match to.and_then(|to| root.pointer(to)) {

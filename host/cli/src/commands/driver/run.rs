@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use clap::ValueEnum as _;
 use purlin_files::reason;
 use purlin_host::Examined;
-use purlin_model::driver::{Checkpoint, Failure as Failed, Observed};
+use purlin_model::driver::{Checkpoint, Failure as Failed, Observed, ResourceState};
 use purlin_model::{Label, Workspace};
 use purlin_sandbox::{
     CallContext, CallError, Change, CheckpointSink, Driver, Progress, ProgressSink, ReadRequest,
@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use super::WorkspaceArg;
 use crate::app::App;
 use crate::failure::{Failure, Status};
+use crate::ui::Ui;
 use crate::{files, input, text};
 
 use request::Request;
@@ -73,6 +74,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON")]
     connection: Option<String>,
 
+    /// Replace `inputs.account` of the request with this JSON, such as `{"name": "acme-dev"}`.
+    #[arg(long, value_name = "JSON")]
+    account: Option<String>,
+
     /// Set the resource, such as `note.default#shared.a`.
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -118,6 +123,7 @@ fn reject_options(args: &Args) -> Result<(), Failure> {
         ("`--secrets`", args.secrets.is_some()),
         ("`--params`", args.params.is_some()),
         ("`--connection`", args.connection.is_some()),
+        ("`--account`", args.account.is_some()),
         ("`--key`", args.key.is_some()),
         ("`--id`", args.id.is_some()),
     ];
@@ -212,6 +218,7 @@ fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
         ("secrets", &args.secrets),
         ("params", &args.params),
         ("connection", &args.connection),
+        ("account", &args.account),
     ] {
         if let Some(text) = option {
             let part = request::json(&format!("--{name}"), text)?;
@@ -239,7 +246,7 @@ async fn watched(args: &Args, driver: &Driver, request: &Request, app: &App) -> 
         let percent = progress.percent.map(|percent| format!(" ({percent} %)")).unwrap_or_default();
         app.ui.say(&format!("{}{percent}", text::line(&progress.message)));
     };
-    let mut call = std::pin::pin!(call(args, driver, request, progress));
+    let mut call = std::pin::pin!(call(args, driver, request, progress, &app.ui));
     let answer = loop {
         tokio::select! {
             Some(progress) = receiver.recv() => say(progress),
@@ -257,6 +264,7 @@ async fn call(
     driver: &Driver,
     request: &Request,
     progress: ProgressSink,
+    ui: &Ui,
 ) -> Result<Value, CallError> {
     let kept = Arc::new(LastCheckpoint::default());
     let context = CallContext {
@@ -282,6 +290,7 @@ async fn call(
         Function::Name => json!({"name": driver.name_of(&context, inputs).await?.shown(show)}),
         Function::Create => {
             let state = sealed(driver.create(&context, inputs, name.expose(), None).await?);
+            warn_of_outputs(driver, request, &state, ui);
             let mut answer = json!({"state": answer::state(&state, show), "name": name.shown(show)});
             if let (Some(id), Some(answer)) = (kept.id(), answer.as_object_mut()) {
                 answer.insert("checkpoint".to_owned(), id.shown(show).into());
@@ -300,6 +309,7 @@ async fn call(
         Function::UpdateImpact => answer::impact(&driver.update_impact(&context, change()).await?),
         Function::Update => {
             let state = sealed(driver.update(&context, change()).await?);
+            warn_of_outputs(driver, request, &state, ui);
             json!({"state": answer::state(&state, show), "name": name.shown(show)})
         }
         Function::Delete => {
@@ -307,6 +317,13 @@ async fn call(
             json!({"deleted": true})
         }
     })
+}
+
+/// A deployment would reject these outputs.
+fn warn_of_outputs(driver: &Driver, request: &Request, state: &ResourceState, ui: &Ui) {
+    for fault in purlin_engine::check_outputs(driver, request.subject.key.type_name(), &state.outputs) {
+        ui.warning(&text::line(&fault));
+    }
 }
 
 /// Keeps the provider id of a checkpoint.

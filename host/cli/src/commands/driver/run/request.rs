@@ -131,11 +131,36 @@ impl Request {
                 again.insert(name.to_owned(), value.clone());
             }
         }
-        let secrets = again.get_mut("inputs").and_then(|inputs| inputs.get_mut("secrets"));
-        if let (Some(secrets), false) = (secrets, show_secrets) {
-            *secrets = self.inputs.secrets.redact();
+        let Some(Json::Object(inputs)) = again.get_mut("inputs").filter(|_| !show_secrets) else {
+            return again;
+        };
+        for (name, value) in [
+            ("secrets", &self.inputs.secrets),
+            ("connection", &self.inputs.connection),
+            ("account", &self.inputs.account_fields),
+        ] {
+            if let Some(given) = inputs.get_mut(name) {
+                hide(given, value);
+            }
         }
         again
+    }
+}
+
+/// Hides the parts of what was given that are secret in what the driver got.
+fn hide(given: &mut Json, got: &Value) {
+    match (given, got) {
+        (given, Value::Secret(_)) => *given = got.redact(),
+        (Json::Object(given), Value::Map(got)) => {
+            given
+                .iter_mut()
+                .filter_map(|(name, given)| Some((given, got.get(name.as_str())?)))
+                .for_each(|(given, got)| hide(given, got));
+        }
+        (Json::Array(given), Value::List(got)) => {
+            given.iter_mut().zip(got.iter()).for_each(|(given, got)| hide(given, got));
+        }
+        _ => {}
     }
 }
 
@@ -224,6 +249,7 @@ fn mark_unknown(inputs: &mut Inputs, pointer: &str) -> bool {
         Some("secrets") => &mut inputs.secrets,
         Some("params") => &mut inputs.params,
         Some("connection") => &mut inputs.connection,
+        Some("account") => &mut inputs.account_fields,
         _ => return false,
     };
     let mut deep = false;
