@@ -36,7 +36,7 @@ func decoded[T any](inputs Inputs, strict bool) (given T, err error) {
 		return given, fmt.Errorf("%s does not describe inputs: that has to be a struct", into.Type())
 	}
 	read := objectOf(into.Type(), ofInputs, into.Type().String())
-	d.err = read.err
+	d.err = read.err()
 	for _, one := range read.fields {
 		group, _ := inputs.document()[one.name].(Object)
 		if group == nil && slices.Contains(inputs.Unknown, "/"+one.name) {
@@ -117,7 +117,7 @@ func (d *decoder) value(value any, into reflect.Value, at string, open bool) {
 
 func (d *decoder) object(given Object, into reflect.Value, at string, open bool) {
 	read := objectOf(into.Type(), d.describes, at)
-	d.err = errors.Join(d.err, read.err)
+	d.err = errors.Join(d.err, read.err())
 	var names []string
 	for _, one := range read.fields {
 		names = append(names, one.name)

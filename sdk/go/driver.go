@@ -258,25 +258,49 @@ func describeType[I, O any](of Type[I, O], implements []string) (described TypeD
 		described.Outputs, fault = schemaOf(reflect.TypeFor[O](), ofOutputs)
 		err = errors.Join(err, fault)
 	}
-	// A method with another signature would be ignored. Each name is a constant, so that the linker keeps
-	// only methods with these names.
+	// A method with another signature, or of a pointer, would be ignored. Each name is a constant, so that the
+	// linker keeps only methods with these names.
 	kind := reflect.TypeOf(of)
-	fits := func(function string, method reflect.Method, found bool, wanted reflect.Type) {
-		if found && !slices.Contains(implements, function) {
-			err = errors.Join(err, fmt.Errorf("%s.%s is a %s, which is not the method of %s", kind, method.Name, method.Type, wanted))
-		}
+	all := kind
+	if kind.Kind() != reflect.Pointer {
+		all = reflect.PointerTo(kind)
 	}
-	method, found := kind.MethodByName("Check")
-	fits("check", method, found, reflect.TypeFor[Checker]())
-	method, found = kind.MethodByName("Name")
-	fits("name", method, found, reflect.TypeFor[Namer[I]]())
-	method, found = kind.MethodByName("Read")
-	fits("read", method, found, reflect.TypeFor[Reader]())
-	method, found = kind.MethodByName("UpdateImpact")
-	fits("update-impact", method, found, reflect.TypeFor[ImpactTeller]())
-	method, found = kind.MethodByName("Update")
-	fits("update", method, found, reflect.TypeFor[Updater[I]]())
+	fits := func(function string, method, wanted reflect.Method, found bool, of reflect.Type) {
+		if !found || slices.Contains(implements, function) {
+			return
+		}
+		is, right := signature(method, all), signature(wanted, nil)
+		if is == right {
+			err = errors.Join(err, fmt.Errorf("%s.%s is a method of the pointer; write purlin.Typed(&%s{}), or (%s) before its name", kind, method.Name, kind, kind))
+			return
+		}
+		err = errors.Join(err, fmt.Errorf("%s.%s is not the method of %s: it is %s, and has to be %s", kind, method.Name, of, is, right))
+	}
+	method, found := all.MethodByName("Check")
+	wanted, _ := reflect.TypeFor[Checker]().MethodByName("Check")
+	fits("check", method, wanted, found, reflect.TypeFor[Checker]())
+	method, found = all.MethodByName("Name")
+	wanted, _ = reflect.TypeFor[Namer[I]]().MethodByName("Name")
+	fits("name", method, wanted, found, reflect.TypeFor[Namer[I]]())
+	method, found = all.MethodByName("Read")
+	wanted, _ = reflect.TypeFor[Reader]().MethodByName("Read")
+	fits("read", method, wanted, found, reflect.TypeFor[Reader]())
+	method, found = all.MethodByName("UpdateImpact")
+	wanted, _ = reflect.TypeFor[ImpactTeller]().MethodByName("UpdateImpact")
+	fits("update-impact", method, wanted, found, reflect.TypeFor[ImpactTeller]())
+	method, found = all.MethodByName("Update")
+	wanted, _ = reflect.TypeFor[Updater[I]]().MethodByName("Update")
+	fits("update", method, wanted, found, reflect.TypeFor[Updater[I]]())
 	return described, err
+}
+
+// signature writes a method as its declaration has it, without the receiver, if it has one.
+func signature(method reflect.Method, receiver reflect.Type) string {
+	parameters := strings.TrimPrefix(method.Type.String(), "func(")
+	if receiver != nil {
+		parameters = strings.TrimPrefix(strings.TrimPrefix(parameters, receiver.String()), ", ")
+	}
+	return method.Name + "(" + parameters
 }
 
 // serving returns the type of a resource, or else the one for every type. err is that of the request.

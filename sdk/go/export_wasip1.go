@@ -14,7 +14,7 @@ func describe() uint32 {
 	begin()
 	defer func() {
 		if cause := recover(); cause != nil {
-			cannotDescribe(fmt.Sprintf("panic: %v", cause))
+			cannotDescribe(panicked(cause))
 		}
 	}()
 	driver, err := Describe()
@@ -171,10 +171,11 @@ func remove(place uint32) uint32 {
 	return lower(struct{}{}, one.Delete(request))
 }
 
-// crash logs why a driver panics, before the runtime prints the details.
+// crash logs why and where a driver panics, before the runtime prints the details and traps: after a panic,
+// nothing may be answered.
 func crash() {
 	if cause := recover(); cause != nil {
-		Log(Error, "panic: %v", cause)
+		Log(Error, "%s", panicked(cause))
 		panic(cause)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -231,4 +234,47 @@ func withoutEffects(err error) error {
 // unwritable is the failure of a resource that exists, and whose state cannot be returned.
 func unwritable(state State, fault error) Partial {
 	return Partial{State: state.bare(), Message: fmt.Sprintf("its state is not JSON: %s", fault)}
+}
+
+// panicked is a panic in words, with the author's line that it comes from. It is called while the function
+// panics.
+func panicked(cause any) string {
+	callers := make([]uintptr, 64)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	module := ""
+	if build, is := debug.ReadBuildInfo(); is {
+		module = build.Main.Path
+	}
+	message := fmt.Sprintf("panic: %v", cause)
+	if place := authorsPlace(frames.Next, module); place != "" {
+		message += " at " + place
+	}
+	return message
+}
+
+// authorsPlace is the innermost file and line of the driver's own packages, which are main and those of its
+// module; otherwise the innermost of a package that is neither Go's nor this one. Empty without any.
+func authorsPlace(next func() (runtime.Frame, bool), module string) string {
+	others := ""
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = next()
+		// Only the last part of a path to a package has dots that are not its own.
+		slash := strings.LastIndexByte(frame.Function, '/') + 1
+		name, _, _ := strings.Cut(frame.Function[slash:], ".")
+		where := frame.Function[:slash] + name
+		isOurs := where == "purlin.dev/purlin" || strings.HasPrefix(where, "purlin.dev/purlin/")
+		place := fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)
+		first, _, _ := strings.Cut(where, "/")
+		switch {
+		case isOurs || where == "":
+		case where == "main":
+			return place
+		case module != "" && strings.HasPrefix(where, module+"/"):
+			return path.Join(where[len(module)+1:], place)
+		case others == "" && strings.Contains(first, "."):
+			others = path.Join(where, place)
+		}
+	}
+	return others
 }

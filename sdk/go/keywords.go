@@ -4,9 +4,13 @@ package purlin
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // keywords adds what tags say about a value of any shape. Those of a field take the place of those of its
@@ -65,6 +69,9 @@ func (d *describer) methods(one field, given string, made *schema) {
 
 // itemsOf are the keywords for what lists and maps contain.
 var itemsOf = map[shape]string{aList: "items", aMap: "additionalProperties"}
+
+// stepsOf lead from lists and maps to what they contain, for people.
+var stepsOf = map[shape]string{aList: "[]", aMap: "[…]"}
 
 // limitsOf are the keywords for the tags min and max.
 var limitsOf = map[shape][2]string{
@@ -140,9 +147,55 @@ func (d *describer) limits(one field, of reflect.Type, made *schema, kind shape)
 		example, err := literal(given, one.of, d.describes)
 		if err != nil {
 			d.fail(one.place, "has the tag example:%q: %v", given, err)
+		} else if fault := unfit(example, *made); fault != "" {
+			d.fail(one.place, "has the tag example:%q, %s", given, fault)
 		}
 		made.add("examples", []any{example})
 	}
+}
+
+// unfit says which keyword of a schema a value breaks, empty if it fits. The types fit already, and a pattern
+// that Go does not read is left to the host.
+func unfit(value any, of schema) string {
+	size, ends := 0.0, [2]string{}
+	switch value := value.(type) {
+	case json.Number:
+		size, ends = float(value), limitsOf[aNumber]
+	case string:
+		size, ends = float64(utf8.RuneCountInString(value)), limitsOf[aText]
+		pattern, _ := of.get("pattern").(string)
+		if fits, err := regexp.Compile(pattern); err == nil && !fits.MatchString(value) {
+			return fmt.Sprintf("which its pattern %q does not match", pattern)
+		}
+	case []any:
+		size, ends = float64(len(value)), limitsOf[aList]
+		items, _ := of.get("items").(schema)
+		for _, item := range value {
+			if fault := unfit(item, items); fault != "" {
+				return fault
+			}
+		}
+	case Object:
+		size, ends = float64(len(value)), limitsOf[aMap]
+		properties, _ := of.get("properties").(schema)
+		others, _ := of.get("additionalProperties").(schema)
+		for _, name := range sorted(value) {
+			below, isField := properties.get(name).(schema)
+			if !isField {
+				below = others
+			}
+			if fault := unfit(value[name], below); fault != "" {
+				return fault
+			}
+		}
+	}
+	if limit := of.get(ends[0]); limit != nil && size < float(limit) {
+		return fmt.Sprintf("which is below its %s %v", ends[0], limit)
+	}
+	if limit := of.get(ends[1]); limit != nil && size > float(limit) {
+		return fmt.Sprintf("which is above its %s %v", ends[1], limit)
+	}
+	return ""
 }
 
 func contains(values []any, value any) bool {
@@ -150,8 +203,7 @@ func contains(values []any, value any) bool {
 }
 
 func float(limit any) float64 {
-	number, _ := limit.(json.Number)
-	value, _ := number.Float64()
+	value, _ := strconv.ParseFloat(fmt.Sprint(limit), 64)
 	return value
 }
 

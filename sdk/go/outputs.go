@@ -37,8 +37,8 @@ func NewState[O any](id string, outputs O) State {
 
 func readOutputs(of reflect.Type) *object {
 	read := objectOf(of, ofOutputs, of.String())
-	if read.err != nil {
-		panic("purlin.NewState: " + read.err.Error())
+	if err := read.err(); err != nil {
+		panic("purlin.NewState: " + err.Error())
 	}
 	return read
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -187,6 +188,7 @@ type misfit struct{ one }
 
 func (misfit) Read(*ReadRequest) (*Observed, error)        { return nil, nil }
 func (misfit) Update(UpdateRequest[Inputs]) (State, error) { return State{}, nil }
+func (*misfit) Check(CheckRequest) (Checked, error)        { return Checked{}, nil }
 
 func TestEachTypeIsServedByItsOwn(t *testing.T) {
 	plain, read, rest := Typed(named("plain")), Typed(reading{named("read")}), Typed(named("*"))
@@ -260,8 +262,10 @@ func TestADriverDescribesItselfOrSaysWhyNot(t *testing.T) {
 	_, err = Describe()
 	for _, part := range []string{
 		"two types have the name `twice`",
-		"purlin.misfit.Read is a func(purlin.misfit, *purlin.ReadRequest) (*purlin.Observed, error), which is not the method of purlin.Reader",
-		"purlin.misfit.Update is a func(purlin.misfit, purlin.UpdateRequest[",
+		"purlin.misfit.Read is not the method of purlin.Reader: it is Read(*purlin.ReadRequest) (*purlin.Observed, error), and has to be Read(purlin.ReadRequest) (*purlin.Observed, error)",
+		"purlin.misfit.Update is not the method of purlin.Updater[",
+		"and has to be Update(purlin.UpdateRequest[purlin.dev/purlin.anyInputs]) (purlin.State, error)",
+		"purlin.misfit.Check is a method of the pointer; write purlin.Typed(&purlin.misfit{}), or (purlin.misfit) before its name",
 	} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", part, err)
@@ -300,6 +304,39 @@ func TestTheDriverChoosesOnlyWhatIsNotThere(t *testing.T) {
 	inputs := given(Object{"a": nil, "b": false}, "/values/c")
 	if inputs.Has("/values/a") || !inputs.Has("/values/b") || !inputs.Has("/values/c") || inputs.Has("/values/d") {
 		t.Error("null is no value, an unknown one is")
+	}
+}
+
+func TestAPanicIsAtTheLineOfItsAuthor(t *testing.T) {
+	frames := func(all ...string) func() (runtime.Frame, bool) {
+		return func() (frame runtime.Frame, more bool) {
+			if len(all) == 0 {
+				return frame, false
+			}
+			frame.Function, frame.File, _ = strings.Cut(all[0], " ")
+			frame.Line, all = 7, all[1:]
+			return frame, len(all) > 0
+		}
+	}
+	sdk := "purlin.dev/purlin.Typed[...].func3 purlin.dev/purlin@v0.0.0/driver.go"
+	for _, this := range []struct {
+		want   string
+		frames func() (runtime.Frame, bool)
+	}{
+		{"note.go:7", frames("runtime.gopanic runtime/panic.go", "main.(*Note).Create example.com/note/note.go", "main.other a.go", sdk)},
+		{"note.go:7", frames("runtime.goPanicIndex a.go", "strings.Repeat strings/strings.go", "purlin.dev/purlin.Decode a.go", "main.Note.Create /a/note.go")},
+		{"note.go:7", frames("gopkg.in/yaml%2ev3.Unmarshal yaml.go", "main.init.func1 note.go", sdk)},
+		{"api/v1/client.go:7", frames("note/api/v1.Client[...].Send /a/note/api/v1/client.go", "main.Note.Create note.go")},
+		{"gopkg.in/yaml%2ev3/yaml.go:7", frames("purlin.dev/purlin/purlinhttp.Transport.RoundTrip a.go", "gopkg.in/yaml%2ev3.Unmarshal yaml.go", sdk)},
+		{"", frames("runtime.gopanic a.go", "note.Only a.go", sdk)},
+		{"", frames()},
+	} {
+		if got := authorsPlace(this.frames, "note"); got != this.want {
+			t.Errorf("%s: %s", this.want, got)
+		}
+	}
+	if got := panicked("no disk"); got != "panic: no disk" {
+		t.Error(got)
 	}
 }
 

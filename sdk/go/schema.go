@@ -23,7 +23,7 @@ func schemaOf(of reflect.Type, describes side) (string, error) {
 	if of.Kind() != reflect.Struct {
 		return "", fmt.Errorf("%s does not describe %s: that has to be a struct", of, describes)
 	}
-	d := describer{describes: describes}
+	d := describer{describes: describes, path: of.String()}
 	root := d.structure(of, of.String(), false)
 	if describes == ofInputs {
 		d.groups(of, &root)
@@ -89,6 +89,8 @@ func (s schema) MarshalJSON() ([]byte, error) {
 // describer makes a schema.
 type describer struct {
 	describes side
+	// path leads to the current struct, from the whole one.
+	path string
 	// within are the types around the current place.
 	within []reflect.Type
 	// seen are structs whose faults were reported.
@@ -111,10 +113,14 @@ func (d *describer) structure(of reflect.Type, place string, open bool) schema {
 	defer func() { d.within = d.within[:len(d.within)-1] }()
 	read := objectOf(of, d.describes, place)
 	if !slices.Contains(d.seen, read) {
-		d.seen, d.err = append(d.seen, read), errors.Join(d.err, read.err)
+		d.seen = append(d.seen, read)
+		d.faults(of, read)
 	}
+	path := d.path
+	defer func() { d.path = path }()
 	made, properties, required := schema{{"type", "object"}}, schema{}, []string{}
 	for _, one := range read.fields {
+		d.path = path + one.place[strings.LastIndexByte(one.place, '.'):]
 		property := d.property(one)
 		if property == nil {
 			continue
@@ -144,6 +150,23 @@ func (d *describer) structure(of reflect.Type, place string, open bool) schema {
 	return made
 }
 
+// faults reports those of a struct. One that is read for inputs and outputs has tags that only one of them
+// has, so it is not the tag that is wrong.
+func (d *describer) faults(of reflect.Type, read *object) {
+	other := ofInputs
+	if d.describes == ofInputs {
+		other = ofOutputs
+	}
+	_, isShared := objects.Load(objectKey{of, other})
+	for _, fault := range read.faults {
+		if one, is := fault.(misplaced); is && isShared {
+			fault = fmt.Errorf("%s.%s has the %s, which is only for %s; write a struct of its own for %s, instead of %s",
+				d.path, one.name, one.what, one.only, d.describes, of)
+		}
+		d.err = errors.Join(d.err, fault)
+	}
+}
+
 // groups makes the root of the schema of inputs: the host passes each group, and those that a driver
 // does not read are open.
 func (d *describer) groups(of reflect.Type, root *schema) {
@@ -151,7 +174,7 @@ func (d *describer) groups(of reflect.Type, root *schema) {
 	for _, one := range objectOf(of, ofInputs, "").fields {
 		var group object
 		group.only(one, ofGroups, "a group of inputs")
-		d.err = errors.Join(d.err, group.err)
+		d.err = errors.Join(d.err, group.err())
 		kind, _ := shapeOf(one.of)
 		isGroup := kind == anObject || one.of == reflect.TypeFor[Object]()
 		switch {
@@ -196,6 +219,9 @@ func (d *describer) property(one field) schema {
 	d.limits(one, of, &made, kind)
 	if one.hasDefault {
 		made.add("default", one.fallback)
+		if fault := unfit(one.fallback, made); fault != "" {
+			d.fail(one.place, "has the tag default:%q, %s", one.tags["default"], fault)
+		}
 	}
 	for _, mark := range []string{"replaces", "immutable", "write-once"} {
 		if one.has(mark) {
@@ -253,8 +279,10 @@ func (d *describer) value(of reflect.Type, place string, open bool) (schema, sha
 		if isPointer {
 			below = below.Elem()
 		}
+		path := d.path
+		d.path += stepsOf[kind]
 		items, of := d.value(below, place, false)
-		if items == nil {
+		if d.path = path; items == nil {
 			return nil, ""
 		}
 		if isPointer && of != anything {

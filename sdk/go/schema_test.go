@@ -14,7 +14,7 @@ type region string
 type storeInputs struct {
 	_      struct{} `holds-data:"every table"`
 	Values struct {
-		Name     string            `purlin:",replaces" pattern:"^[a-z]{1,63}, ?\"$" max:"63" example:"shop" desc:"The name."`
+		Name     string            `purlin:",replaces" pattern:"^[a-z]{1,63}, ?\"$" max:"63" example:"shop, \"" desc:"The name."`
 		Engine   *region           `purlin:",immutable" enum:"plain,in-memory" desc:"\"Ünïcode\" <&>."`
 		Size     uint8             `min:"1" max:"64" default:"10"`
 		Big      int64             `default:"-9223372036854775808"`
@@ -57,7 +57,7 @@ type common struct {
 
 const storeSchema = `{"type":"object","x-purlin-holds-data":"every table","required":["values","connection","account"],"properties":{
 "values":{"type":"object","required":["name","number"],"additionalProperties":false,"properties":{
-"name":{"type":"string","description":"The name.","maxLength":63,"pattern":"^[a-z]{1,63}, ?\"$","examples":["shop"],"x-purlin-replaces":true},
+"name":{"type":"string","description":"The name.","maxLength":63,"pattern":"^[a-z]{1,63}, ?\"$","examples":["shop, \""],"x-purlin-replaces":true},
 "engine":{"type":["string","null"],"description":"\"Ünïcode\" <&>.","enum":["plain","in-memory",null],"x-purlin-immutable":true},
 "size":{"type":"integer","minimum":1,"maximum":64,"default":10},
 "big":{"type":"integer","default":-9223372036854775808},
@@ -247,6 +247,32 @@ func TestWrongTagsAreNamed(t *testing.T) {
 			A string `default:"c" enum:"a,b"`
 		}]](), inputs, "A has a default that is not one of its tag enum"},
 		{reflect.TypeFor[valued[struct {
+			A int `default:"0" min:"1"`
+		}]](), inputs, `A has the tag default:"0", which is below its minimum 1`},
+		{reflect.TypeFor[valued[struct {
+			A string `default:"größer" max:"5"`
+		}]](), inputs, "which is above its maxLength 5"},
+		{reflect.TypeFor[valued[struct {
+			A string `default:"RW" pattern:"^[a-z]+$"`
+		}]](), inputs, `which its pattern "^[a-z]+$" does not match`},
+		{reflect.TypeFor[valued[struct {
+			A []string `default:"[\"a\",\"B\"]" pattern:"^[a-z]+$"`
+		}]](), inputs, `which its pattern "^[a-z]+$" does not match`},
+		{reflect.TypeFor[valued[struct {
+			A []string `default:"[]" min:"1"`
+		}]](), inputs, "which is below its minItems 1"},
+		{reflect.TypeFor[valued[struct {
+			A struct {
+				B int `max:"3"`
+			} `default:"{\"b\":4}"`
+		}]](), inputs, `which is above its maximum 3`},
+		{reflect.TypeFor[valued[struct {
+			A map[string]string `default:"{\"b\":\"C\"}" pattern:"^c$"`
+		}]](), inputs, `which its pattern "^c$" does not match`},
+		{reflect.TypeFor[valued[struct {
+			A string `example:"EU" pattern:"^[a-z]+$"`
+		}]](), inputs, `A has the tag example:"EU", which its pattern "^[a-z]+$" does not match`},
+		{reflect.TypeFor[valued[struct {
 			A int `enum:"1,x"`
 		}]](), inputs, `A has the tag enum:"1,x": "x" is not a whole number`},
 		{reflect.TypeFor[valued[struct {
@@ -318,9 +344,18 @@ func TestWrongTagsAreNamed(t *testing.T) {
 			B string `purlin:"a"`
 		}]](), inputs, "B is `a`, as is "},
 		{reflect.TypeFor[valued[struct {
-			_ struct{} `purlin:"open"`
+			_ struct{} `purlin:"all"`
 			A string
 		}]](), inputs, "describes the whole struct: once, without a name"},
+		{reflect.TypeFor[valued[struct {
+			_ struct{} `purlin:"open"`
+		}]](), inputs, "_ has the name `open`, which is a word: write purlin:\",open\""},
+		{reflect.TypeFor[valued[struct {
+			A string `purlin:"secret"`
+		}]](), inputs, ".Values.A has the name `secret`, which is a word: write purlin:\",secret\", or call the field Secret if that is its name"},
+		{reflect.TypeFor[struct {
+			A string `purlin:"write-once,secret"`
+		}](), outputs, "write purlin:\",write-once,secret\", or call the field WriteOnce"},
 		{reflect.TypeFor[valued[struct {
 			_ struct{} `default:"a"`
 		}]](), inputs, "_ has `default`, which says nothing about the whole struct"},
@@ -385,6 +420,51 @@ func TestEveryWrongTagIsNamedAtOnce(t *testing.T) {
 	}]](), ofInputs)
 	if err == nil || strings.Count(err.Error(), "\n") != 3 {
 		t.Fatal(err)
+	}
+}
+
+func TestAFieldMayHaveTheNameOfAWord(t *testing.T) {
+	_, err := schemaOf(reflect.TypeFor[valued[struct {
+		Secret    string `purlin:"secret,secret"`
+		WriteOnce bool   `purlin:"write-once"`
+		Open      bool
+	}]](), ofInputs)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestADefaultThatFitsIsOne(t *testing.T) {
+	_, err := schemaOf(reflect.TypeFor[valued[struct {
+		Ends  int64             `default:"3" min:"3" max:"3"`
+		Text  string            `default:"größe" max:"5" pattern:"^\\p{L}+$"`
+		Host  string            `default:"a" pattern:"^(?!b)"`
+		Names []string          `default:"[\"a\"]" min:"1" pattern:"^a$"`
+		Open  map[string]string `default:"{}" max:"1" pattern:"^a$"`
+	}]](), ofInputs)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// column describes inputs and outputs, although only inputs have a default.
+type column struct {
+	Limit int `default:"3"`
+}
+
+type boardOutputs struct {
+	Columns []column
+	Named   map[string]*column
+}
+
+func TestAStructOfBothSidesIsNamedWithItsPath(t *testing.T) {
+	if _, err := schemaOf(reflect.TypeFor[valued[column]](), ofInputs); err != nil {
+		t.Fatal(err)
+	}
+	_, err := schemaOf(reflect.TypeFor[boardOutputs](), ofOutputs)
+	want := "purlin.boardOutputs.Columns[].Limit has the tag `default`, which is only for inputs; write a struct of its own for outputs, instead of purlin.column"
+	if err == nil || err.Error() != want {
+		t.Error(err)
 	}
 }
 

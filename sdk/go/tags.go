@@ -70,20 +70,36 @@ func (f field) has(word string) bool { return slices.Contains(f.words, word) }
 type object struct {
 	fields []field
 	// whole has the tags of the struct itself.
-	whole field
-	err   error
+	whole  field
+	faults []error
+}
+
+// err has every fault of the struct's tags.
+func (read *object) err() error { return errors.Join(read.faults...) }
+
+// misplaced is a fault of a key or a word that is only for the other side.
+type misplaced struct {
+	// place is the field in Go, and name the field in its struct.
+	place, name string
+	what        string
+	only        side
+}
+
+func (fault misplaced) Error() string {
+	return fmt.Sprintf("%s has the %s, which is only for %s", fault.place, fault.what, fault.only)
 }
 
 // objects are the structs that were read before.
 var objects sync.Map
 
+type objectKey struct {
+	of        reflect.Type
+	describes side
+}
+
 // objectOf reads the tags of a struct. place names a struct that has no name of its own.
 func objectOf(of reflect.Type, describes side, place string) *object {
-	type key struct {
-		of        reflect.Type
-		describes side
-	}
-	if known, found := objects.Load(key{of, describes}); found {
+	if known, found := objects.Load(objectKey{of, describes}); found {
 		return known.(*object)
 	}
 	if of.Name() != "" {
@@ -98,12 +114,12 @@ func objectOf(of reflect.Type, describes side, place string) *object {
 		}
 		names[one.name] = one.place
 	}
-	objects.Store(key{of, describes}, read)
+	objects.Store(objectKey{of, describes}, read)
 	return read
 }
 
 func (read *object) fail(place, format string, arguments ...any) {
-	read.err = errors.Join(read.err, fmt.Errorf("%s %s", place, fmt.Sprintf(format, arguments...)))
+	read.faults = append(read.faults, fmt.Errorf("%s %s", place, fmt.Sprintf(format, arguments...)))
 }
 
 func (read *object) read(of reflect.Type, describes side, place string, index []int) {
@@ -131,7 +147,12 @@ func (read *object) read(of reflect.Type, describes side, place string, index []
 			read.fail(one.place, "has a tag, but is not exported")
 			continue
 		}
-		if !read.valid(one, describes) {
+		// Nobody looks for a field `secret` in a tag that marks one as a secret.
+		if _, isWord := tagWords[name]; isWord && strings.ReplaceAll(name, "-", "_") != snake(in.Name) {
+			read.fail(one.place, "has the name `%s`, which is a word: write purlin:%q%s", name, ","+tags["purlin"], renamed(name, isWhole))
+			continue
+		}
+		if !read.valid(one, in.Name, describes) {
 			continue
 		}
 		switch {
@@ -171,12 +192,12 @@ func (read *object) read(of reflect.Type, describes side, place string, index []
 func sorted[T any](all map[string]T) []string { return slices.Sorted(maps.Keys(all)) }
 
 // valid reports whether all keys and words of a field are known.
-func (read *object) valid(one field, describes side) bool {
+func (read *object) valid(one field, name string, describes side) bool {
 	is := func(kind, what string, known map[string]side, others ...string) bool {
 		where, ours := known[what]
 		switch {
 		case ours && where != "" && where != describes:
-			read.fail(one.place, "has the %s `%s`, which is only for %s", kind, what, where)
+			read.faults = append(read.faults, misplaced{one.place, name, fmt.Sprintf("%s `%s`", kind, what), where})
 		case !ours && !slices.Contains(others, what):
 			read.fail(one.place, "has the %s `%s`, which is unknown; the %ss are %s", kind, what, kind, strings.Join(sorted(known), ", "))
 		default:
@@ -253,6 +274,18 @@ func snake(name string) string {
 		written.WriteRune(unicode.ToLower(letter))
 	}
 	return written.String()
+}
+
+// renamed is the advice for a field whose name in JSON is meant to be a word: write-once as WriteOnce.
+func renamed(word string, isWhole bool) string {
+	if isWhole {
+		return ""
+	}
+	var written strings.Builder
+	for _, part := range strings.Split(word, "-") {
+		written.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return ", or call the field " + written.String() + " if that is its name"
 }
 
 // parseTag reads a struct tag. Unlike reflect.StructTag, it ignores no part of it.

@@ -83,7 +83,8 @@ export const lifecycle = component(driver, () => ${MAP});`,
   const textOf = (wanted) => outputFiles.find(({ path }) => path === wanted).text;
   const { sources, mappings } = JSON.parse(textOf(`${outfile}.map`));
   const code = here(outfile);
-  const sourceMap = { file: code, sources: sources.map((path) => here(resolve(dirname(outfile), path))), mappings };
+  const names = sources.map((path) => here(resolve(dirname(outfile), path)));
+  const sourceMap = { file: code, sdk: SDK, sources: names, mappings };
   await mkdir(FOLDER, { recursive: true });
   // After the code, whose lines it would move.
   await writeFile(outfile, `${textOf(outfile)}var ${MAP} = ${JSON.stringify(sourceMap)};\n`);

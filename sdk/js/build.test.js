@@ -45,7 +45,7 @@ test("a driver in TypeScript becomes a component", { skip }, async () => {
   assert.deepEqual([...readFileSync("double.wasm").subarray(0, 8)], [0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0]);
   assert.match(
     readFileSync("build/double.js", "utf8"),
-    /\nvar __purlin_source_map = \{"file":"build\/double\.js","sources":\[.*"double\.ts"/,
+    /\nvar __purlin_source_map = \{"file":"build\/double\.js","sdk":".*","sources":\[.*"double\.ts"/,
   );
 });
 

@@ -1,7 +1,7 @@
 // The builder of schemas, `s`: a function for each kind of value. One description gives the JSON Schema, the types of
 // TypeScript (`schema.d.ts`), and how requests are read. This module needs no WebAssembly.
 
-import { EXACT, exactly, formOf, listOf, objectOf, ofType, oneOf, typed } from "./reading.js";
+import { EXACT, exactly, formOf, listOf, objectOf, ofType, oneOf, safely, typed } from "./reading.js";
 import { InputsSchema, OutputsSchema } from "./roots.js";
 import { Schema, fail, isPlain, json, schemaOf, wholeOf, write } from "./schema.js";
 
@@ -24,6 +24,15 @@ const OF_NUMBER = {
 const OF_ARRAY = { minItems: "size", maxItems: "size", uniqueItems: "flag" };
 const OF_OBJECT = { minProperties: "size", maxProperties: "size" };
 
+/** Options of which the first must not be above the second. */
+const ENDS = [
+  ["minLength", "maxLength"],
+  ["minimum", "maximum"],
+  ["exclusiveMinimum", "exclusiveMaximum"],
+  ["minItems", "maxItems"],
+  ["minProperties", "maxProperties"],
+];
+
 /** The options of a kind, as keywords. */
 function keywords(options, known, place) {
   if (!isPlain(options)) fail(place, "the options have to be an object");
@@ -34,7 +43,11 @@ function keywords(options, known, place) {
     if (!takes(value)) fail(place, `\`${name}\` has to be ${wanted}`);
     return [name, value instanceof RegExp ? source(value, place) : value];
   });
-  return Object.fromEntries(rules);
+  const all = Object.fromEntries(rules);
+  for (const [least, most] of ENDS) {
+    if (all[least] > all[most]) fail(place, `\`${least}\` is above \`${most}\`, so that nothing fits`);
+  }
+  return all;
 }
 
 /** A RegExp as JSON Schema has it: without flags, and without what only JavaScript's literals escape. */
@@ -58,7 +71,7 @@ function limits(options, [least, most], place) {
     (name) => rules[name] < least || rules[name] > most,
   );
   if (stray)
-    fail(place, `\`${stray}\` is beyond ${least} to ${most}${place === "s.integer" ? "; use `s.bigint`" : ""}`);
+    fail(place, `\`${stray}\` is beyond ${least} to ${most}${place === "s.integer" ? "; use `s.bigint()`" : ""}`);
   const own = {
     ...("exclusiveMinimum" in rules || { minimum: least }),
     ...("exclusiveMaximum" in rules || { maximum: most }),
@@ -73,7 +86,7 @@ export const s = {
     const name = "s.string";
     const rules = keywords(options, OF_STRING, name);
     const read = typed("a string", (value) => typeof value === "string");
-    return new Schema({ name, write: () => ({ type: "string", ...rules }), read });
+    return new Schema({ name, rules, write: () => ({ type: "string", ...rules }), read });
   },
 
   boolean() {
@@ -85,19 +98,19 @@ export const s = {
     const name = "s.number";
     const rules = keywords(options, OF_NUMBER, name);
     const read = typed("a number", (value) => typeof value === "number");
-    return new Schema({ name, write: () => ({ type: "number", ...rules }), read });
+    return new Schema({ name, rules, write: () => ({ type: "number", ...rules }), read });
   },
 
   integer(options = {}) {
     const name = "s.integer";
     const rules = limits(options, SAFE, name);
-    return new Schema({ name, write: (_, context) => rules(context), read: typed("an integer", Number.isSafeInteger) });
+    return new Schema({ name, rules: options, write: (_, context) => rules(context), read: safely });
   },
 
   bigint(options = {}) {
     const name = "s.bigint";
     const rules = limits(options, EXACT, name);
-    return new Schema({ name, write: (_, context) => rules(context), read: exactly });
+    return new Schema({ name, rules: options, write: (_, context) => rules(context), read: exactly });
   },
 
   enum(values) {
@@ -117,6 +130,7 @@ export const s = {
     const rules = keywords(options, OF_ARRAY, name);
     return new Schema({
       name,
+      rules,
       write: (below) => ({ type: "array", items: below(item, "[]"), ...rules }),
       read: listOf(item),
     });
@@ -130,6 +144,7 @@ export const s = {
     const required = [...all].filter(([, { marks }]) => !marks.optional && !marks.default).map(([name]) => name);
     return new Schema({
       name,
+      rules,
       fields: all,
       isObject: true,
       write: (below) => ({
@@ -153,6 +168,7 @@ export const s = {
     };
     return new Schema({
       name,
+      rules: { ...rules, names: pattern },
       isObject: true,
       write: (below) => ({ type: "object", additionalProperties: below(item, ".*"), ...rules }),
       read: objectOf(new Map(), item),

@@ -25,10 +25,11 @@ Object.assign(host, {
 // The engine's own `fetch` does not say why there is no answer.
 globalThis.fetch = fetchBy(send);
 
-/** The component's export `lifecycle`. `sourceMap` returns that of the bundle. */
+/** The component's export `lifecycle`. `sourceMap` returns that of the bundle, with the folder of this package. */
 export const lifecycle = (driver, sourceMap) =>
   lifecycleOf(driver, {
     log: log.write,
     crash: () => exit({ tag: "err" }),
     traced: (stack) => traced(stack, sourceMap()),
+    isOurs: (line) => line.includes(`@${sourceMap().sdk}/`),
   });

@@ -33,19 +33,24 @@ function requestOf(input, init) {
   } catch (error) {
     throw unusable(input, init, error.message, error);
   }
-  throw unusable(input, init, "the URL has to begin with `http://` or `https://` and a host, without credentials");
+  throw unusable(input, init, ABSOLUTE);
 }
+
+const ABSOLUTE = "the URL has to begin with `http://` or `https://` and a host, without credentials";
 
 function unusable(input, init, message, cause) {
   const method = `${init?.method ?? input?.method ?? "GET"}`.toUpperCase();
   const url = `${input?.url ?? input}`;
   // A URL may contain secrets, in particular an invalid one.
-  const reason = message.includes(url) ? "the URL cannot be used" : message;
+  let reason = message.includes(url) ? "the URL cannot be used" : message;
   let target = method;
   try {
     target = targetOf(method, new URL(url));
   } catch {
-    // An invalid URL is not shown.
+    reason = ABSOLUTE;
+    // It is shown if it has no part for secrets, such as `/x` and `undefined/v1/buckets`.
+    const [path] = url.split(/[?#]/);
+    if (/^[\w./:-]{1,200}$/.test(path)) target = `${method} ${path}`;
   }
   return new HttpError("unusable", { method, target }, reason, { cause });
 }

@@ -77,6 +77,17 @@ test("a request that cannot be sent is unusable", async () => {
       return true;
     });
   }
+  for (const [url, target] of [
+    ["/x?key=hush", "GET /x"],
+    ["undefined/v1/things#hush", "GET undefined/v1/things"],
+    ["http://me:hush@api example/", "GET"],
+    ["Bearer hush", "GET"],
+    [undefined, "GET undefined"],
+  ]) {
+    await assert.rejects(fetch(url), {
+      message: `${target}: the URL has to begin with \`http://\` or \`https://\` and a host, without credentials`,
+    });
+  }
   assert.equal(effects.size, 0);
 });
 

@@ -23,20 +23,28 @@ export function implemented(type) {
   return type.repeatCreate ? [...names, "repeat-create"] : names;
 }
 
+/** The innermost line of a stack trace that the author wrote, or else that of a package. */
+function authors(stack, isOurs) {
+  const theirs = stack.map((line) => line.trim()).filter((line) => /:\d+:\d+\)?$/.test(line) && !isOurs(line));
+  return theirs.find((line) => !line.includes("/node_modules/") && !line.includes("@node_modules/")) ?? theirs[0];
+}
+
 /**
- * The export `lifecycle` of a driver's component. `log` writes a line, `crash` ends the call, and `traced` is a stack
- * trace with the places of the author's files.
+ * The export `lifecycle` of a driver's component. `log` writes a line, `crash` ends the call, `traced` is a stack
+ * trace with the places of the author's files, and `isOurs` tells the lines of this package in it.
  */
-export function lifecycleOf(driver, { log, crash, traced = (stack) => stack }) {
+export function lifecycleOf(driver, { log, crash, traced = (stack) => stack, isOurs = () => false }) {
   /** Calls a driver. `read` says how its inputs are read, and `answer` makes the contract's answer. */
   async function call(name, theirs, read, answer, changes = false) {
     let type;
+    let place;
     try {
       type = typeOf(driver, theirs.subject.typeName);
+      place = `\`${name}\` of \`${type.type}\``;
       const request = records.request(theirs, type, read);
-      return answer(await type[name](request), type, theirs);
+      return answer(await type[name](request), type, theirs, place);
     } catch (error) {
-      throw failure(error, type, changes);
+      throw failure(error, type, changes, place);
     }
   }
 
@@ -44,21 +52,22 @@ export function lifecycleOf(driver, { log, crash, traced = (stack) => stack }) {
    * The failure to report. An exception that is neither a failure nor about a request is a fault of the driver,
    * which ends the call: its outcome is unknown, and the host finds out.
    */
-  function failure(error, type, changes) {
+  function failure(error, type, changes, place) {
     const meant = outcome(error, changes);
     if (meant === error) {
       try {
-        return records.failure(meant.payload, type);
+        return records.failure(meant.payload, type, place);
       } catch (fault) {
-        return failure(fault, type, changes);
+        return failure(fault, type, changes, place);
       }
     }
     const stack = traced(`${error?.stack ?? ""}`.trim())
       .split("\n")
       .slice(0, FRAMES);
     log(requestProblem(error) ? "debug" : "warn", stack.join("\n"));
-    if (meant) return records.failure(meant.payload, type);
-    log("error", stack[0] ? `${error} (${stack[0]})` : `${error}`);
+    if (meant) return records.failure(meant.payload, type, place);
+    const line = authors(stack, isOurs);
+    log("error", line === undefined ? `${error}` : `${error} (${line})`);
     crash();
   }
 
@@ -74,7 +83,7 @@ export function lifecycleOf(driver, { log, crash, traced = (stack) => stack }) {
         driver.types.map((one) => records.typeSchema(one, implemented(one))),
       ),
     check: (request) => call("check", request, { inputs: { fill: false }, previous: recorded }, records.checked),
-    name: (request) => call("name", request, { inputs: apply }, (name) => name),
+    name: (request) => call("name", request, { inputs: apply }, records.name),
     create: (request) => call("create", request, { inputs: apply }, records.written, true),
     read: (request) => call("read", request, { inputs: recorded }, records.observed),
     updateImpact: (change) => call("updateImpact", change, { before: recorded, after: recorded }, records.impact),

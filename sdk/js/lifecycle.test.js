@@ -62,6 +62,7 @@ function shop(types = [thing, plain], more) {
       throw new Error("it crashed");
     },
     traced: (stack) => stack.replaceAll("lifecycle.test.js", "author.js"),
+    isOurs: (line) => line.includes("/sdk/js/") && !line.includes("author.js"),
   });
 }
 
@@ -228,18 +229,61 @@ test("secret outputs are kept apart", async () => {
   assert.deepEqual([left.outputs, left.secrets], ["{}", "{}"]);
 });
 
-test("an answer that would be ignored in part is a fault", async () => {
+test("an answer that would be ignored in part, or that is none, is a fault", async () => {
+  const a = (name) => `\`create\` of \`thing\`: \`${name}\``;
   for (const [name, request, its, message] of [
-    ["create", create(), { id: "id-1", output: {} }, "the state has an unknown `output`; the names are id, outputs,"],
-    ["create", create(), "id-1", "the state has to be an object"],
+    ["create", create(), { id: "id-1", output: {} }, "`create` of `thing` returns an unknown `output`; the names are id, outputs,"],
+    ["create", create(), "id-1", "`create` of `thing` has to return an object, such as `{ id, outputs }`, and returns a string"],
+    ["create", create(), undefined, "has to return an object, such as `{ id, outputs }`, and returns undefined"],
+    ["create", create(), [], "and returns a list"],
+    ["create", create(), { id: 7 }, `${a("id")} has to be a string, and is a number; write \`String(id)\``],
+    ["create", create(), { outputs: {} }, `${a("id")} is missing; it has to be a string`],
+    ["create", create(), { id: "id-1", outputs: "a" }, `${a("outputs")} has to be an object, and is a string`],
+    ["create", create(), { id: "id-1", notes: [] }, `${a("notes")} has to be an object, and is a list`],
+    ["create", create(), { id: "id-1", cookie: "a" }, `${a("cookie")} has to be a Uint8Array, and is a string`],
+    ["create", create(), { id: "id-1", version: 1.5 }, `${a("version")} has to be an integer from 0 to 2^32 - 1`],
+    ["create", create(), { id: "id-1", sensitive: "/outputs/a" }, `${a("sensitive")} has to be a list of strings`],
+    ["create", create(), { id: "id-1", manifests: [{ name: "a" }] }, `${a("manifests")} has to be a list of`],
     ["create", create(), { id: "id-1", outputs: { token: "a" }, secrets: { token: "b" } }, "`token` is in `outputs` and in `secrets`"],
-    ["create", create(), partial({ identity: "id-1" }, "half of it"), "the state has an unknown `identity`"],
-    ["read", read(), { id: "id-1" }, "the answer of `read` has an unknown `id`"],
-    ["check", create(), { value: {} }, "the answer of `check` has an unknown `value`"],
-    ["updateImpact", change(), { replace: [] }, "the answer of `updateImpact` has an unknown `replace`"],
+    ["create", create(), partial({ identity: "id-1" }, "half of it"), "`partial` in `create` of `thing`: `state` has an unknown `identity`"],
+    ["create", create(), pending(5000, "wait", { id: 7 }), "`pending` in `create` of `thing`: `state.id` has to be a string"],
+    ["update", change(), { id: 7 }, "`update` of `thing`: `id` has to be a string, and is a number"],
+    ["read", read(), { id: "id-1" }, "`read` of `thing` returns an unknown `id`; the names are state, values"],
+    ["read", read(), { values: {} }, "`read` of `thing`: `state` is missing; it has to be an object"],
+    ["read", read(), { state: { id: 7 } }, "`read` of `thing`: `state.id` has to be a string, and is a number"],
+    ["read", read(), { state: { id: "id-1" }, values: "a" }, "`read` of `thing`: `values` has to be an object"],
+    ["check", create(), { value: {} }, "`check` of `thing` returns an unknown `value`"],
+    ["check", create(), { warnings: ["long"] }, "`check` of `thing`: warning 1 has to be a finding, such as `{ pointer: \"/values/size\", message: \"is too large\" }`, and is a string"],
+    ["check", create(), { warnings: "long" }, "`check` of `thing`: `warnings` has to be a list, and is a string"],
+    ["updateImpact", change(), { replace: [] }, "`updateImpact` of `thing` returns an unknown `replace`"],
+    ["updateImpact", change(), { replaces: "/values/size" }, "`updateImpact` of `thing`: `replaces` has to be a list of strings"],
+    ["updateImpact", change(), { stableOutputs: [1] }, "`stableOutputs` has to be a list of strings"],
   ]) {
     await assert.rejects(call(name, request, its), { message: "it crashed" });
     assert.ok(lines.at(-1)[1].includes(message), lines.at(-1)[1]);
+  }
+  const unnamed = shop([resource({ ...plain, create: () => ({ id: "a" }), name() {} })]);
+  await assert.rejects(unnamed.name(create("plain")), { message: "it crashed" });
+  assert.match(lines.at(-1)[1], /`name` of `plain` has to return a string, and returns undefined/);
+});
+
+test("a failure that is made of the wrong arguments is a fault", () => {
+  for (const [make, message] of [
+    [() => invalidInputs("/values/size", "is too large"), /^`invalidInputs`: argument 1 has to be a finding, such as .*, and is a string$/],
+    [() => invalidInputs({ pointer: "/values/size" }), /^`invalidInputs`: argument 1 has to be a finding/],
+    [() => invalidInputs([{ pointer: "/values/size", message: "is too large" }]), "`invalidInputs` takes findings, not a list: write `...` before it"],
+    [() => pending("wait", 500), "`pending`: the first argument has to be a number of milliseconds, and is a string; write `pending(5000, \"…\")`"],
+    [() => pending(-1, "wait"), /^`pending`: the first argument has to be a number of milliseconds/],
+    [() => pending(500), "`pending`: the message is missing; it has to be a string"],
+    [() => pending(500, "wait", "id-1"), "`pending`: the third argument has to be a state, such as `{ id, outputs }`, and is a string"],
+    [() => partial("half", { id: "id-1" }), "`partial`: the message has to be a string, and is an object"],
+    [() => partial("id-1", "half"), "`partial`: the first argument has to be a state, such as `{ id, outputs }`, and is a string"],
+    [() => retryAfter("busy", 500), /^`retryAfter`: the first argument has to be a number/],
+    [() => denied("http", "t"), "`denied`: the message is missing; it has to be a string"],
+    [() => conflict(new Error("no")), "`conflict`: the message has to be a string, and is an object"],
+    [() => failed("no", "Busy"), "`failed`: the argument for details has to be an object, such as `{ code }`, and is a string"],
+  ]) {
+    assert.throws(make, { name: "TypeError", message });
   }
 });
 
@@ -290,6 +334,16 @@ test("a fault of the driver ends the call, and is logged", async () => {
   assert.deepEqual(lines.map(([level]) => level), ["warn", "error"]);
   assert.match(lines[1][1], /TypeError: undefined is no function/);
   assert.match(lines[0][1], /author\.js:\d+/);
+  assert.match(lines[1][1], /^TypeError: undefined is no function \(at .*author\.js:\d+:\d+\)?\)$/);
+  // The line is not this package's, although that is where the exception was made.
+  answer = Object.assign(new TypeError("no"), {
+    stack: "at attempt (file:///a/sdk/js/files.js:11:5)\nat get (file:///a/node_modules/x/i.js:2:2)\nat write (a.js:3:1)",
+  });
+  await assert.rejects(shop().create(create()), { message: "it crashed" });
+  assert.equal(lines.at(-1)[1], "TypeError: no (at write (a.js:3:1))");
+  answer.stack = "at attempt (file:///a/sdk/js/files.js:11:5)";
+  await assert.rejects(shop().create(create()), { message: "it crashed" });
+  assert.equal(lines.at(-1)[1], "TypeError: no");
   effects.add({ method: "POST", target: "POST https://api.example/" });
   assert.equal((await fails("create", create(), { id: "id-1", notes: { size: NaN } })).tag, "undecided");
 });

@@ -8,8 +8,8 @@ export const EXACT = [-(2n ** 63n), 2n ** 64n - 1n];
 export const escaped = (name) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
 /** What a value is, in words. */
-function nameOf(value) {
-  if (value === null) return "null";
+export function nameOf(value) {
+  if (value === null || value === undefined) return `${value}`;
   if (Array.isArray(value)) return "a list";
   if (typeof value === "bigint") return "an integer beyond 2^53 - 1";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
@@ -17,14 +17,63 @@ function nameOf(value) {
 
 const wrong = (wanted, value) => `has to be ${wanted}, and is ${nameOf(value)}`;
 
+/** Rejects a value that is none of the wanted ones, which `fits` tells. */
+export function demand(what, value, fits, wanted, advice = "") {
+  if (fits(value)) return value;
+  const fault = value === undefined ? `is missing; it has to be ${wanted}` : `${wrong(wanted, value)}${advice}`;
+  throw new TypeError(`${what} ${fault}`);
+}
+
+/** What options demand of a value; `undefined` if it is of another type. */
+const SIZES = {
+  Length: (value) => (isText(value) ? [...value].length : undefined),
+  Items: (value) => (Array.isArray(value) ? value.length : undefined),
+  Properties: (value) => (isObject(value) ? Object.keys(value).length : undefined),
+};
+
+/** Whether a value matches a pattern. One that JavaScript does not read is left to the host. */
+function matches(pattern, value) {
+  try {
+    return new RegExp(pattern, "u").test(value);
+  } catch {
+    return true;
+  }
+}
+
+/** Which option a value breaks, in words; undefined for none. */
+function breach(value, rules = {}) {
+  for (const [name, wanted] of Object.entries(rules)) {
+    const [, end, of] = /^(min|max)(Length|Items|Properties)$/.exec(name) ?? [];
+    const size = of && SIZES[of](value);
+    const isWhole = [value, wanted].every((one) => typeof one === "bigint" || Number.isSafeInteger(one));
+    const isBroken =
+      (end === "min" && size < wanted) ||
+      (end === "max" && size > wanted) ||
+      (name === "minimum" && value < wanted) ||
+      (name === "maximum" && value > wanted) ||
+      (name === "exclusiveMinimum" && value <= wanted) ||
+      (name === "exclusiveMaximum" && value >= wanted) ||
+      (name === "multipleOf" && isWhole && BigInt(value) % BigInt(wanted) !== 0n) ||
+      (name === "pattern" && isText(value) && !matches(wanted, value)) ||
+      (name === "names" && isObject(value) && !Object.keys(value).every((one) => matches(wanted, one)));
+    if (isBroken) return `breaks \`${name}\`, ${typeof wanted === "string" ? `/${wanted}/` : wanted}`;
+  }
+  return undefined;
+}
+
 /** The reading of one document, with its faults. */
 export class Reading {
   faults = [];
 
-  /** @param unknown places of values that are not known yet @param fill whether to fill in defaults */
-  constructor({ unknown = [], fill = true } = {}) {
+  /**
+   * @param unknown places of values that are not known yet
+   * @param fill whether to fill in defaults
+   * @param whole whether to check all that the builder's options say, as the host does
+   */
+  constructor({ unknown = [], fill = true, whole = false } = {}) {
     this.unknown = new Set(unknown);
     this.fill = fill;
+    this.whole = whole;
   }
 
   /** Notes a fault. The value stays as it is. */
@@ -36,15 +85,28 @@ export class Reading {
   /** The value at a pointer, as its schema has it. */
   read({ kind, marks }, value, pointer) {
     if (value === null && (marks.nullable || this.unknown.has(pointer))) return null;
-    return kind.read(value, pointer, this);
+    const before = this.faults.length;
+    const read = kind.read(value, pointer, this);
+    const broken = this.whole && this.faults.length === before ? breach(read, kind.rules) : undefined;
+    return broken === undefined ? read : this.fault(pointer, broken, read);
   }
+}
+
+export const isText = (value) => typeof value === "string";
+
+/** Findings about inputs, each with its `pointer` and its `message`. `place` says what their number is one of. */
+export function findings(place, all) {
+  const wanted = 'a finding, such as `{ pointer: "/values/size", message: "is too large" }`';
+  const fits = (one) => isObject(one) && isText(one.pointer) && isText(one.message);
+  all.forEach((one, index) => demand(`${place} ${index + 1}`, one, fits, wanted));
+  return all;
 }
 
 /** Reads values of a type that JavaScript has. */
 export const typed = (wanted, fits) => (value, pointer, reading) =>
   fits(value) ? value : reading.fault(pointer, wrong(wanted, value), value);
 
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The types of JSON Schema. */
 const TYPES = {
@@ -70,6 +132,12 @@ export function exactly(value, pointer, reading) {
   if (typeof integer === "bigint" && integer >= EXACT[0] && integer <= EXACT[1]) return integer;
   return reading.fault(pointer, wrong("an integer from -2^63 to 2^64 - 1", value), value);
 }
+
+/** Reads integers that a `number` holds exactly. */
+export const safely = (value, pointer, reading) =>
+  typeof value === "bigint" || (Number.isInteger(value) && !Number.isSafeInteger(value))
+    ? reading.fault(pointer, "is beyond 2^53 - 1", value)
+    : typed("an integer", Number.isSafeInteger)(value, pointer, reading);
 
 /** Reads one of several values. */
 export const oneOf = (values) => (value, pointer, reading) =>

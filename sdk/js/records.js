@@ -2,6 +2,7 @@
 // states have the form that their type describes. This module needs no WebAssembly.
 
 import { parse, stringify } from "./json.js";
+import { demand, findings, isObject, isText, nameOf } from "./reading.js";
 
 /** The JSON documents of inputs. */
 const DOCUMENTS = ["values", "secrets", "params", "connection", "account"];
@@ -39,54 +40,93 @@ const state = (theirs) => ({
 });
 
 /** An answer of the driver. A name that is misspelt would be lost. */
-function known(what, answer, names) {
-  if (typeof answer !== "object" || answer === null) throw new TypeError(`${what} has to be an object`);
+function known(place, answer, names, such, within) {
+  const what = `an object, such as \`${such}\``;
+  if (within) demand(`${place}: \`${within}\``, answer, isObject, what);
+  else if (!isObject(answer)) throw new TypeError(`${place} has to return ${what}, and returns ${nameOf(answer)}`);
   const stray = Object.keys(answer).find((name) => !names.includes(name));
   if (stray === undefined) return answer;
-  throw new TypeError(`${what} has an unknown \`${stray}\`; the names are ${names.join(", ")}`);
+  const has = within ? `: \`${within}\` has` : " returns";
+  throw new TypeError(`${place}${has} an unknown \`${stray}\`; the names are ${names.join(", ")}`);
 }
 
+const isBytes = (value) => value instanceof Uint8Array;
+const isVersion = (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 32;
+const isFile = (one) => isObject(one) && isText(one.name) && isText(one.location);
+const listOf = (fits) => (value) => Array.isArray(value) && value.every(fits);
+
+const anObject = (place, name, value) => demand(`${place}: \`${name}\``, value, isObject, "an object");
+const texts = (place, name, value) => demand(`${place}: \`${name}\``, value, listOf(isText), "a list of strings");
+
 /** The answer of `check`. What it leaves out stays as it is. */
-export function checked(answer = {}, type, { inputs }) {
-  const { values, secrets, warnings = [] } = known("the answer of `check`", answer, ["values", "secrets", "warnings"]);
-  const part = (ours, theirs) => (ours === undefined ? theirs : stringify(ours));
-  return { values: part(values, inputs.values), secrets: part(secrets, inputs.secrets), warnings };
+export function checked(answer = {}, type, { inputs }, place) {
+  const names = ["values", "secrets", "warnings"];
+  const { values, secrets, warnings = [] } = known(place, answer, names, "{ values }");
+  demand(`${place}: \`warnings\``, warnings, Array.isArray, "a list");
+  const part = (name, ours) => (ours === undefined ? inputs[name] : stringify(anObject(place, name, ours)));
+  return {
+    values: part("values", values),
+    secrets: part("secrets", secrets),
+    warnings: findings(`${place}: warning`, warnings),
+  };
 }
 
 const OF_STATE = ["id", "outputs", "secrets", "cookie", "manifests", "sensitive", "version", "notes"];
 
-/** A driver's state. */
-export function written(ours, type) {
-  const { id, cookie = new Uint8Array(), manifests = [], version = 0, notes } = known("the state", ours, OF_STATE);
-  const { outputs, secrets, sensitive } = type.outputs.split(ours);
+/** A driver's state, which a function returns as a whole or, `within` a name, as a part. */
+export function written(ours, type, _, place, within = "") {
+  const state = known(place, ours, OF_STATE, "{ id, outputs }", within);
+  const { id, outputs = {}, secrets = {}, cookie = new Uint8Array(), manifests = [], sensitive = [] } = state;
+  const { version = 0, notes = {} } = state;
+  const a = (name) => `${place}: \`${within && `${within}.`}${name}\``;
+  demand(a("id"), id, isText, "a string", "; write `String(id)`");
+  for (const [name, value] of Object.entries({ outputs, secrets, notes }))
+    demand(a(name), value, isObject, "an object");
+  demand(a("cookie"), cookie, isBytes, "a Uint8Array");
+  demand(a("manifests"), manifests, listOf(isFile), "a list of `{ name, location, data }`");
+  demand(a("sensitive"), sensitive, listOf(isText), "a list of strings");
+  demand(a("version"), version, isVersion, "an integer from 0 to 2^32 - 1");
+  const parts = type.outputs.split({ outputs, secrets, sensitive });
   return {
     id,
-    outputs: stringify(outputs),
-    secrets: stringify(secrets),
+    outputs: stringify(parts.outputs),
+    secrets: stringify(parts.secrets),
     cookie,
     manifests: manifests.map((file) => ({ ...file, data: stringify(file.data) })),
-    sensitive,
+    sensitive: parts.sensitive,
     version,
     notes: pairs(notes, stringify),
   };
 }
 
 /** The answer of `read`. */
-export function observed(answer, type) {
+export function observed(answer, type, theirs, place) {
   if (answer === undefined || answer === null) return undefined;
-  const { state, values } = known("the answer of `read`", answer, ["state", "values"]);
-  return { state: written(state, type), values: values && stringify(values) };
+  const { state, values } = known(place, answer, ["state", "values"], "{ state, values }");
+  return {
+    state: written(state, type, theirs, place, "state"),
+    values: values && stringify(anObject(place, "values", values)),
+  };
 }
 
 /** The answer of `updateImpact`. */
-export function impact(answer = {}, type, { state }) {
+export function impact(answer = {}, type, { state }, place) {
   const names = ["replaces", "deleteBeforeReplace", "stableOutputs"];
   const {
     replaces = [],
     deleteBeforeReplace = false,
     stableOutputs = [],
-  } = known("the answer of `updateImpact`", answer, names);
+  } = known(place, answer, names, '{ replaces: ["/values/size"] }');
+  demand(`${place}: \`deleteBeforeReplace\``, deleteBeforeReplace, (is) => typeof is === "boolean", "true or false");
+  texts(place, "replaces", replaces);
+  texts(place, "stableOutputs", stableOutputs);
   return { replaces, deleteBeforeReplace, stableOutputs: type.outputs.places(stableOutputs, parse(state.secrets)) };
+}
+
+/** The answer of `name`. */
+export function name(answer, type, theirs, place) {
+  if (isText(answer)) return answer;
+  throw new TypeError(`${place} has to return a string, and returns ${nameOf(answer)}`);
 }
 
 const problem = ({ message, details }) => ({ message, details: pairs(details, String) });
@@ -94,7 +134,8 @@ const problem = ({ message, details }) => ({ message, details: pairs(details, St
 const milliseconds = (number) => BigInt(Math.round(number));
 
 /** The failure that a driver threw. One with a state comes from a function of a type. */
-export function failure({ tag, val }, type) {
+export function failure({ tag, val }, type, place) {
+  const stated = () => written(val.state, type, undefined, `\`${tag}\` in ${place}`, "state");
   switch (tag) {
     case "invalid-inputs":
     case "denied":
@@ -102,9 +143,9 @@ export function failure({ tag, val }, type) {
     case "retry-after":
       return { tag, val: { ...val, afterMs: milliseconds(val.afterMs) } };
     case "pending":
-      return { tag, val: { ...val, state: val.state && written(val.state, type), afterMs: milliseconds(val.afterMs) } };
+      return { tag, val: { ...val, state: val.state ? stated() : undefined, afterMs: milliseconds(val.afterMs) } };
     case "partial":
-      return { tag, val: { state: written(val.state, type), problem: problem(val.problem) } };
+      return { tag, val: { state: stated(), problem: problem(val.problem) } };
     default:
       return { tag, val: problem(val) };
   }

@@ -24,6 +24,38 @@ const OURS = new Set([
   ...Object.keys(METHODS),
 ]);
 
+/** The other keywords of JSON Schema 2020-12 of which a misspelling is unlikely to be something else. */
+const KNOWN = [
+  ...OURS,
+  ...["minLength", "maxLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+  ...["multipleOf", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "prefixItems", "contains"],
+  ...["minContains", "maxContains", "patternProperties", "dependentRequired", "dependentSchemas", "oneOf", "allOf"],
+  ...["unevaluatedItems", "unevaluatedProperties", "readOnly", "$comment", "$anchor", "$schema", "$dynamicRef"],
+  ...["contentEncoding", "contentMediaType", "contentSchema"],
+];
+
+/** How many letters differ: those that are missing, too many, or others. */
+function difference(one, other) {
+  let above = [...other, ""].map((_, index) => index);
+  for (let i = 0; i < one.length; i += 1) {
+    const row = [i + 1];
+    for (let j = 0; j < other.length; j += 1) {
+      row.push(Math.min(above[j] + (one[i] !== other[j]), above[j + 1] + 1, row[j] + 1));
+    }
+    above = row;
+  }
+  return above.at(-1);
+}
+
+/** The known keyword that a misspelt one means. */
+function meant(name) {
+  if (KNOWN.includes(name)) return undefined;
+  return KNOWN.find((known) => {
+    const near = known.length < 5 ? 0 : known.length < 8 ? 1 : 2;
+    return difference(name.toLowerCase(), known.toLowerCase()) <= near;
+  });
+}
+
 export function fail(place, message) {
   throw new TypeError(`${place}: ${message}`);
 }
@@ -56,6 +88,10 @@ export function further(more, place) {
   if (!isPlain(more)) fail(place, "has to be an object");
   const ours = Object.keys(more).find((name) => OURS.has(name));
   if (ours) fail(place, `\`${ours}\` is the builder's${METHODS[ours] ? `; call \`${METHODS[ours][0]}\`` : ""}`);
+  for (const name of Object.keys(more)) {
+    const known = meant(name);
+    if (known) fail(place, `\`${name}\` is no keyword; \`${known}\` is one`);
+  }
   return json(more, place);
 }
 
@@ -141,9 +177,12 @@ export class Schema {
   /** A value of the schema, with its defaults. */
   #complete(value, method) {
     const place = `${this.kind.name}.${method}`;
-    const reading = new Reading();
+    const reading = new Reading({ whole: true });
     const complete = reading.read(this, json(value, place), "");
-    for (const { pointer, message } of reading.faults) fail(place, `${pointer ? `\`${pointer}\`` : "it"} ${message}`);
+    for (const { pointer, message } of reading.faults) {
+      const advice = message === "is beyond 2^53 - 1" ? "; use `s.bigint()`" : "";
+      fail(place, `${pointer ? `\`${pointer}\`` : "it"} ${message}${advice}`);
+    }
     return complete;
   }
 }

@@ -162,7 +162,7 @@ test("every value of a wrong type is a fault", () => {
   };
   assert.deepEqual(read(schema, values), [
     "/values/text has to be a string, and is null",
-    "/values/size has to be an integer, and is an integer beyond 2^53 - 1",
+    "/values/size is beyond 2^53 - 1",
     "/values/ratio has to be a number, and is an integer beyond 2^53 - 1",
     "/values/exact has to be an integer from -2^63 to 2^64 - 1, and is a number",
     "/values/on has to be a boolean, and is a string",
@@ -320,6 +320,28 @@ test("any name is a name", () => {
   );
 });
 
+test("a default and an example that fit are ones, and so are keywords of others", () => {
+  s.string({ pattern: /^\p{L}+$/u, minLength: 5, maxLength: 5 })
+    .default("größe")
+    .example("müsse");
+  s.string({ pattern: "^(?i)a" }).default("b");
+  s.integer({ minimum: 3, maximum: 3, multipleOf: 3 }).default(3);
+  s.number({ multipleOf: 0.1 }).default(0.3);
+  s.bigint({ minimum: 3 }).default(2n ** 60n);
+  s.union(s.string({ maxLength: 1 }), s.integer({ maximum: 3 }))
+    .nullable()
+    .example("a", 3, null);
+  s.string().keywords({
+    not: { const: "a" },
+    "x-note": 1,
+    note: "a",
+    if: true,
+    then: true,
+    title: "T",
+    minContains: 1,
+  });
+});
+
 test("a fault in a declaration names its place", () => {
   const inputs = (it) => s.inputs({ values: s.object({ a: s.array(s.object({ it })) }) });
   for (const [declare, message] of [
@@ -332,7 +354,7 @@ test("a fault in a declaration names its place", () => {
     [() => s.string("x"), "s.string: the options have to be an object"],
     [
       () => s.integer({ maximum: 2n ** 60n }),
-      "s.integer: `maximum` is beyond -9007199254740991 to 9007199254740991; use `s.bigint`",
+      "s.integer: `maximum` is beyond -9007199254740991 to 9007199254740991; use `s.bigint()`",
     ],
     [() => s.number({ minimum: NaN }), "s.number: `minimum` has to be a number"],
     [
@@ -362,6 +384,34 @@ test("a fault in a declaration names its place", () => {
     [() => s.schema({ pattern: /a/ }), "s.schema: `/pattern` is no JSON, but [object RegExp]"],
     [() => s.schema({ enum: [1, undefined] }), "s.schema: `/enum/1` is no JSON, but [object Undefined]"],
     [() => s.integer().default("1"), "s.integer.default: it has to be an integer, and is a string"],
+    [() => s.integer().default(2 ** 53), "s.integer.default: it is beyond 2^53 - 1; use `s.bigint()`"],
+    [() => s.integer().default(0.5), "s.integer.default: it has to be an integer, and is a number"],
+    [() => s.integer({ minimum: 1 }).default(0), "s.integer.default: it breaks `minimum`, 1"],
+    [() => s.bigint({ maximum: 3 }).default(4n), "s.bigint.default: it breaks `maximum`, 3"],
+    [() => s.number({ exclusiveMinimum: 0 }).default(0), "s.number.default: it breaks `exclusiveMinimum`, 0"],
+    [() => s.integer({ multipleOf: 5 }).default(7), "s.integer.default: it breaks `multipleOf`, 5"],
+    [() => s.string({ pattern: /^[a-z]+$/ }).default("RW"), "s.string.default: it breaks `pattern`, /^[a-z]+$/"],
+    [() => s.string({ maxLength: 3 }).example("größ"), "s.string.example: it breaks `maxLength`, 3"],
+    [() => s.array(s.string({ minLength: 1 })).default(["a", ""]), "s.array.default: `/1` breaks `minLength`, 1"],
+    [() => s.array(s.any(), { minItems: 1 }).default([]), "s.array.default: it breaks `minItems`, 1"],
+    [() => s.record(s.any(), { names: /^a$/ }).default({ b: 1 }), "s.record.default: it breaks `names`, /^a$/"],
+    [() => s.object({ a: s.integer({ maximum: 3 }) }).default({ a: 4 }), "s.object.default: `/a` breaks `maximum`, 3"],
+    [
+      () => s.string({ minLength: 3, maxLength: 1 }),
+      "s.string: `minLength` is above `maxLength`, so that nothing fits",
+    ],
+    [() => s.integer({ minimum: 9, maximum: 1 }), "s.integer: `minimum` is above `maximum`, so that nothing fits"],
+    [
+      () => s.array(s.any(), { minItems: 2, maxItems: 1 }),
+      "s.array: `minItems` is above `maxItems`, so that nothing fits",
+    ],
+    [() => s.string().keywords({ minLenght: 3 }), "s.string.keywords: `minLenght` is no keyword; `minLength` is one"],
+    [() => s.string().keywords({ Patern: "a" }), "s.string.keywords: `Patern` is no keyword; `pattern` is one"],
+    [() => s.outputs({}).keywords({ oneof: [] }), "s.outputs.keywords: `oneof` is no keyword; `oneOf` is one"],
+    [
+      () => s.string().keywords({ "x-purlin-replace": true }),
+      "s.string.keywords: `x-purlin-replace` is no keyword; `x-purlin-replaces` is one",
+    ],
     [() => s.bigint().default(new Date(0)), "s.bigint.default: it is no JSON, but [object Date]"],
     [() => s.object({ a: s.integer() }).default({}), "s.object.default: `/a` is missing"],
     [() => s.enum(["a"]).example("b"), "s.enum.example: it has to be one of a"],

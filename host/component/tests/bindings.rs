@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use purlin_component::{DEPS, WIT};
 use wit_bindgen_core::{Files, WorldGenerator as _};
-use wit_parser::{Resolve, SizeAlign, SourceMap, Type, TypeDefKind, WorldId};
+use wit_parser::{Resolve, SizeAlign, SourceMap, Type, TypeDefKind, TypeOwner, WorldId, WorldItem};
 
 fn contract() -> (Resolve, WorldId) {
     let mut resolve = Resolve::default();
@@ -78,14 +78,23 @@ fn the_bindings_for_rust_are_those_of_the_contract() {
 
 #[test]
 fn the_layout_that_go_follows_is_that_of_the_contract() {
-    let (resolve, _) = contract();
+    let (resolve, world) = contract();
+    // Every driver has the interfaces of the world. Others, such as those of programs, are for whoever imports
+    // them.
+    let world = &resolve.worlds[world];
+    let every: Vec<_> = world.imports.values().chain(world.exports.values()).collect();
+    let is_in_world = |owner| {
+        every.iter().any(|item| {
+            matches!((item, owner), (WorldItem::Interface { id, .. }, TypeOwner::Interface(own)) if *id == own)
+        })
+    };
     let mut sizes = SizeAlign::default();
     sizes.fill(&resolve);
     let mut text =
         "# The contract's records as they lie in memory. Where this changes, so must sdk/go/abi_wasip1.go.\n"
             .to_owned();
     for (id, one) in resolve.types.iter() {
-        let Some(name) = &one.name else { continue };
+        let Some(name) = one.name.as_ref().filter(|_| is_in_world(one.owner)) else { continue };
         let size = |ty: &Type| (sizes.size(ty).size_wasm32(), sizes.align(ty).align_wasm32());
         match &one.kind {
             TypeDefKind::Record(record) => {

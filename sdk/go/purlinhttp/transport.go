@@ -2,8 +2,8 @@
 //
 //	client := &http.Client{Transport: purlinhttp.Transport{}}
 //
-// It is a package of its own because net/http makes a component 1.5 MB larger and each call slower, even
-// where it is not used. purlin.Client, for a REST API that uses JSON, does without it.
+// It is a package of its own because net/http makes a component larger, by 1.6 MB where it is only imported
+// and by 6.8 MB where an http.Client sends requests, and each call slower. purlin.Client, for a REST API that uses JSON, does without it.
 package purlinhttp
 
 import (

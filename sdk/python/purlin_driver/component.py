@@ -11,7 +11,7 @@ from wit_world import exports
 from wit_world.imports import log, metrics, operation, purlin_driver_types as types
 
 from . import clients, failures, http, outcome, requests, wasi
-from .driver import Driver
+from .driver import Driver, need_driver
 from .host import host
 from .inputs import GROUPS
 from .records import written
@@ -34,7 +34,7 @@ def export(driver: Driver) -> type:
             return call(driver, "check", request, checked)
 
         def name(self, request):
-            return call(driver, "name", request, lambda name, *_: str(name))
+            return call(driver, "name", request, lambda name, *_: name)
 
         def create(self, request):
             return call(driver, "create", request, state, changes=True)
@@ -61,7 +61,13 @@ def call(driver, function, theirs, answer, changes=False):
     try:
         kind = driver.type_of(theirs.subject.type_name)
         request = record(theirs, kind, function)
-        return answer(getattr(kind, function)(request), kind, request)
+        result = getattr(kind, function)(request)
+        needed, such = RETURNS[function]
+        if not isinstance(result, needed):
+            where = f"{type(kind).__qualname__}.{function}"
+            given = "`None`" if result is None else f"a value of type `{type(result).__qualname__}`"
+            raise TypeError(f"`{where}` has to return {such}, and returned {given}")
+        return answer(result, kind, request)
     except Exception as fault:
         meant = outcome.of(fault, changes)
         if not isinstance(fault, failures.Failure):
@@ -69,10 +75,35 @@ def call(driver, function, theirs, answer, changes=False):
             log.write(level, traceback.format_exc(FRAMES).rstrip())
         if meant:
             raise Err(failure(meant, kind)) from None
-        place = traceback.extract_tb(fault.__traceback__)[-1]
-        where = f"{os.path.basename(place.filename)}:{place.lineno}, in {place.name}"
-        log.write(log.Level.ERROR, f"{type(fault).__name__}: {fault} ({where})")
+        place = authors_place(traceback.extract_tb(fault.__traceback__))
+        log.write(log.Level.ERROR, f"{type(fault).__name__}: {fault}{place}")
         os._exit(1)
+
+
+def authors_place(frames) -> str:
+    """The innermost line that the driver's author wrote, or else that of a library; empty for one of this
+    package alone."""
+    # Code that Python makes, such as that of dataclasses, has no file.
+    theirs = [frame for frame in frames if not frame.filename.startswith((OURS, "<"))]
+    own = [frame for frame in theirs if not frame.filename.startswith(LIBRARY)]
+    for frame in (own or theirs)[-1:]:
+        return f" ({os.path.basename(frame.filename)}:{frame.lineno}, in {frame.name})"
+    return ""
+
+
+#: The folders of this package and of Python's own modules, which are not beside `os` in a component.
+OURS, LIBRARY = (os.path.join(os.path.dirname(path), "") for path in (__file__, os.path.dirname(json.__file__)))
+
+#: What each function returns.
+RETURNS = {
+    "check": (requests.Checked, "a `Checked`, such as `Checked(request.inputs)`"),
+    "name": (str, "a string"),
+    "create": (requests.State, "a `State`"),
+    "read": ((requests.Observed, type(None)), "an `Observed` or `None`"),
+    "update_impact": (requests.Impact, "an `Impact`"),
+    "update": (requests.State, "a `State`"),
+    "delete": (object, "nothing"),
+}
 
 
 #: Inputs that may be from an earlier version of the driver, by the functions that get them.
@@ -126,6 +157,7 @@ READ = {requests.Context: {"labels": dict}, requests.Call: {"hints": documents}}
 
 
 def checked(ours: requests.Checked, kind, request) -> types.Checked:
+    ours.need()
     values, secrets = (
         text(kind.inputs_form.checked(request.inputs, ours.inputs, group)) for group in ("values", "secrets")
     )
@@ -135,17 +167,20 @@ def checked(ours: requests.Checked, kind, request) -> types.Checked:
 def observed(ours: requests.Observed | None, kind, request) -> types.Observed | None:
     if ours is None:
         return None
+    ours.need()
     values = None if ours.values is None else text(kind.inputs_form.observed(request.inputs, ours.values))
     return types.Observed(state(ours.state, kind), values)
 
 
 def impact(ours: requests.Impact, kind, change) -> types.Impact:
+    ours.need()
     places = lambda pointer: kind.outputs_form.places(pointer, change.state.sensitive)
     stable = [place for pointer in ours.stable_outputs for place in places(pointer)]
     return types.Impact(ours.replaces, ours.delete_before_replace, stable)
 
 
 def state(ours: requests.State, kind, *_) -> types.State:
+    ours.need()
     outputs, secrets, sensitive = kind.outputs_form.split(ours.outputs, ours.sensitive)
     files = [types.ManifestFile(file.name, file.location, text(file.data)) for file in ours.manifests]
     return types.State(
@@ -185,14 +220,13 @@ def failure(failed: failures.Failure, kind):
 
 
 def info(driver: Driver) -> types.DriverInfo:
+    need_driver(driver)
     schemas = [
         types.TypeSchema(
             one.TYPE, one.implements(), text(one.inputs_form.schema), text(one.outputs_form.form.schema)
         )
         for one in driver.TYPES
     ]
-    if len({one.type_name for one in schemas}) < len(schemas):
-        raise ValueError("two types of the driver have the same name")
     requested = [
         types.RequestedCapability(one.capability, one.pattern, one.reason)
         for one in driver.REQUESTED_CAPABILITIES

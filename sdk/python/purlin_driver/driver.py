@@ -103,9 +103,46 @@ class Driver:
     #: Anything else for people, such as `homepage` or `license`.
     NOTES: dict[str, Any] = {}
 
+    def __init_subclass__(cls, **rest: Any):
+        super().__init_subclass__(**rest)
+        types = vars(cls).get("TYPES")
+        if types is not None and not hasattr(types, "__get__"):
+            need_types(cls.__qualname__, types)
+
     def type_of(self, name: str) -> "ResourceType[Any, Any]":
         """The type of a name, else the one for `*`."""
         types = {one.TYPE: one for one in self.TYPES}
         if found := types.get(name) or types.get("*"):
             return found
         raise Failed(f"the driver does not provision `{name}`; its types are {', '.join(types)}")
+
+
+def need_driver(driver: object) -> None:
+    """Rejects what is no driver, or lacks something."""
+    if isinstance(driver, type):
+        raise SchemaError("export", f"takes an instance: write `export({driver.__name__}())`")
+    if not isinstance(driver, Driver):
+        raise SchemaError("export", "takes an instance of a subclass of `Driver`")
+    where = type(driver).__qualname__
+    for name in ("NAME", "VERSION", "DESCRIPTION"):
+        if not isinstance(getattr(driver, name, None), str):
+            raise SchemaError(f"{where}.{name}", f"has to be a string: write `{name} = \"…\"` in the class")
+    need_types(where, getattr(driver, "TYPES", None))
+
+
+def need_types(where: str, types: object) -> None:
+    """Rejects types that are not instances, or have no name."""
+    place = f"{where}.TYPES"
+    if not isinstance(types, (list, tuple)) or not types:
+        raise SchemaError(place, "has to be a list of instances, such as `[Bucket()]`")
+    for one in types:
+        if isinstance(one, type):
+            raise SchemaError(place, f"has instances: write `{one.__name__}()`")
+        if not isinstance(one, ResourceType):
+            raise SchemaError(place, f"has instances of subclasses of `ResourceType`, and not `{one!r}`")
+        if not isinstance(getattr(one, "TYPE", None), str):
+            what = "has to be a string: write `TYPE = \"…\"` in the class, its type or `*`"
+            raise SchemaError(f"{type(one).__qualname__}.TYPE", what)
+    names = [one.TYPE for one in types]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise SchemaError(place, f"two of them have the `TYPE` `{twice[0]}`")

@@ -4,6 +4,7 @@ kind of JSON, the names, and what is missing."""
 
 import inspect
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
@@ -29,6 +30,16 @@ WORDS = {
 #: JSON numbers in the types that a declaration may ask for. `json` reads the shortest text of a number of
 #: 64 bits, and `repr` returns that text.
 READ: dict[type, Callable[[Any], Any]] = {int: int, Decimal: lambda number: Decimal(repr(number))}
+
+
+def matches(value: str, pattern: str) -> bool:
+    """Whether a text matches. A pattern that Python does not read is left to the host."""
+    try:
+        return re.search(pattern, value) is not None
+    except re.error:
+        return True
+
+
 #: What a default has to keep; the host checks the other keywords.
 BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
     "minimum": lambda value, bound: value >= bound,
@@ -37,11 +48,18 @@ BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
     "exclusiveMaximum": lambda value, bound: value < bound,
     "minLength": lambda value, bound: len(value) >= bound,
     "maxLength": lambda value, bound: len(value) <= bound,
+    "pattern": matches,
     "minItems": lambda value, bound: len(value) >= bound,
     "maxItems": lambda value, bound: len(value) <= bound,
     "minProperties": lambda value, bound: len(value) >= bound,
     "maxProperties": lambda value, bound: len(value) <= bound,
 }
+#: Keywords of which the first must not be above the second, and how `Schema` calls keywords.
+ENDS = [
+    ("minimum", "maximum"), ("exclusiveMinimum", "exclusiveMaximum"), ("minLength", "maxLength"),
+    ("minItems", "maxItems"), ("minProperties", "maxProperties"),
+]
+ATTRIBUTES = {one.metadata["keyword"]: one.name for one in fields(Schema) if "keyword" in one.metadata}
 SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", Decimal: "number"}
 ALLOWED = (
     "str, int, float, bool, Decimal, Any, Literal, an Enum, list[…], dict[str, …], a dataclass, a union of "
@@ -281,6 +299,9 @@ def annotated(one: Form, says: tuple[Any, ...], where: str, side: str, at: str) 
             if name in schema:
                 raise SchemaError(where, f"`{name}` is said twice")
             schema[name] = value
+    for least, most in ENDS:
+        if least in schema and most in schema and schema[least] > schema[most]:
+            raise SchemaError(where, f"`{ATTRIBUTES[least]}` is above `{ATTRIBUTES[most]}`, so that nothing fits")
     for name, needs in (("x-purlin-port", "tcp"), ("x-purlin-methods", "http")):
         if name in schema and schema.get("x-purlin-reaches") != needs:
             raise SchemaError(where, f"`{name.rpartition('-')[2]}` needs `reaches=\"{needs}\"`")

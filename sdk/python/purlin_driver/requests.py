@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from .failures import Failure
+from .failures import Failure, need, need_pairs, need_state, need_texts
 from .gap import Gap, UnknownValue
 from .inputs import Inputs
 from .records import written
@@ -62,6 +62,20 @@ class State(Generic[O]):
     version: int = 0
     notes: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.need()
+
+    def need(self) -> None:
+        """Rejects fields of another type: when it is made, and, since they can be changed, when it is sent."""
+        need("`State`: `id`", self.id, str, "a string", "; write `str(…)`")
+        need("`State`: `cookie`", self.cookie, bytes, "bytes")
+        need("`State`: `manifests`", self.manifests, (list, tuple), "a list of `ManifestFile`")
+        for one in self.manifests:
+            need("`State`: each of `manifests`", one, ManifestFile, "a `ManifestFile`")
+        need_texts("`State`: `sensitive`", self.sensitive)
+        need("`State`: `version`", self.version, int, "an integer")
+        need("`State`: `notes`", self.notes, dict, "a dict")
+
 
 @dataclass
 class CheckRequest(Generic[I]):
@@ -91,6 +105,15 @@ class Checked(Generic[I]):
     inputs: I
     #: Places and messages.
     warnings: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.need()
+
+    def need(self) -> None:
+        """As that of `State`."""
+        need("`Checked`: `inputs`", self.inputs, Inputs, "the inputs, such as `request.inputs`")
+        need("`Checked`: `warnings`", self.warnings, (list, tuple), "a list")
+        need_pairs("`Checked`: each of `warnings`", self.warnings, "")
 
 
 @dataclass
@@ -127,6 +150,13 @@ class Observed(Generic[O]):
     #: their names in JSON.
     values: Any = None
 
+    def __post_init__(self) -> None:
+        self.need()
+
+    def need(self) -> None:
+        """As that of `State`."""
+        need_state("`Observed`: `state`", self.state)
+
 
 @dataclass
 class Change(Generic[I, O]):
@@ -153,6 +183,15 @@ class Impact:
     delete_before_replace: bool = False
     #: Pointers such as `/outputs/host`, also of a secret one, or `/outputs` for all.
     stable_outputs: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.need()
+
+    def need(self) -> None:
+        """As that of `State`."""
+        need_texts("`Impact`: `replaces`", self.replaces)
+        need("`Impact`: `delete_before_replace`", self.delete_before_replace, bool, "`True` or `False`")
+        need_texts("`Impact`: `stable_outputs`", self.stable_outputs)
 
 
 @dataclass

@@ -17,7 +17,7 @@ import purlin_driver
 from purlin_driver import (
     Change, Checked, Conflict, Denied, Driver, Failed, Faults, Impact, Inputs, InvalidInputs, ManifestFile,
     NeedsDeleteBefore, NotFound, Observed, Partial, Pending, RequestedCapability, ResourceType, RetryAfter,
-    Schema, State, Undecided, host, http, is_unknown
+    Schema, SchemaError, State, Undecided, host, http, is_unknown
 )
 
 #: Integers that every SDK keeps.
@@ -220,14 +220,17 @@ class Component(unittest.TestCase):
         ])
 
     def test_a_driver_that_cannot_be_described_cannot_be_built(self):
-        class Twice(Shop):
-            TYPES = [Plain(), Plain()]
-
         class Nameless(Driver):
             TYPES = [Plain()]
 
-        self.assertRaisesRegex(ValueError, "same name", self.call, "describe", None, driver=Twice())
-        self.assertRaisesRegex(AttributeError, "NAME", self.call, "describe", None, driver=Nameless())
+        def describe(driver):
+            return self.call("describe", None, driver=driver)
+
+        self.assertRaisesRegex(SchemaError, "Nameless.NAME`: has to be a string", describe, Nameless())
+        self.assertRaisesRegex(SchemaError, r"write `export\(Shop\(\)\)`", describe, Shop)
+        self.assertRaisesRegex(SchemaError, "subclass of `Driver`", describe, Plain())
+        with mock.patch.object(Shop, "TYPES", []):
+            self.assertRaisesRegex(SchemaError, "Shop.TYPES`: has to be a list of instances", describe, Shop())
 
     def test_inputs_and_outputs_are_typed(self):
         wrong = self.fails("create", self.create("plain", '{"size":"big"}'), None)
@@ -243,12 +246,56 @@ class Component(unittest.TestCase):
         self.assertEqual(self.call("check", request('{"size":3}')).values, '{"size":4}')
         self.assertEqual(self.call("check", request('{"size":3,"count":1}')).values, '{"size":4,"count":1}')
 
-    def ends(self, function, request):
+    def test_an_answer_of_another_type_is_named(self):
+        check = self.types.CheckRequest(
+            self.subject(), self.inputs("{}"), None, self.its_call()
+        )
+        read = self.types.ReadRequest(
+            self.subject(), "id-1", "n", self.inputs("{}"), None, [], self.its_call()
+        )
+        longer = Checked(ThingInputs({}, {}, {}))
+        longer.warnings.append("long")
+        late = State("id-1", {})
+        late.id = 7
+        for function, request, answer, message in [
+            ("create", self.create(), None, "`Thing.create` has to return a `State`, and returned `None`"),
+            ("create", self.create(), {"host": "h"}, "`Thing.create` has to return a `State`, and returned a value of type `dict`"),
+            ("create", self.create(), late, "`State`: `id` has to be a string, and is of type `int`; write `str(…)`"),
+            ("check", check, None, "`Thing.check` has to return a `Checked`, such as `Checked(request.inputs)`"),
+            ("check", check, longer, "`Checked`: each of `warnings` has to be a pair"),
+            ("read", read, State("id-1", {}), "`Thing.read` has to return an `Observed` or `None`, and returned a value of type `State`"),
+        ]:
+            with self.subTest(message):
+                told = self.ends(function, request, answer)
+                self.assertEqual(told[:len(message) + 11], f"TypeError: {message}")
+                # No line of the package is named.
+                self.assertNotRegex(told, r"\.py:\d")
+        request = self.types.NameRequest(self.subject(), self.inputs("{}"), self.its_call())
+        with mock.patch.object(Thing, "name", lambda *_: None):
+            self.assertIn("`Thing.name` has to return a string", self.ends("name", request))
+
+    def test_a_fault_is_told_with_the_line_of_its_author(self):
+        unknown = self.types.Inputs('{"size":null}', "{}", "{}", "{}", "{}", ["/values/size"], [])
+        request = self.types.CheckRequest(self.subject("plain"), unknown, None, self.its_call())
+        self.assertRegex(self.ends("check", request), r"before you use it \(test_component\.py:\d+, in check\)$")
+        with mock.patch.object(Plain, "create", lambda *_: importlib.import_module("no.such")):
+            # Python's own lines are not the author's either.
+            told = self.ends("create", self.create("plain", '{"size":3}'))
+        self.assertRegex(told, r"^ModuleNotFoundError: .* \(test_component\.py:\d+, in <lambda>\)$")
+        with mock.patch.object(Plain, "create", lambda *_: State(7, None)):
+            told = self.ends("create", self.create("plain", '{"size":3}'))
+        self.assertRegex(told, r"`id` has to be a string, .* \(test_component\.py:\d+, in <lambda>\)$")
+        library = self.component.LIBRARY
+        frames = [mock.Mock(filename=f"{library}json/decoder.py", lineno=3)]
+        frames[0].name = "decode"
+        self.assertEqual(self.component.authors_place(frames), " (decoder.py:3, in decode)")
+
+    def ends(self, function, request, answer=None):
         """The message with which a call ends."""
         told, kinds = [], self.component.log.Level
         exits = mock.patch.object(self.component.os, "_exit", side_effect=SystemExit)
         with exits, mock.patch.object(self.component.log, "write", lambda *what: told.append(what)):
-            self.assertRaises(SystemExit, self.call, function, request)
+            self.assertRaises(SystemExit, self.call, function, request, answer)
         self.assertEqual(told[-1][0], kinds.ERROR)
         return told[-1][1]
 

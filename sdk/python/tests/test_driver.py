@@ -7,8 +7,9 @@ from types import ModuleType
 from unittest import mock
 
 from purlin_driver import (
-    Call, Conflict, CreateRequest, DeleteRequest, Driver, Failed, Failure, Inputs, NameRequest, NotFound,
-    Partial, Pending, Problem, ResourceType, RetryAfter, State, Undecided, host, http
+    Call, Checked, Conflict, CreateRequest, DeleteRequest, Denied, Driver, Failed, Failure, Impact, Inputs,
+    InvalidInputs, NameRequest, NotFound, Observed, Partial, Pending, Problem, ResourceType, RetryAfter,
+    SchemaError, State, Undecided, host, http
 )
 from purlin_driver.http import Answer
 from purlin_driver.rest import Client
@@ -52,6 +53,25 @@ class Types(unittest.TestCase):
             self.assertIs(shop.type_of("bucket"), Shop.TYPES[1])
             self.assertIs(shop.type_of("queue"), Shop.TYPES[0])
 
+    def test_types_are_instances_with_a_name(self):
+        class Nameless(ResourceType[Inputs, None]):
+            def create(self, request: CreateRequest[Inputs]) -> State[None]:
+                return State("b", None)
+
+            def delete(self, request: DeleteRequest[Inputs, None]) -> None:
+                pass
+
+        for types, message in [
+            ([Bucket], r"`Wrong.TYPES`: has instances: write `Bucket\(\)`"),
+            ([Shop()], "`Wrong.TYPES`: has instances of subclasses of `ResourceType`"),
+            (Bucket(), r"`Wrong.TYPES`: has to be a list of instances, such as `\[Bucket\(\)\]`"),
+            ([], "has to be a list of instances"),
+            ([Nameless()], "Nameless.TYPE`: has to be a string: write `TYPE = "),
+            ([Bucket(), Bucket()], "`Wrong.TYPES`: two of them have the `TYPE` `bucket`"),
+        ]:
+            with self.subTest(message), self.assertRaisesRegex(SchemaError, message):
+                type("Wrong", (Driver,), {"TYPES": types})
+
     def test_each_type_implements_what_it_overrides(self):
         self.assertEqual(Bucket.implements(), ["name", "repeat-create"])
         self.assertEqual(Other.implements(), ["name", "update-impact"])
@@ -66,6 +86,36 @@ class Types(unittest.TestCase):
         values = bucket.inputs_form.schema["properties"]["values"]
         self.assertEqual((values["required"], values["properties"]["copies"]["default"]), (["region"], 3))
         self.assertEqual(bucket.outputs_form.secrets, {"token"})
+
+
+class Answers(unittest.TestCase):
+    def test_an_argument_of_another_type_is_a_fault_where_it_is_given(self):
+        inputs, state = Inputs(), State("b", None)
+        for make, message in [
+            (lambda: State(7, None), "`State`: `id` has to be a string, and is of type `int`; write `str(…)`"),
+            (lambda: State(None, None), "`State`: `id` has to be a string, and is `None`; write `str(…)`"),
+            (lambda: State("b", None, "cookie"), "`State`: `cookie` has to be bytes, and is of type `str`"),
+            (lambda: State("b", None, version="1"), "`State`: `version` has to be an integer, and is of type `str`"),
+            (lambda: State("b", None, sensitive="/outputs/a"), "`State`: `sensitive` has to be a list of strings, and is of type `str`"),
+            (lambda: State("b", None, notes=["a"]), "`State`: `notes` has to be a dict, and is of type `list`"),
+            (lambda: State("b", None, manifests=[{}]), "`State`: each of `manifests` has to be a `ManifestFile`, and is of type `dict`"),
+            (lambda: Checked({}), "`Checked`: `inputs` has to be the inputs, such as `request.inputs`, and is of type `dict`"),
+            (lambda: Checked(inputs, ["long"]), "`Checked`: each of `warnings` has to be a pair, such as `(\"/values/size\", \"is too large\")`"),
+            (lambda: Observed("b"), "`Observed`: `state` has to be a `State`, and is of type `str`"),
+            (lambda: Impact("/values/a"), "`Impact`: `replaces` has to be a list of strings, and is of type `str`"),
+            (lambda: InvalidInputs("/values/a", "is wrong"), "`InvalidInputs`: each argument has to be a pair, such as `(\"/values/size\", \"is too large\")`; write `*` before a list of them"),
+            (lambda: InvalidInputs([("/values/a", "is wrong")]), "`InvalidInputs`: each argument has to be a pair, such as `(\"/values/size\", \"is too large\")`; write `*` before a list of them"),
+            (lambda: Pending("wait", 500), "`Pending`: `after_ms` has to be a number of milliseconds, and is of type `str`; write `Pending(5000, \"…\")`"),
+            (lambda: Pending(500, "wait", "b"), "`Pending`: `state` has to be a `State`, and is of type `str`"),
+            (lambda: Partial("half", state), "`Partial`: `state` has to be a `State`, and is of type `str`"),
+            (lambda: RetryAfter(True, "busy"), "`RetryAfter`: `after_ms` has to be a number of milliseconds, and is of type `bool`; write `RetryAfter(5000, \"…\")`"),
+            (lambda: Denied("http", 7, "no"), "`Denied`: `target` has to be a string, and is of type `int`"),
+            (lambda: Conflict(ValueError("no")), "`Conflict`: `message` has to be a string, and is of type `ValueError`; write `str(…)`"),
+            (lambda: Failed("no", "Busy"), "`Failed`: `details` has to be a dict, and is of type `str`"),
+        ]:
+            with self.subTest(message), self.assertRaises(TypeError) as fault:
+                make()
+            self.assertEqual(str(fault.exception), message)
 
 
 class Failures(unittest.TestCase):

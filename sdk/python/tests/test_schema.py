@@ -293,6 +293,25 @@ class Wrong(unittest.TestCase):
         with self.assertRaisesRegex(SchemaError, "`Untyped.size`: has no type"):
             outputs_form(dataclass(type("Untyped", (), {"size": 3})))
 
+    def test_bounds_that_nothing_keeps(self):
+        for kind, least, most in [
+            (int, "minimum", "maximum"), (float, "exclusive_minimum", "exclusive_maximum"),
+            (str, "min_length", "max_length"), (list[int], "min_items", "max_items"),
+            (dict[str, int], "min_properties", "max_properties"),
+        ]:
+            self.refused(f"`Values.a`: `{least}` is above `{most}`, so that nothing fits", a=(
+                Annotated[kind, Schema(**{least: 2, most: 1})],
+            ))
+            inputs_form(inputs(a=(Annotated[kind, Schema(**{least: 1, most: 1})],)))
+
+    def test_a_default_keeps_its_pattern(self):
+        self.refused("`Values.a`: `'RW'` does not keep its `pattern` '^[a-z]+$'", a=(
+            Annotated[str, Schema(pattern="^[a-z]+$")], "RW",
+        ))
+        inputs_form(inputs(a=(Annotated[str, Schema(pattern="^[a-z]+$")], "rw")))
+        # Python does not read it; the host does.
+        inputs_form(inputs(a=(Annotated[str, Schema(pattern=r"^\p{L}+$")], "größe")))
+
     def test_a_keyword_in_the_wrong_place(self):
         self.refused("`Values.a`: `max_length` is about a string, which this is not", a=(
             Annotated[int, Schema(max_length=3)],
