@@ -112,7 +112,7 @@ fn references(reader: &mut Reader<'_>, node: &Node<'_>, used: &mut Vec<Used>) {
                 if entry.value.as_str().is_none_or(|text| text.trim().is_empty()) {
                     reader.wrong_value(&entry.value.span, format!("`{name}` of a secret is a text"), HELP);
                 } else if let (Some(text), "store") = (entry.value.as_str(), name) {
-                    used.push((text.into(), entry.value.span.clone()));
+                    used.push((text.into(), entry.value.span));
                 }
             }
         }
