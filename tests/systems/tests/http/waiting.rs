@@ -107,7 +107,7 @@ fn a_run_that_does_not_wait_leaves_the_rest_to_the_next_one() {
     let scene = Scene::new(&service.url(), &slow(&service.url()), &none());
     let without_waiting = |command: &str| scene.workspace.run(&[command, "--yes", "--no-wait"]);
     for _ in 0..2 {
-        without_waiting("up").status(1).prints(CREATING).prints("error[in-progress]");
+        without_waiting("up").status(1).prints(CREATING).prints("warning[in-progress]");
         scene.workspace.purlin(&["state", "list"]).prints("in-progress");
     }
     service.hurry();

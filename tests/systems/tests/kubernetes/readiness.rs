@@ -85,7 +85,7 @@ fn a_run_that_does_not_wait_leaves_the_rest_to_the_next_one() {
     });
     let workspace = workspace(&k8s, &one(&k8s.url(), &service));
     for _ in 0..2 {
-        unready(&workspace).prints("no load balancer has assigned an address").prints("error[in-progress]");
+        unready(&workspace).prints("no load balancer has assigned an address").prints("warning[in-progress]");
         workspace.purlin(&["state", "list"]).prints("in-progress");
     }
     let address = json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}});
