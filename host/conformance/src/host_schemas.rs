@@ -1,7 +1,7 @@
 //! The host's own use of a driver's schemas (SPEC §8): a driver is examined as it is used.
 
+use purlin_model::Value;
 use purlin_model::driver::{Impact, Inputs, TypeSchema, keywords};
-use purlin_model::{Map, Value};
 use purlin_sandbox::Change;
 use purlin_schema::{Describes, Schema};
 
@@ -9,12 +9,7 @@ use purlin_schema::{Describes, Schema};
 pub(crate) fn fill(schema_of: &TypeSchema, inputs: &mut Inputs) {
     let Ok(schema) = Schema::of_driver(&schema_of.inputs, Describes::Inputs) else { return };
     schema.fill(&["values"], &mut inputs.values, &|_| true);
-    // The host gives a driver only what it describes.
-    if inputs.account.is_some() && schema_of.reads_account() {
-        let account = inputs.account();
-        let account = schema_of.part_of_account(account.as_map().unwrap_or(&Map::default()));
-        inputs.account_fields = Value::Map(account);
-    }
+    schema_of.limit_account(inputs);
     for (name, given) in [("connection", &mut inputs.connection), ("account", &mut inputs.account_fields)] {
         if given.as_map().is_some_and(|map| !map.is_empty()) {
             schema.fill(&[name], given, &|_| true);

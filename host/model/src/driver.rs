@@ -118,6 +118,14 @@ impl TypeSchema {
         self.of_account().is_some()
     }
 
+    /// Leaves in inputs what the driver is given of their account.
+    pub fn limit_account(&self, inputs: &mut Inputs) {
+        let account = inputs.account();
+        let given = account.as_map().filter(|_| self.reads_account());
+        inputs.account_fields =
+            given.map_or(Value::Null, |account| Value::Map(self.part_of_account(account)));
+    }
+
     /// What the driver is given of an account, which other drivers may use too: all of it, or what its
     /// schema names, if that allows nothing else.
     pub fn part_of_account(&self, account: &Map) -> Map {

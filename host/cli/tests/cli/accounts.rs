@@ -180,7 +180,7 @@ fn the_account_of_a_driver_is_shown_and_given_by_hand() {
     let project = project(FIELDS, "guests-dev");
     let guests = component("guests").display().to_string();
     project.run(&["driver", "inspect", &guests]).status(0).prints("account.region");
-    let account = r#"{"name": "by-hand", "region": "there", "token": "t0p"}"#;
+    let account = r#"{"name": "by-hand", "region": "there", "token": "t0p", "of_others": "t0p"}"#;
     let run = ["driver", "run", &guests, "create", "--key", "account#shared.one", "--account", account];
     let made = project.run(&run).status(0).json();
     assert_eq!(made["state"]["outputs"]["account"], json!({"region": "there", "size": 7}), "{made:#}");

@@ -145,13 +145,6 @@ pub(crate) fn known(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Re
     }
 }
 
-/// Leaves of an account what its driver is given, for a caller without a workspace.
-pub(crate) fn limit(driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) {
-    let Some(given) = inputs.account().as_map().cloned().filter(|_| inputs.account.is_some()) else { return };
-    let schema = driver.info().schema(type_name).filter(|schema| schema.reads_account());
-    inputs.account_fields = schema.map_or(Value::Null, |schema| Value::Map(schema.part_of_account(&given)));
-}
-
 /// A fault in the fields of an account, at the place where they are written, with the advice that fits.
 pub(crate) fn advised(fault: Diagnostic, driver: &dyn Driver, inputs: &Inputs) -> Diagnostic {
     match (&inputs.account, driver.about().accounts) {

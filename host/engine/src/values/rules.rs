@@ -457,7 +457,9 @@ pub fn check_outputs(driver: &dyn Driver, type_name: &str, outputs: &Value) -> V
 /// documents.
 pub fn check_inputs(driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) -> Vec<Diagnostic> {
     let (rules, nowhere) = (SchemaRules::default(), Location::default());
-    accounts::limit(driver, type_name, inputs);
+    if let Some(schema) = driver.info().schema(type_name) {
+        schema.limit_account(inputs);
+    }
     let faults = rules.held_inputs(driver, type_name, inputs, &nowhere, &nowhere, None);
     rules.fill(driver, type_name, inputs, None);
     rules.connect(driver, type_name, inputs);

@@ -134,6 +134,10 @@ impl Request {
         let Some(Json::Object(inputs)) = again.get_mut("inputs").filter(|_| !show_secrets) else {
             return again;
         };
+        // What the driver was not given of an account may be secret, too.
+        if let Some(Json::Object(account)) = inputs.get_mut("account") {
+            account.retain(|name, _| name == "name" || self.inputs.account_fields.get(name).is_some());
+        }
         for (name, value) in [
             ("secrets", &self.inputs.secrets),
             ("connection", &self.inputs.connection),
