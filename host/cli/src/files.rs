@@ -3,7 +3,9 @@
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::app::App;
 use crate::failure::Failure;
+use crate::{input, text};
 
 /// The largest text that a command reads besides documents, in bytes.
 pub(crate) const LARGEST_TEXT: u64 = 10 << 20;
@@ -70,7 +72,7 @@ pub(crate) fn no_parent(folder: &Path, current: &Path) -> Result<(), Failure> {
     if real == current || !current.starts_with(&real) {
         return Ok(());
     }
-    let message = format!("`{}` contains the current folder; nothing was written", crate::text::path(folder));
+    let message = format!("`{}` contains the current folder; nothing was written", text::path(folder));
     Err(Failure::input(message)
         .hint("`.` is the current folder; run the command in the other one to write there"))
 }
@@ -86,11 +88,41 @@ pub(crate) fn no_links<'p>(folder: &Path, files: impl IntoIterator<Item = &'p Pa
         |file: &'p Path| file.ancestors().skip(1).take_while(|path| *path != folder).filter(is_link);
     match files.into_iter().find_map(|file| between(file).last()) {
         None => Ok(()),
-        Some(link) => {
-            Err(Failure::input(format!("`{}` is a link; nothing was written", crate::text::path(link)))
-                .hint("remove the link, or name the folder that it leads to"))
-        }
+        Some(link) => Err(Failure::input(format!("`{}` is a link; nothing was written", text::path(link)))
+            .hint("remove the link, or name the folder that it leads to")),
     }
+}
+
+/// Writes the new files of a folder, and prints their paths. If one of them exists with other content, nothing
+/// is written; `command` is what the user could run with another folder.
+///
+/// # Errors
+/// A failure that names the first file that exists, or that cannot be written.
+pub(crate) fn write_new_files(
+    folder: &Path,
+    files: &[(PathBuf, impl AsRef<str>)],
+    command: &str,
+    app: &App,
+) -> Result<(), Failure> {
+    no_links(folder, files.iter().map(|(path, _)| path.as_path()))?;
+    let taken: Vec<String> =
+        conflicts(files).into_iter().map(|path| format!("`{}`", text::path(path))).collect();
+    if let Some(first) = taken.first() {
+        let others = match taken.len() {
+            1 => " already exists".to_owned(),
+            more => format!(" and {} more files already exist", more - 1),
+        };
+        return Err(Failure::input(format!("{first}{others}; nothing was written"))
+            .hint(format!("`{command}` writes into another folder")));
+    }
+    for (path, content) in files {
+        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        written
+            .and_then(|()| write_once(path, content.as_ref()))
+            .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(path)), &error))?;
+        app.ui.data(&format!("{}\n", text::line(&input::short(path, Path::new(".")).display().to_string())));
+    }
+    Ok(())
 }
 
 /// Writes a new file unless it exists with the same content.

@@ -11,7 +11,7 @@ mod module;
 mod wit;
 
 pub use error::Error;
-pub use wit::{CONTRACT, DEPS, WIT};
+pub use wit::{CONTRACT, DEPS, WIT, folder};
 
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME as WASI_0_1, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER as ADAPTER,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER as ADAPTER;
-use wit_component::metadata;
+use wit_component::{WitPrinter, metadata};
 use wit_parser::{FunctionKind, Resolve, SourceMap, WorldId, WorldItem};
 
 use crate::Error;
@@ -103,6 +103,40 @@ impl World {
     }
 }
 
+/// The files of a folder `wit` for the bindings of a language without an SDK, by their paths in it: the contract
+/// as the package `purlin:driver`, with a world `driver-with-wasi` beside its own, and in `deps` what it uses.
+/// That world has the imports of `driver`, and every interface of WASI 0.2 that a driver may import.
+///
+/// # Errors
+/// [`Error::Encode`] if the tools cannot print WASI, which a test excludes.
+pub fn folder() -> Result<Vec<(String, String)>, Error> {
+    let mut files: Vec<(String, String)> =
+        WIT.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    files.extend(DEPS.iter().map(|(name, text)| (format!("deps/{name}"), (*text).to_owned())));
+    let resolve = wasi()?;
+    let of_wasi = resolve.packages.iter().filter(|(_, package)| package.name.namespace == "wasi");
+    let mut imports = String::new();
+    for (id, package) in of_wasi {
+        for interface in package.interfaces.values() {
+            let name = resolve.id_of(*interface).unwrap_or_default();
+            imports += &format!("    import {name};\n");
+        }
+        // The adapter's own description has no documentation, and only the worlds that it needs.
+        let mut printer = WitPrinter::default();
+        printer.print(&resolve, id, &[]).map_err(Error::encode)?;
+        files.push((format!("deps/wasi-{}.wit", package.name.name), printer.output.to_string()));
+    }
+    let (_, version) = CONTRACT.split_once('@').unwrap_or_default();
+    let world = format!(
+        "/// A driver that may use every interface of WASI that Purlin has, for bindings of a language without an SDK.\n\
+         /// Functions without a grant answer that they are not allowed.\n\
+         @since(version = {version})\nworld driver-with-wasi {{\n    include driver;\n{imports}}}\n"
+    );
+    files.push(("with-wasi.wit".to_owned(), world));
+    files.sort();
+    Ok(files)
+}
+
 /// The interfaces of WASI 0.2 that a module may import by name.
 fn wasi() -> Result<Resolve, Error> {
     let (_, found) = metadata::decode(ADAPTER).map_err(Error::encode)?;
@@ -141,6 +175,30 @@ mod tests {
             assert!(imported.contains(&CONTRACT.replace("lifecycle", interface)), "{imported:?}");
         }
         assert!(imported.contains("purlin:metrics/metrics@0.1.0"), "{imported:?}");
+    }
+
+    #[test]
+    fn bindings_of_another_language_find_every_import_in_the_folder() {
+        let place = tempfile::tempdir().expect("a folder");
+        for (path, text) in folder().expect("written") {
+            let file = place.path().join(path);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            std::fs::write(file, text).expect("written");
+        }
+        let mut resolve = Resolve::default();
+        let (package, _) = resolve.push_path(place.path()).expect("valid WIT");
+        for (name, more) in [("driver", 0), ("driver-with-wasi", 20)] {
+            let id = resolve.select_world(&[package], Some(name)).expect("a world");
+            let world = World { resolve: resolve.clone(), id };
+            assert_eq!(world.exported().collect::<Vec<_>>(), [CONTRACT]);
+            let imported: BTreeSet<String> = world.imported().collect();
+            assert!(
+                imported.len() > more && imported.contains("purlin:metrics/metrics@0.1.0"),
+                "{imported:?}"
+            );
+            let http = imported.contains("wasi:http/outgoing-handler@0.2.12");
+            assert_eq!(http, more > 0, "{imported:?}");
+        }
     }
 
     #[test]

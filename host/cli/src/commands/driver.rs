@@ -8,6 +8,7 @@ mod inspect;
 mod list;
 mod new;
 mod run;
+mod wit;
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     New(new::Args),
+    Wit(wit::Args),
     Build(build::Args),
     Run(run::Args),
     Check(check::Args),
@@ -43,7 +45,7 @@ enum Command {
 impl Args {
     pub(super) fn format(&self) -> Format {
         match &self.command {
-            Command::New(_) | Command::Build(_) => Format::Text,
+            Command::New(_) | Command::Wit(_) | Command::Build(_) => Format::Text,
             Command::Run(_) => Format::Json,
             Command::Add(args) => args.format.format,
             Command::Check(args) => args.format.format,
@@ -57,6 +59,7 @@ impl Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     match &args.command {
         Command::New(args) => new::run(args, app),
+        Command::Wit(args) => wit::run(args, app),
         Command::Build(args) => build::run(args, app).await,
         Command::Run(args) => run::run(args, app).await,
         Command::Add(args) => add::run(args, app).await,

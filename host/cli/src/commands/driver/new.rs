@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use crate::app::App;
 use crate::failure::{Failure, Status};
 use crate::files;
-use crate::input;
 use crate::text;
 
 use kits::Kit;
@@ -95,24 +94,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let kit = kits::kit(language, args.template);
     let files = files_of(language, &kit, &name).into_iter();
     let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
-    files::no_links(&args.folder, files.iter().map(|(path, _)| path.as_path()))?;
-    let taken: Vec<String> =
-        files::conflicts(&files).into_iter().map(|path| format!("`{}`", text::path(path))).collect();
-    if let Some(first) = taken.first() {
-        let others = match taken.len() {
-            1 => " already exists".to_owned(),
-            more => format!(" and {} more files already exist", more - 1),
-        };
-        return Err(Failure::input(format!("{first}{others}; nothing was written"))
-            .hint("`purlin driver new DIR` writes into another folder"));
-    }
-    for (path, content) in &files {
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        written
-            .and_then(|()| files::write_once(path, content))
-            .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(path)), &error))?;
-        app.ui.data(&format!("{}\n", text::line(&input::short(path, Path::new(".")).display().to_string())));
-    }
+    files::write_new_files(&args.folder, &files, "purlin driver new DIR", app)?;
     app.ui.note(&format!("{name} needs {}", kit.needs));
     let file = name.file();
     app.ui.hint(&format!(
