@@ -113,26 +113,63 @@ impl TypeSchema {
         Some(keywords::resolved(&self.inputs, schema)).filter(|schema| **schema != false)
     }
 
-    /// Whether the driver reads the account of a resource: its schema names `account`.
+    /// Whether the driver is given fields of the account of a resource: its schema names `account`, or fields of
+    /// `connection` that an account may fill in.
     pub fn reads_account(&self) -> bool {
-        self.of_account().is_some()
+        self.of_account().is_some() || !self.account_in_connection().is_empty()
     }
 
-    /// Leaves in inputs what the driver is given of their account.
+    /// The fields of `connection` that an account fills in, for a driver without an `account` of its own: all
+    /// but those that identify the system, because an account is always the current one, and another system
+    /// would be another resource.
+    pub fn account_in_connection(&self) -> Vec<&str> {
+        let root = &self.inputs;
+        match (self.of_account(), keywords::property(root, root, "connection")) {
+            (None, Some(connection)) => keywords::fields_without_identity(root, connection).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The default of a field of `connection`.
+    pub fn default_in_connection(&self, field: &str) -> Option<Value> {
+        let root = &self.inputs;
+        let rules = keywords::property(root, keywords::property(root, root, "connection")?, field)?;
+        Some(keywords::resolved(root, rules).get("default")?.clone().into())
+    }
+
+    /// Gives the driver what its schema names of an account, of which the inputs have all: in `account`, or in
+    /// `connection`.
     pub fn limit_account(&self, inputs: &mut Inputs) {
-        let account = inputs.account();
-        let given = account.as_map().filter(|_| self.reads_account());
-        inputs.account_fields =
-            given.map_or(Value::Null, |account| Value::Map(self.part_of_account(account)));
+        let Value::Map(account) = inputs.account() else { return };
+        self.give_account(inputs, &account);
     }
 
-    /// What the driver is given of an account, which other drivers may use too: all of it, or what its
-    /// schema names, if that allows nothing else.
+    /// The same with the fields of an account that is not part of the inputs.
+    pub fn give_account(&self, inputs: &mut Inputs, account: &Map) {
+        inputs.account_fields = Value::Null;
+        let part = self.part_of_account(account);
+        if self.of_account().is_some() {
+            inputs.account_fields = Value::Map(part);
+        } else if !part.is_empty() {
+            let mut connection = inputs.connection.as_map().cloned().unwrap_or_default();
+            connection.extend(part);
+            inputs.connection = Value::Map(connection);
+        }
+    }
+
+    /// What the driver is given of an account, which other drivers may use too: in `account` all of it, or what
+    /// the schema names there, if that allows nothing else; in `connection` only what the schema names.
     pub fn part_of_account(&self, account: &Map) -> Map {
-        let Some(schema) = self.of_account() else { return Map::default() };
-        let is_closed = schema["additionalProperties"] == false;
-        let given =
-            account.iter().filter(|(name, _)| !is_closed || schema["properties"].get(&***name).is_some());
+        let in_connection = self.account_in_connection();
+        let of_account = self.of_account();
+        let is_given = |name: &str| match of_account {
+            Some(schema) => {
+                schema["additionalProperties"] != false || schema["properties"].get(name).is_some()
+            }
+            // These two are about the account, whatever a driver calls so.
+            None => in_connection.contains(&name) && !["name", "type"].contains(&name),
+        };
+        let given = account.iter().filter(|(name, _)| is_given(name));
         given.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }
@@ -373,14 +410,37 @@ mod tests {
                 inputs: schema,
                 outputs: json!({}),
             };
-            let names = schema.part_of_account(account);
-            let mut names: Vec<String> = names.keys().map(ToString::to_string).collect();
-            names.sort();
-            (schema.reads_account(), names.join(" "))
+            let mut inputs = Inputs { connection: json!({"zone": 2}).into(), ..Inputs::default() };
+            schema.give_account(&mut inputs, account);
+            let names = |part: &Value| {
+                let mut names: Vec<String> =
+                    part.as_map().into_iter().flatten().map(|(name, _)| name.to_string()).collect();
+                names.sort();
+                names.join(" ")
+            };
+            let filled = names(&inputs.connection).replace("zone", "");
+            let given = [names(&inputs.account_fields), filled].join("");
+            (schema.reads_account(), given.trim().to_owned())
         };
         let closed = json!({"properties": {"region": {}}, "additionalProperties": false});
         for (schema, expected) in [
             (json!({}), (false, "")),
+            (json!({"properties": {"connection": {}}}), (false, "")),
+            // What identifies a system is not the account's, nor are its name and type.
+            (
+                json!({"properties": {"connection": {"properties": {
+                    "region": {}, "more": {"properties": {"x": {"x-purlin-replaces": true}}}, "name": {},
+                }}}}),
+                (true, "region"),
+            ),
+            (
+                json!({"properties": {"connection": {"properties": {"region": {"x-purlin-replaces": true}}}}}),
+                (false, ""),
+            ),
+            (
+                json!({"properties": {"account": closed, "connection": {"properties": {"more": {}}}}}),
+                (true, "region"),
+            ),
             (json!({"properties": {"account": false}}), (false, "")),
             (json!({"properties": {"account": {}}}), (true, "more name region type")),
             (json!({"properties": {"account": closed}}), (true, "region")),

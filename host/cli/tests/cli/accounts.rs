@@ -186,3 +186,91 @@ fn the_account_of_a_driver_is_shown_and_given_by_hand() {
     assert_eq!(made["state"]["outputs"]["account"], json!({"region": "there", "size": 7}), "{made:#}");
     assert!(!made.to_string().contains("t0p"), "{made:#}");
 }
+
+/// A project whose driver has no account in its schema, but a connection.
+fn connected(fields: &str, connection: &str) -> Project {
+    let project = project(fields, "guests-dev");
+    let document = std::fs::read_to_string(project.path().join("app.yaml")).expect("there");
+    let document = document.replace("type: account", "type: connected");
+    project.write("app.yaml", document.replace("values: {a: 1}", &format!("connection: {connection}")));
+    project
+}
+
+#[test]
+fn an_account_fills_in_a_connection_but_never_the_system_that_it_leads_to() {
+    let fields = "{token: {store: kept, ref: token}, timeout: 5, server: elsewhere, of_others: 1}";
+    let project = connected(fields, "{server: here}");
+    project.run(&["validate"]).status(0);
+    let ran = project.run(&["-vv", "up", "--yes"]).status(0);
+    assert!(!format!("{}{}", ran.out, ran.err).contains("t0p-s3cret"), "{}{}", ran.out, ran.err);
+    let shown = project.run(&["outputs", "--format", "json", "--show-secrets"]).status(0).json();
+    assert_eq!(
+        shown["resources"]["connected.default#shared.one"],
+        json!({
+            "account": {"name": "guests-dev"},
+            "connection": {"server": "here", "timeout": 5},
+            "labels": {"cost": "42", "owner": "platform-team"},
+            "sensitive": ["/connection/token"],
+            "token": "t0p-s3cret-token",
+        })
+    );
+    let recorded = project
+        .run(&["state", "show", "connected#shared.one", "--format", "json", "--show-secrets"])
+        .status(0);
+    let connection = &recorded.json()["inputs"]["connection"];
+    assert_eq!(connection.get("token"), None, "the secret of an account is not recorded: {connection}");
+    project.write("kept/token", "n3w-token");
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+    project.run(&["refresh"]).status(0);
+    let shown = project.run(&["outputs", "--format", "json", "--show-secrets"]).status(0).json();
+    assert_eq!(shown["resources"]["connected.default#shared.one"]["token"], "n3w-token");
+
+    let guests = component("guests").display().to_string();
+    let run = ["driver", "run", &guests, "create", "--key", "connected#shared.one"];
+    let by_hand = [
+        &run[..],
+        &["--account", r#"{"token": "t0p", "server": "there"}"#, "--connection", r#"{"server": "here"}"#],
+    ];
+    let made = project.run(&by_hand.concat()).status(0).json();
+    assert_eq!(made["state"]["outputs"]["connection"], json!({"server": "here", "timeout": 30}), "{made:#}");
+    assert!(!made.to_string().contains("t0p"), "{made:#}");
+}
+
+#[test]
+fn what_is_wrong_with_an_account_of_a_connection_is_said_before_anything_runs() {
+    for (fields, connection, code, help) in [
+        ("{of_others: 1}", "{server: here, token: x}", "missing-account", "it reads `timeout`, `token`"),
+        (
+            "{timeout: 5}",
+            "{server: here}",
+            "invalid-inputs",
+            "the account `guests-dev` does not have it either",
+        ),
+        ("{token: x}", "{}", "invalid-inputs", "connection.server"),
+        (
+            "{token: x}",
+            "{server: here, token: y}",
+            "invalid-inputs",
+            "remove it from `inputs.connection`, or from `accounts.guests-dev.fields`",
+        ),
+        (
+            "{token: x, timeout: long}",
+            "{server: here}",
+            "invalid-inputs",
+            "correct `accounts.guests-dev.fields`",
+        ),
+        (
+            "{token: {store: secluded, ref: token}}",
+            "{server: here}",
+            "secret-store",
+            "grant them in purlin.yaml",
+        ),
+    ] {
+        let project = connected(fields, connection);
+        for command in [&["validate"][..], &["up", "--yes"]] {
+            let ran = project.run(command).status(2);
+            shows(&ran, code);
+            shows(&ran, help);
+        }
+    }
+}

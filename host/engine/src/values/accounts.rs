@@ -2,6 +2,7 @@
 //! driver with each call and are recorded nowhere, so that an account is always the current one: its
 //! secrets rotate without a change of any document or resource.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use purlin_expression::did_you_mean;
 use purlin_model::driver::{Inputs, TypeSchema};
-use purlin_model::{Account, Context, Diagnostic, Value};
+use purlin_model::{Account, Context, Diagnostic, Map, Value};
 use purlin_sandbox::{CallError, Change};
 use tokio::sync::OnceCell;
 
@@ -49,9 +50,22 @@ impl Accounts {
     /// What a driver is given of an account, without reading secrets, which are unknown.
     ///
     /// # Errors
-    /// If there is no such account, or the driver is not granted one of its secrets.
+    /// If there is no such account, the driver reads nothing of it, or is not granted one of its secrets.
     fn outline(&self, name: &str, driver: &str, schema: &TypeSchema) -> Result<Value, Box<Diagnostic>> {
         let given = given(name, self.named(name)?, schema);
+        let in_connection = schema.account_in_connection();
+        if !in_connection.is_empty() && given.as_map().is_none_or(|fields| fields.is_empty()) {
+            let message = format!("the driver `{driver}` reads nothing of the account `{name}`");
+            let names: Vec<String> = in_connection.iter().map(|name| format!("`{name}`")).collect();
+            let help = format!(
+                "it reads {}: add what it needs to `accounts.{name}.fields` in purlin.yaml, or leave out \
+                 `driver_account`",
+                names.join(", ")
+            );
+            return Err(Box::new(
+                self.placed(Diagnostic::error("missing-account", message).help(help), name),
+            ));
+        }
         for secret in secrets::wanted_in(&given) {
             self.stores.allows(driver, &secret.store).map_err(|fault| {
                 let message = format!(
@@ -122,7 +136,7 @@ impl Accounts {
     }
 }
 
-/// What a driver is given of an account, with references in place of secrets.
+/// What a driver is given of an account, a map with references in place of secrets.
 fn given(name: &str, account: &Account, schema: &TypeSchema) -> Value {
     let mut whole = account.fields.as_map().cloned().unwrap_or_default();
     whole.insert("name".into(), name.into());
@@ -130,19 +144,39 @@ fn given(name: &str, account: &Account, schema: &TypeSchema) -> Value {
     Value::Map(schema.part_of_account(&whole))
 }
 
-/// The account of a resource as its driver's schema sees it, with unknown secrets.
+/// The inputs of a resource with its account as its driver's schema sees it, with unknown secrets.
 ///
 /// # Errors
-/// If the driver reads accounts, and this one is not available to it.
-pub(crate) fn known(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Result<Value, Box<Diagnostic>> {
+/// If the driver reads accounts, and this one is not available to it, or has a field of the connection that
+/// the definition has, too.
+pub(crate) fn known<'a>(
+    driver: &dyn Driver,
+    type_name: &str,
+    inputs: &'a Inputs,
+) -> Result<Cow<'a, Inputs>, Box<Diagnostic>> {
     let schema = driver.info().schema(type_name).filter(|schema| schema.reads_account());
-    let (Some(name), Some(schema)) = (inputs.account.as_deref(), schema) else { return Ok(Value::Null) };
-    match driver.about().accounts {
-        Some(accounts) => accounts.outline(name, driver.known_as(), schema),
-        None => {
-            Ok(Value::Map(schema.part_of_account(&inputs.account().as_map().cloned().unwrap_or_default())))
-        }
+    let (Some(name), Some(schema)) = (inputs.account.as_deref(), schema) else {
+        return Ok(Cow::Borrowed(inputs));
+    };
+    let mut filled = inputs.clone();
+    let account = match driver.about().accounts {
+        Some(accounts) => accounts.outline(name, driver.known_as(), schema)?,
+        None => inputs.account(),
+    };
+    let account = account.as_map().cloned().unwrap_or_default();
+    let twice = schema.account_in_connection().into_iter().find(|field| {
+        let written = inputs.connection.get(field);
+        let is_default = || written == schema.default_in_connection(field);
+        account.contains_key(*field) && written.is_some() && !is_default()
+    });
+    if let Some(field) = twice {
+        let message = format!("`connection.{field}` is also a field of the account `{name}`");
+        let help =
+            format!("remove it from `inputs.connection`, or from `accounts.{name}.fields` in purlin.yaml");
+        return Err(Box::new(Diagnostic::error("invalid-inputs", message).help(help)));
     }
+    schema.give_account(&mut filled, &account);
+    Ok(Cow::Owned(filled))
 }
 
 /// A fault in the fields of an account, at the place where they are written, with the advice that fits.
@@ -202,12 +236,13 @@ impl AccountDriver {
         let schema = self.info().schema(type_name).filter(|schema| schema.reads_account());
         let (Some(name), Some(schema)) = (&inputs.account, schema) else { return Ok(inputs.clone()) };
         let read = self.accounts.read(name, self.known_as(), schema, &call.subject.context).await;
-        let account_fields = read.map_err(|fault| CallError::Account {
+        let account = read.map_err(|fault| CallError::Account {
             driver: self.known_as().to_owned(),
             account: name.to_string(),
             message: fault.help.iter().fold(fault.message.clone(), |all, help| format!("{all}; {help}")),
         })?;
-        let mut inputs = Inputs { account_fields, ..inputs.clone() };
+        let mut inputs = inputs.clone();
+        schema.give_account(&mut inputs, account.as_map().unwrap_or(&Map::default()));
         self.rules.connect(&*self.driver, type_name, &mut inputs);
         Ok(inputs)
     }

@@ -212,11 +212,11 @@ impl SchemaRules {
         if let Some(Err(reason)) = self.outputs_of_driver(driver, type_name) {
             return self.unusable(driver, type_name, required_at, (Describes::Outputs, &reason));
         }
-        let account = match accounts::known(driver, type_name, inputs) {
-            Ok(account) => account,
+        let filled = match accounts::known(driver, type_name, inputs) {
+            Ok(filled) => filled,
             Err(fault) => return vec![fault.at(definition)],
         };
-        let violations = match schema.validate(&document(driver, type_name, inputs, &account)) {
+        let violations = match schema.validate(&document(driver, type_name, &filled)) {
             Ok(violations) => violations,
             Err(error) => {
                 let message =
@@ -226,12 +226,24 @@ impl SchemaRules {
         };
         let fault = |violation: &Violation| {
             let fault = worded("invalid-inputs", Subject::Inputs(driver.known_as()), violation);
-            if violation.at == "/account" || violation.at.starts_with("/account/") {
+            let is_of_account = |field: &str| filled.connection.get(field) != inputs.connection.get(field);
+            let in_connection = violation.at.strip_prefix("/connection/");
+            let of_account =
+                in_connection.is_some_and(|rest| rest.split('/').next().is_some_and(is_of_account));
+            if of_account || violation.at == "/account" || violation.at.starts_with("/account/") {
                 return accounts::advised(fault.at(definition), driver, inputs);
             }
             let fault = match misplaced::help(driver, type_name, inputs, violation) {
                 Some(help) => fault.help(help),
                 None => fault,
+            };
+            let fault = match (&inputs.account, &violation.fault) {
+                (Some(account), Fault::Missing { name, .. })
+                    if violation.at == "/connection" && may_fill(driver, type_name, name) =>
+                {
+                    fault.fact(format!("the account `{account}` does not have it either"))
+                }
+                _ => fault,
             };
             let (within, pointer) = place_of(&violation.at, definition, params);
             self.at(fault, within, pointer, is_about_a_name(&violation.fault))
@@ -457,10 +469,10 @@ pub fn check_outputs(driver: &dyn Driver, type_name: &str, outputs: &Value) -> V
 /// documents.
 pub fn check_inputs(driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) -> Vec<Diagnostic> {
     let (rules, nowhere) = (SchemaRules::default(), Location::default());
+    let faults = rules.held_inputs(driver, type_name, inputs, &nowhere, &nowhere, None);
     if let Some(schema) = driver.info().schema(type_name) {
         schema.limit_account(inputs);
     }
-    let faults = rules.held_inputs(driver, type_name, inputs, &nowhere, &nowhere, None);
     rules.fill(driver, type_name, inputs, None);
     rules.connect(driver, type_name, inputs);
     faults.into_iter().map(|fault| Diagnostic { location: None, ..fault }).collect()
@@ -479,6 +491,11 @@ fn worded(code: &'static str, subject: Subject<'_>, violation: &Violation) -> Di
 /// Whether a fault concerns the name of an entry rather than its value.
 fn is_about_a_name(fault: &Fault) -> bool {
     matches!(fault, Fault::Unknown { .. } | Fault::Name { .. } | Fault::Forbidden | Fault::Missing { .. })
+}
+
+/// Whether an account may have a field of the connection.
+fn may_fill(driver: &dyn Driver, type_name: &str, field: &str) -> bool {
+    driver.info().schema(type_name).is_some_and(|schema| schema.account_in_connection().contains(&field))
 }
 
 /// The text that a pointer into `{values, secrets, params}` leads to, and the rest of the pointer.
@@ -516,7 +533,7 @@ fn input_name(pointer: &str) -> String {
 
 /// The document that a schema of inputs describes. Secrets and params that are absent appear as
 /// empty if the schema mentions them; an account is there only if the schema mentions it.
-fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs, account: &Value) -> Value {
+fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
     let spoken = driver.info().schema(type_name).and_then(|schema| schema.inputs.get("properties"));
     let mut map = Map::with_capacity(4);
     for (name, value) in [
@@ -524,7 +541,7 @@ fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs, account: &Val
         ("secrets", &inputs.secrets),
         ("params", &inputs.params),
         ("connection", &inputs.connection),
-        ("account", account),
+        ("account", &inputs.account_fields),
     ] {
         let is_empty = matches!(value, Value::Null) || value.as_map().is_some_and(|map| map.is_empty());
         let is_spoken_of = spoken.is_some_and(|all| all.get(name).is_some());

@@ -140,6 +140,21 @@ pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Optio
     part(root, rules, value, 0)
 }
 
+/// The fields of a group of inputs without any part that is marked with [`REPLACES`].
+pub fn fields_without_identity<'a>(root: &'a Json, rules: &'a Json) -> impl Iterator<Item = &'a str> {
+    fn has_identity(root: &Json, rules: &Json, depth: usize) -> bool {
+        let rules = resolved(root, rules);
+        depth > MOST_STEPS
+            || is_marked(rules, REPLACES)
+            || names(rules).any(|name| {
+                property(root, rules, name).is_some_and(|rules| has_identity(root, rules, depth + 1))
+            })
+    }
+    let rules = resolved(root, rules);
+    names(rules)
+        .filter(move |name| property(root, rules, name).is_some_and(|rules| !has_identity(root, rules, 0)))
+}
+
 /// Keeps the inputs marked with [`REPLACES`] that the documents omit: the driver chose them, and no
 /// omitted value replaces a resource. `part` is the group of inputs.
 pub fn keep_omitted(schema: &Json, part: &str, before: &Value, after: &mut Value) {

@@ -11,11 +11,15 @@ use purlin_systems::{Project, Ran};
 use serde_json::{Map, Value, json};
 use system::{Bucket, RedisUser, Role, System};
 
-/// Where the documents have the credential.
+/// Where the credential is.
 #[derive(Clone, Copy, PartialEq)]
 enum Kept {
+    /// In the definition.
     Documents,
+    /// In a store, from which the definition reads it.
     Store,
+    /// In a store, from which the account that the definition names reads it.
+    Account,
 }
 
 /// A workspace whose resources are on a system.
@@ -39,10 +43,16 @@ impl<'a> Scene<'a> {
         let drivers = json!({format!("purlin/{}", system.driver()): {
             "source": component(system.driver()), "grants": grants, "limits": {"time": "60s"},
         }});
-        let spec = json!({
+        let mut spec = json!({
             "defaults": {"app": "shop", "env": environment}, "drivers": drivers,
             "secret_stores": {"keys": {"file": "./secrets"}},
         });
+        if kept == Kept::Account {
+            let names = system.credential().into_iter().map(|(name, _)| name);
+            let fields: Map<String, Value> =
+                names.map(|name| (name.to_owned(), json!({"store": "keys", "ref": name}))).collect();
+            spec["accounts"] = json!({"operator": {"type": system.driver(), "fields": fields}});
+        }
         let document = json!({"apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": spec});
         workspace.write("purlin.yaml", document.to_string());
         let scene = Self { system, kept, port, workspace };
@@ -54,21 +64,25 @@ impl<'a> Scene<'a> {
     fn learn(&self) {
         let mut inputs = self.system.inputs(self.port);
         for (name, value) in self.system.credential() {
-            inputs["connection"][name] = match self.kept {
-                Kept::Documents => json!(value),
-                Kept::Store => {
-                    self.workspace.write(&format!("secrets/{name}"), &value);
-                    json!({"store": "keys", "ref": name})
-                }
-            };
+            if self.kept != Kept::Documents {
+                self.workspace.write(&format!("secrets/{name}"), &value);
+            }
+            match self.kept {
+                Kept::Documents => inputs["connection"][name] = json!(value),
+                Kept::Store => inputs["connection"][name] = json!({"store": "keys", "ref": name}),
+                Kept::Account => {}
+            }
         }
-        let definition = json!({
+        let mut definition = json!({
             "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "thing"},
             "spec": {
                 "type": "thing", "driver": format!("purlin/{}", self.system.driver()), "inputs": inputs,
                 "criteria": [{}],
             },
         });
+        if self.kept == Kept::Account {
+            definition["spec"]["driver_account"] = json!("operator");
+        }
         self.workspace.write("definition.json", definition.to_string());
     }
 
@@ -198,6 +212,18 @@ fn commands_work_after_a_rotation_with_postgresql_and_a_secret_store() {
 }
 
 #[test]
+fn commands_work_after_a_rotation_with_postgresql_and_an_account() {
+    let Some(system) = Role::start() else { return };
+    days(&system, Kept::Account);
+}
+
+#[test]
+fn commands_work_after_a_rotation_with_s3_and_an_account() {
+    let Some(system) = Bucket::start() else { return };
+    days(&system, Kept::Account);
+}
+
+#[test]
 fn commands_work_after_a_rotation_with_redis() {
     let Some(system) = RedisUser::start() else { return };
     days(&system, Kept::Documents);
@@ -211,8 +237,8 @@ fn commands_work_after_a_rotation_with_s3() {
 
 /// A resource that left the documents is reached as its definition says, whether or not others use
 /// that.
-fn left_behind(system: &dyn System) {
-    let scene = Scene::new(system, Kept::Documents, "dev");
+fn left_behind(system: &dyn System, kept: Kept) {
+    let scene = Scene::new(system, kept, "dev");
     // It stays, because documents that declare nothing at all are rejected.
     let idle = json!({
         "apiVersion": "score.dev/v1b1", "metadata": {"name": "idle"}, "containers": {"main": {"image": "x"}},
@@ -230,6 +256,12 @@ fn left_behind(system: &dyn System) {
     });
     scene.workspace.write("definition.json", other.to_string());
     scene.wants(&[]);
+    if kept == Kept::Account {
+        // The record has the name of the account, which is always the current one.
+        scene.run(&["up", "--yes", "--allow-data-loss"]).status(0);
+        assert!(system.objects().is_empty());
+        return;
+    }
     scene.run(&["up", "--yes", "--allow-data-loss"]).status(1).prints(system.denial());
     assert_eq!(system.objects(), ["thing-one", "thing-two"]);
     scene.learn();
@@ -245,13 +277,16 @@ fn left_behind(system: &dyn System) {
 #[test]
 fn removed_resources_use_the_connection_of_their_definition() {
     if let Some(system) = Role::start() {
-        left_behind(&system);
+        left_behind(&system, Kept::Documents);
+        left_behind(&system, Kept::Account);
     }
     if let Some(system) = RedisUser::start() {
-        left_behind(&system);
+        left_behind(&system, Kept::Documents);
+        left_behind(&system, Kept::Account);
     }
     if let Some(system) = Bucket::start() {
-        left_behind(&system);
+        left_behind(&system, Kept::Documents);
+        left_behind(&system, Kept::Account);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Faults that do not show the secrets of the texts that they quote.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use purlin_model::driver::Inputs;
@@ -63,8 +64,8 @@ impl SchemaRules {
             && let Some(Ok(schema)) = self.of_driver(driver, of.type_name)
         {
             let written = of.params.map(|(written, _)| written);
-            let account = accounts::known(driver, of.type_name, inputs).unwrap_or_default();
-            let document = document(driver, of.type_name, inputs, &account);
+            let filled = accounts::known(driver, of.type_name, inputs).unwrap_or(Cow::Borrowed(inputs));
+            let document = document(driver, of.type_name, &filled);
             all.extend(places_of(&schema, &document, |pointer| place_of(pointer, definition, written)));
         }
         all.into_iter().flat_map(|(within, pointers)| places.texts_of(within, &pointers)).collect()

@@ -134,15 +134,18 @@ impl Request {
         let Some(Json::Object(inputs)) = again.get_mut("inputs").filter(|_| !show_secrets) else {
             return again;
         };
-        // What the driver was not given of an account may be secret, too.
+        // What the driver was not given of an account may be secret, too. It is given in the connection unless
+        // its schema has an account.
+        let given = match &self.inputs.account_fields {
+            Value::Null => &self.inputs.connection,
+            fields => fields,
+        };
         if let Some(Json::Object(account)) = inputs.get_mut("account") {
-            account.retain(|name, _| name == "name" || self.inputs.account_fields.get(name).is_some());
+            account.retain(|name, _| name == "name" || given.get(name).is_some());
         }
-        for (name, value) in [
-            ("secrets", &self.inputs.secrets),
-            ("connection", &self.inputs.connection),
-            ("account", &self.inputs.account_fields),
-        ] {
+        for (name, value) in
+            [("secrets", &self.inputs.secrets), ("connection", &self.inputs.connection), ("account", given)]
+        {
             if let Some(given) = inputs.get_mut(name) {
                 hide(given, value);
             }
