@@ -2657,7 +2657,6 @@ void purlin_driver_types_context_free(purlin_driver_types_context_t *ptr) {
   driver_string_free(&ptr->env);
   driver_string_free(&ptr->env_type);
   driver_option_string_free(&ptr->namespace_);
-  driver_string_free(&ptr->deployment);
   driver_list_tuple2_string_string_free(&ptr->labels);
 }
 
@@ -3197,7 +3196,7 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
     }
   }
   purlin_driver_types_option_inputs_t option1;
-  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (38*sizeof(void*))))) {
     case 0: {
       option1.is_some = false;
       break;
@@ -3205,13 +3204,13 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
     case 1: {
       option1.is_some = true;
       option1.val = (purlin_driver_types_inputs_t) {
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
         (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
         (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
         (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
         (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
-        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+        (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
         (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
-        (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
       };
       break;
     }
@@ -3229,24 +3228,23 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
         (driver_option_string_t) option0,
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       },
     },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
     },
     (purlin_driver_types_option_inputs_t) option1,
     (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+54*sizeof(void*))))), (*((size_t*) (arg + (8+55*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+56*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+56*sizeof(void*))))), (*((size_t*) (arg + (16+57*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+52*sizeof(void*))))), (*((size_t*) (arg + (8+53*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+54*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+54*sizeof(void*))))), (*((size_t*) (arg + (16+55*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_checked_failure_t ret;
@@ -3440,23 +3438,22 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_name(uint8_t * arg) {
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
         (driver_option_string_t) option0,
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       },
     },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
     },
     (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (40*sizeof(void*))))), (*((size_t*) (arg + (41*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (42*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (8+42*sizeof(void*))))), (*((size_t*) (arg + (8+43*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (40*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (8+40*sizeof(void*))))), (*((size_t*) (arg + (8+41*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_string_failure_t ret;
@@ -3634,14 +3631,14 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
     }
   }
   driver_option_string_t option1;
-  switch ((int32_t) *((uint8_t*) (arg + (42*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
     case 0: {
       option1.is_some = false;
       break;
     }
     case 1: {
       option1.is_some = true;
-      option1.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) };
+      option1.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) };
       break;
     }
   }
@@ -3658,25 +3655,24 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
         (driver_option_string_t) option0,
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       },
     },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (40*sizeof(void*))))), (*((size_t*) (arg + (41*sizeof(void*))))) },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
     (driver_option_string_t) option1,
     (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+44*sizeof(void*))))), (*((size_t*) (arg + (8+45*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+46*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+46*sizeof(void*))))), (*((size_t*) (arg + (16+47*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+42*sizeof(void*))))), (*((size_t*) (arg + (8+43*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+44*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+44*sizeof(void*))))), (*((size_t*) (arg + (16+45*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_state_failure_t ret;
@@ -3867,19 +3863,19 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
     }
   }
   driver_option_string_t option1;
-  switch ((int32_t) *((uint8_t*) (arg + (26*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (24*sizeof(void*))))) {
     case 0: {
       option1.is_some = false;
       break;
     }
     case 1: {
       option1.is_some = true;
-      option1.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (27*sizeof(void*))))), (*((size_t*) (arg + (28*sizeof(void*))))) };
+      option1.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (25*sizeof(void*))))), (*((size_t*) (arg + (26*sizeof(void*))))) };
       break;
     }
   }
   purlin_driver_types_option_state_t option2;
-  switch ((int32_t) *((uint8_t*) (arg + (45*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (43*sizeof(void*))))) {
     case 0: {
       option2.is_some = false;
       break;
@@ -3887,14 +3883,14 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
     case 1: {
       option2.is_some = true;
       option2.val = (purlin_driver_types_state_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (46*sizeof(void*))))), (*((size_t*) (arg + (47*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (44*sizeof(void*))))), (*((size_t*) (arg + (45*sizeof(void*))))) },
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (46*sizeof(void*))))), (*((size_t*) (arg + (47*sizeof(void*))))) },
         (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (48*sizeof(void*))))), (*((size_t*) (arg + (49*sizeof(void*))))) },
-        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (50*sizeof(void*))))), (*((size_t*) (arg + (51*sizeof(void*))))) },
-        (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (52*sizeof(void*))))), (*((size_t*) (arg + (53*sizeof(void*))))) },
-        (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (54*sizeof(void*))))), (*((size_t*) (arg + (55*sizeof(void*))))) },
-        (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) },
-        (uint32_t) (uint32_t) (*((int32_t*) (arg + (58*sizeof(void*))))),
-        (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (59*sizeof(void*))))), (*((size_t*) (arg + (60*sizeof(void*))))) },
+        (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (50*sizeof(void*))))), (*((size_t*) (arg + (51*sizeof(void*))))) },
+        (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (52*sizeof(void*))))), (*((size_t*) (arg + (53*sizeof(void*))))) },
+        (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (54*sizeof(void*))))), (*((size_t*) (arg + (55*sizeof(void*))))) },
+        (uint32_t) (uint32_t) (*((int32_t*) (arg + (56*sizeof(void*))))),
+        (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (57*sizeof(void*))))), (*((size_t*) (arg + (58*sizeof(void*))))) },
       };
       break;
     }
@@ -3912,27 +3908,26 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
         (driver_option_string_t) option0,
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       },
     },
     (driver_option_string_t) option1,
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (29*sizeof(void*))))), (*((size_t*) (arg + (30*sizeof(void*))))) },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (27*sizeof(void*))))), (*((size_t*) (arg + (28*sizeof(void*))))) },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (29*sizeof(void*))))), (*((size_t*) (arg + (30*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (37*sizeof(void*))))), (*((size_t*) (arg + (38*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
     },
     (purlin_driver_types_option_state_t) option2,
-    (driver_list_string_t) (driver_list_string_t) { (driver_string_t*)(*((uint8_t **) (arg + (61*sizeof(void*))))), (*((size_t*) (arg + (62*sizeof(void*))))) },
+    (driver_list_string_t) (driver_list_string_t) { (driver_string_t*)(*((uint8_t **) (arg + (59*sizeof(void*))))), (*((size_t*) (arg + (60*sizeof(void*))))) },
     (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+62*sizeof(void*))))), (*((size_t*) (arg + (8+63*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+64*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+64*sizeof(void*))))), (*((size_t*) (arg + (16+65*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+60*sizeof(void*))))), (*((size_t*) (arg + (8+61*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+62*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+62*sizeof(void*))))), (*((size_t*) (arg + (16+63*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_option_observed_failure_t ret;
@@ -4149,43 +4144,42 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * 
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
         (driver_option_string_t) option0,
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       },
     },
     (purlin_driver_types_state_t) (purlin_driver_types_state_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
-      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (uint32_t) (uint32_t) (*((int32_t*) (arg + (38*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
+      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (uint32_t) (uint32_t) (*((int32_t*) (arg + (36*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (37*sizeof(void*))))), (*((size_t*) (arg + (38*sizeof(void*))))) },
     },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
     },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (55*sizeof(void*))))), (*((size_t*) (arg + (56*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (57*sizeof(void*))))), (*((size_t*) (arg + (58*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (59*sizeof(void*))))), (*((size_t*) (arg + (60*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (61*sizeof(void*))))), (*((size_t*) (arg + (62*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (63*sizeof(void*))))), (*((size_t*) (arg + (64*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (63*sizeof(void*))))), (*((size_t*) (arg + (64*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (65*sizeof(void*))))), (*((size_t*) (arg + (66*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (67*sizeof(void*))))), (*((size_t*) (arg + (68*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (69*sizeof(void*))))), (*((size_t*) (arg + (70*sizeof(void*))))) },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (67*sizeof(void*))))), (*((size_t*) (arg + (68*sizeof(void*))))) },
     (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+70*sizeof(void*))))), (*((size_t*) (arg + (8+71*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+72*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+72*sizeof(void*))))), (*((size_t*) (arg + (16+73*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+68*sizeof(void*))))), (*((size_t*) (arg + (8+69*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+70*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+70*sizeof(void*))))), (*((size_t*) (arg + (16+71*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_impact_failure_t ret;
@@ -4378,43 +4372,42 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
         (driver_option_string_t) option0,
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       },
     },
     (purlin_driver_types_state_t) (purlin_driver_types_state_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
-      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (uint32_t) (uint32_t) (*((int32_t*) (arg + (38*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
+      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (uint32_t) (uint32_t) (*((int32_t*) (arg + (36*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (37*sizeof(void*))))), (*((size_t*) (arg + (38*sizeof(void*))))) },
     },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
     },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (55*sizeof(void*))))), (*((size_t*) (arg + (56*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (57*sizeof(void*))))), (*((size_t*) (arg + (58*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (59*sizeof(void*))))), (*((size_t*) (arg + (60*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (61*sizeof(void*))))), (*((size_t*) (arg + (62*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (63*sizeof(void*))))), (*((size_t*) (arg + (64*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (63*sizeof(void*))))), (*((size_t*) (arg + (64*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (65*sizeof(void*))))), (*((size_t*) (arg + (66*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (67*sizeof(void*))))), (*((size_t*) (arg + (68*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (69*sizeof(void*))))), (*((size_t*) (arg + (70*sizeof(void*))))) },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (67*sizeof(void*))))), (*((size_t*) (arg + (68*sizeof(void*))))) },
     (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+70*sizeof(void*))))), (*((size_t*) (arg + (8+71*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+72*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+72*sizeof(void*))))), (*((size_t*) (arg + (16+73*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+68*sizeof(void*))))), (*((size_t*) (arg + (8+69*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+70*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+70*sizeof(void*))))), (*((size_t*) (arg + (16+71*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_state_failure_t ret;
@@ -4617,34 +4610,33 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_delete(uint8_t * arg) {
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (15*sizeof(void*))))), (*((size_t*) (arg + (16*sizeof(void*))))) },
         (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (17*sizeof(void*))))), (*((size_t*) (arg + (18*sizeof(void*))))) },
         (driver_option_string_t) option0,
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
-        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+        (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       },
     },
     (purlin_driver_types_state_t) (purlin_driver_types_state_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
-      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
-      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
-      (uint32_t) (uint32_t) (*((int32_t*) (arg + (38*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
+      (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (30*sizeof(void*))))), (*((size_t*) (arg + (31*sizeof(void*))))) },
+      (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
+      (uint32_t) (uint32_t) (*((int32_t*) (arg + (36*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (37*sizeof(void*))))), (*((size_t*) (arg + (38*sizeof(void*))))) },
     },
     (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
     },
-    (bool) (int32_t) *((uint8_t*) (arg + (55*sizeof(void*)))),
+    (bool) (int32_t) *((uint8_t*) (arg + (53*sizeof(void*)))),
     (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (58*sizeof(void*))))),
-      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (8+58*sizeof(void*))))), (*((size_t*) (arg + (8+59*sizeof(void*))))) },
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (54*sizeof(void*))))), (*((size_t*) (arg + (55*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (56*sizeof(void*))))),
+      (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (8+56*sizeof(void*))))), (*((size_t*) (arg + (8+57*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_void_failure_t ret;

@@ -76,9 +76,6 @@ typedef struct purlin_driver_types_context_t {
   driver_string_t   env_type;
   // Namespace; none is the global one.
   driver_option_string_t   namespace_;
-  // Id of this deployment. It differs from run to run: never derive names from it, nor an answer
-  // of `check` or `name`.
-  driver_string_t   deployment;
   // Labels that the operator wants on every real object, such as `owner`, by name. A driver whose
   // system has labels or tags adds them to those of the inputs, which win.
   driver_list_tuple2_string_string_t   labels;
@@ -118,9 +115,10 @@ typedef struct purlin_driver_types_inputs_t {
   // The developer's params for this resource.
   purlin_driver_types_json_t   params;
   // How to reach the system that the resource is in: its server, credentials, a CA. It comes
-  // from the definition's `inputs.connection`, and is always the current one: in `read` and
-  // `delete` it may be newer than the other inputs. A change of it does not change the
-  // resource, unless the schema has `x-purlin-replaces` for the changed input.
+  // from the definition's `inputs.connection` and, without `account` in the schema, from the account,
+  // and is always the current one: in `read` and `delete` it may be newer than the other inputs. A
+  // change of it does not change the resource, unless the schema has `x-purlin-replaces` for the
+  // changed input.
   purlin_driver_types_json_t   connection;
   // What the schema has in `account` of the account that `driver_account` names: its `name`, its
   // `type` and its fields; without a schema, only its name. `{}` if it names none. It is the current
@@ -197,6 +195,10 @@ typedef struct purlin_driver_types_call_t {
   // `operation.time-left` for a time that no clock changes.
   uint64_t   deadline;
   // Facts that may be ignored without harm, by name. Whatever has to be obeyed is an interface.
+  // 
+  // `deployment`, a text: the id of this deployment, for what a driver writes into a description or
+  // a log of its system. Only `create`, `update` and `delete` have it, because it differs from run to
+  // run, and no other answer may.
   purlin_driver_types_list_tuple2_string_json_t   hints;
 } purlin_driver_types_call_t;
 

@@ -80,7 +80,7 @@ static purlin_subject in_subject(const purlin_driver_types_subject_t *from) {
       .class = in(from->class_),
       .local_name = in(from->local_name),
       .context = {in_option(context->org), in(context->app), in(context->env), in(context->env_type),
-                  in_option(context->namespace_), in(context->deployment), in_labels(context->labels)},
+                  in_option(context->namespace_), in_labels(context->labels)},
   };
 }
 

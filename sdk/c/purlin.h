@@ -21,9 +21,8 @@ typedef struct purlin_context {
   text app;
   text env;
   text env_type;
-  text namespace;  // empty for the global one
-  text deployment; // differs from run to run: never derive names from it
-  json *labels;    // texts by name, which the operator wants on every real object; those of the inputs win
+  text namespace; // empty for the global one
+  json *labels;   // texts by name, which the operator wants on every real object; those of the inputs win
 } purlin_context;
 
 // The resource of a call.

@@ -135,10 +135,10 @@ type (
 	pairRecord struct{ name, value span }
 
 	contextRecord struct {
-		org                option[span]
-		app, env, envType  span
-		namespace          option[span]
-		deployment, labels span
+		org               option[span]
+		app, env, envType span
+		namespace         option[span]
+		labels            span
 	}
 
 	subjectRecord struct {
@@ -269,7 +269,7 @@ func (r *subjectRecord) lift() Subject {
 		LocalName: r.localName.text(),
 		Context: Context{
 			Org: orEmpty(c.org), App: c.app.text(), Env: c.env.text(), EnvType: c.envType.text(),
-			Namespace: orEmpty(c.namespace), Deployment: c.deployment.text(), Labels: labels,
+			Namespace: orEmpty(c.namespace), Labels: labels,
 		},
 	}
 }

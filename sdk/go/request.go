@@ -17,8 +17,6 @@ type Context struct {
 	Env       string
 	EnvType   string
 	Namespace string // empty for the global one
-	// Deployment differs from run to run: never derive names from it, nor an answer of Check or Name.
-	Deployment string
 	// Labels are those that the operator wants on every real object, by name. A driver whose system has
 	// labels or tags adds them to those of the inputs, which win.
 	Labels map[string]string

@@ -16,7 +16,6 @@ export interface Context {
   env: string;
   envType: string;
   namespace?: string;
-  deployment: string;
   labels: Record<string, string>;
 }
 

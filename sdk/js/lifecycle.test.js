@@ -83,7 +83,7 @@ beforeEach(() => {
 });
 
 const bytes = new Uint8Array([0, 255]);
-const context = { org: "o", app: "a", env: "dev", envType: "development", namespace: undefined, deployment: "d-1" };
+const context = { org: "o", app: "a", env: "dev", envType: "development", namespace: undefined };
 const subject = (typeName = "thing") => ({
   urn: "urn:purlin:x", guresid: "0123", typeName, class: "default", localName: "externals.x",
   context: { ...context, labels: [["owner", "me"], ["__proto__", "ü"]] },

@@ -92,7 +92,6 @@ mod bare {
             env: "dev".into(),
             env_type: "development".into(),
             namespace: Some("dev".into()),
-            deployment: "1".into(),
             labels: vec![],
         };
         CreateRequest {

@@ -217,6 +217,13 @@ impl Runner {
         }
     }
 
+    /// The same for a call with effects, which has the id of its deployment as a hint: a function without
+    /// effects cannot answer by what differs from run to run.
+    pub(crate) fn facts_of_effect(&self, given: &CallData<'_>) -> types::Call {
+        let id = serde_json::Value::from(given.context.subject.context.deployment.as_ref());
+        types::Call { hints: vec![("deployment".to_owned(), id.to_string())], ..self.facts(given) }
+    }
+
     /// Asks the component for its description of itself.
     pub(crate) async fn describe(&self) -> Result<types::DriverInfo, CallError> {
         let matcher = Arc::new(SecretMatcher::default());

@@ -54,7 +54,6 @@ pub(crate) fn subject(subject: &Subject, labels: &[(String, String)]) -> types::
             env: context.env.id.as_ref().to_owned(),
             env_type: context.env.kind.as_ref().to_owned(),
             namespace: named(&context.namespace),
-            deployment: context.deployment.as_ref().to_owned(),
             labels: labels.to_vec(),
         },
     }

@@ -210,7 +210,7 @@ impl Driver {
             inputs: convert::known(inputs)?,
             name: name.to_owned(),
             replaces: replaces.map(|id| id.expose().to_owned()),
-            call: self.0.runner.facts(&given),
+            call: self.0.runner.facts_of_effect(&given),
         };
         let answer = self
             .0
@@ -302,7 +302,8 @@ impl Driver {
         }
         let given =
             self.0.runner.given(context, &[Some(change.before), Some(change.after)], Some(change.state));
-        let request = self.change(&given, &change, convert::inputs(change.after));
+        let facts = self.0.runner.facts(&given);
+        let request = self.change(&given, &change, convert::inputs(change.after), facts);
         let answer = self
             .0
             .runner
@@ -335,7 +336,8 @@ impl Driver {
             .runner
             .given(context, &[Some(change.before), Some(change.after)], Some(change.state))
             .reporting(Checkpoints::OfUpdate(change.state.id.clone()));
-        let request = self.change(&given, &change, convert::known(change.after)?);
+        let facts = self.0.runner.facts_of_effect(&given);
+        let request = self.change(&given, &change, convert::known(change.after)?, facts);
         let answer = self
             .0
             .runner
@@ -373,7 +375,7 @@ impl Driver {
             state: convert::state(state),
             inputs: convert::inputs(inputs),
             data_loss_allowed,
-            call: self.0.runner.facts(&given),
+            call: self.0.runner.facts_of_effect(&given),
         };
         let answer = self
             .0
@@ -387,14 +389,20 @@ impl Driver {
         }
     }
 
-    fn change(&self, given: &CallData<'_>, change: &Change<'_>, after: wit::Inputs) -> wit::Change {
+    fn change(
+        &self,
+        given: &CallData<'_>,
+        change: &Change<'_>,
+        after: wit::Inputs,
+        call: wit::Call,
+    ) -> wit::Change {
         wit::Change {
             subject: self.0.runner.subject(given.context),
             state: convert::state(change.state),
             before: convert::inputs(change.before),
             after,
             name: change.name.to_owned(),
-            call: self.0.runner.facts(given),
+            call,
         }
     }
 }

@@ -22,7 +22,6 @@ class Context:
     env: str = "dev"
     env_type: str = "development"
     namespace: str | None = None
-    deployment: str = ""
     labels: dict[str, str] = field(default_factory=dict)
 
 

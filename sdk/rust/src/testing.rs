@@ -85,7 +85,6 @@ fn subject_of(type_name: &str) -> raw::Subject {
             env: "dev".to_owned(),
             env_type: "development".to_owned(),
             namespace: Some("dev".to_owned()),
-            deployment: "1".to_owned(),
             labels: Vec::new(),
         },
     }

@@ -16,7 +16,9 @@ const PAINT: &str = "\u{1b}[31mred\u{1b}]8;;http://evil.example\u{1b}\\link\u{1b
 
 /// A state that holds the host's facts about the call.
 pub(crate) fn facts(id: &str, call: &Call) -> State {
-    let outputs = json!({"key": call.idempotency_key, "deadline": call.deadline}).to_string();
+    let hints: serde_json::Map<String, Value> =
+        call.hints.iter().map(|(name, fact)| (name.clone(), serde_json::from_str(fact).unwrap())).collect();
+    let outputs = json!({"key": call.idempotency_key, "deadline": call.deadline, "hints": hints}).to_string();
     State { outputs, ..found(id) }
 }
 
@@ -34,7 +36,12 @@ pub(crate) fn found(id: &str) -> State {
     }
 }
 
-/// A state that shows the account and the labels of a resource, and a log line with all of them.
+/// Whether a resource is of the types that show how they are reached.
+pub(crate) fn shows_access(subject: &Subject) -> bool {
+    matches!(subject.type_name.as_str(), "account" | "connected")
+}
+
+/// A state that shows the account, the connection and the labels of a resource, and a log line with the account.
 pub(crate) fn account(subject: &Subject, inputs: &Inputs) -> State {
     log::write(log::Level::Info, &format!("the account is {}", inputs.account));
     let account: Value = serde_json::from_str(&inputs.account).unwrap();
@@ -42,8 +49,14 @@ pub(crate) fn account(subject: &Subject, inputs: &Inputs) -> State {
     let secrets = json!({"token": shown.remove("token")}).to_string();
     let labels: serde_json::Map<String, Value> =
         subject.context.labels.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    let outputs = json!({"account": shown, "labels": labels, "sensitive": inputs.sensitive}).to_string();
-    State { outputs, secrets, ..found(&subject.guresid) }
+    let mut outputs = json!({"account": shown, "labels": labels, "sensitive": inputs.sensitive});
+    let mut connection: Value = serde_json::from_str(&inputs.connection).unwrap();
+    if let Some(fields) = connection.as_object_mut().filter(|fields| !fields.is_empty()) {
+        let secrets = json!({"token": fields.remove("token")}).to_string();
+        outputs["connection"] = connection;
+        return State { outputs: outputs.to_string(), secrets, ..found(&subject.guresid) };
+    }
+    State { outputs: outputs.to_string(), secrets, ..found(&subject.guresid) }
 }
 
 /// A state that holds, as texts, what the host returned of an earlier one.

@@ -35,6 +35,15 @@ const ACCOUNT: &str = r#"{"type": "object", "required": ["account"], "properties
     }}
 }}"#;
 
+/// The inputs of the type `connected`, which shows its account and its connection.
+const CONNECTION: &str = r#"{"type": "object", "required": ["connection"], "properties": {
+    "values": {"type": "object"},
+    "connection": {"type": "object", "required": ["server", "token"], "additionalProperties": false, "properties": {
+        "server": {"type": "string", "x-purlin-replaces": true}, "timeout": {"type": "integer", "default": 30},
+        "token": {"type": "string", "writeOnly": true}
+    }}
+}}"#;
+
 purlin_sdk::bindings::export_lifecycle!(Adversary with_types_in purlin_sdk::bindings);
 
 impl Guest for Adversary {
@@ -53,6 +62,7 @@ impl Guest for Adversary {
                 schema("*", &["check", "name", "read", "update-impact", "update", "repeat-create"]),
                 schema("plain", &["name"]),
                 TypeSchema { inputs: ACCOUNT.into(), ..schema("account", &["check", "read", "update"]) },
+                TypeSchema { inputs: CONNECTION.into(), ..schema("connected", &["check", "read", "update"]) },
             ],
             requested_capabilities: vec![RequestedCapability {
                 capability: "dirs".into(),
@@ -80,7 +90,7 @@ impl Guest for Adversary {
 
     /// The object gets the id `values.id`, if there is one: with the id `do`, its deletion performs the deed too.
     fn create(request: CreateRequest) -> Result<State, Failure> {
-        if request.subject.type_name == "account" {
+        if deeds::shows_access(&request.subject) {
             return Ok(deeds::account(&request.subject, &request.inputs));
         }
         let values: Value = serde_json::from_str(&request.inputs.values).unwrap();
@@ -93,7 +103,7 @@ impl Guest for Adversary {
         if request.subject.type_name == "secret" {
             return vault::look_up(&request);
         }
-        if request.subject.type_name == "account" {
+        if deeds::shows_access(&request.subject) {
             let state = deeds::account(&request.subject, &request.inputs);
             return Ok(request.id.map(|_| Observed { state, values: None }));
         }
@@ -124,7 +134,7 @@ impl Guest for Adversary {
         if request.state.id == "facts" {
             return Ok(deeds::facts("facts", &request.call));
         }
-        if request.subject.type_name == "account" {
+        if deeds::shows_access(&request.subject) {
             return Ok(deeds::account(&request.subject, &request.after));
         }
         let values: Value = serde_json::from_str(&request.after.values).unwrap();

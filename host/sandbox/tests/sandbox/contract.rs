@@ -204,16 +204,17 @@ async fn reads_use_the_id_or_the_name_and_are_validated() {
 }
 
 #[tokio::test]
-async fn every_call_with_effects_knows_its_key_and_its_deadline() {
+async fn a_call_knows_its_key_and_deadline_and_one_with_effects_its_deployment() {
     let driver = guest(Limits { time: Some(seconds(1_200)), ..Limits::default() }).await;
     let subject = subject();
     let context = |key| CallContext { time: Some(seconds(600)), ..CallContext::new(&subject, key) };
     let none = inputs(json!({}));
     let state = ResourceState { id: "facts".into(), ..ResourceState::default() };
-    let assert_facts = |facts: &serde_json::Value, key: &str| {
+    let assert_facts = |facts: &serde_json::Value, key: &str, hints: serde_json::Value| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
         let left = facts["deadline"].as_u64().expect("a time").saturating_sub(now.as_millis() as u64);
         assert!(facts["key"] == key && (1..=600_000).contains(&left), "{facts}, {left} ms left");
+        assert_eq!(facts["hints"], hints);
     };
     let read = driver
         .read(
@@ -222,13 +223,17 @@ async fn every_call_with_effects_knows_its_key_and_its_deadline() {
         )
         .await
         .expect("read");
-    assert_facts(&read.expect("there").state.outputs.redact(), "k-read");
+    assert_facts(&read.expect("there").state.outputs.redact(), "k-read", json!({}));
     let change = Change { state: &state, before: &none, after: &none, name: "n" };
     let updated = driver.update(&context("k-update"), change).await.expect("updated");
-    assert_facts(&updated.outputs.redact(), "k-update");
+    assert_facts(&updated.outputs.redact(), "k-update", json!({"deployment": "1"}));
     match driver.delete(&context("k-delete"), (&state, false), &none).await {
         Err(CallError::Failure(Failure::Failed(facts))) => {
-            assert_facts(&serde_json::from_str(&facts.message).expect("facts"), "k-delete");
+            assert_facts(
+                &serde_json::from_str(&facts.message).expect("facts"),
+                "k-delete",
+                json!({"deployment": "1"}),
+            );
         }
         other => panic!("{other:?}"),
     }
