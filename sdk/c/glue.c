@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "form.h"
 
 // The bindings need an object file with the contract's types; `purlin driver build` adds these.
 __attribute__((weak)) void __component_type_object_force_link_driver(void) {}
@@ -222,17 +223,13 @@ static void out_implements(const purlin_type *type, driver_list_string_t *to) {
   out_texts(names, &to->ptr, &to->len);
 }
 
-static void out_notes(const char *notes, purlin_driver_types_list_tuple2_string_json_t *to) {
-  const json *read = json_read(text_of(notes != NULL ? notes : "{}"), NULL);
-  if (read == NULL || read->kind != JSON_OBJECT) {
-    fputs("the driver's notes are not a JSON object\n", stderr);
-    abort();
-  }
-  out_facts(read, to);
-}
-
 void exports_purlin_driver_lifecycle_describe(purlin_driver_types_driver_info_t *ret) {
   const purlin_driver *d = &the_driver;
+  purlin_failure failure;
+  if (!purlin_describe(&failure)) {
+    fprintf(stderr, "%s\n", failure.message.at);
+    abort();
+  }
   ret->name = out(text_of(d->name));
   ret->version = out(text_of(d->version));
   ret->description = out(text_of(d->description));
@@ -243,8 +240,9 @@ void exports_purlin_driver_lifecycle_describe(purlin_driver_types_driver_info_t 
     purlin_driver_types_type_schema_t *schema = &ret->types.ptr[i];
     schema->type_name = out(text_of(type->name));
     out_implements(type, &schema->implements);
-    schema->inputs = out(text_of(type->inputs));
-    schema->outputs = out(text_of(type->outputs));
+    texts faults = {0};
+    schema->inputs = out(json_write(purlin_input_schema(type, &faults)));
+    schema->outputs = out(json_write(purlin_output_schema(type, &faults)));
   }
   ret->requested_capabilities.len = d->requested_capability_count;
   ret->requested_capabilities.ptr =
@@ -256,7 +254,7 @@ void exports_purlin_driver_lifecycle_describe(purlin_driver_types_driver_info_t 
         out(text_of(requested->capability)), {*pattern != '\0', out(text_of(pattern))},
         out(text_of(requested->reason))};
   }
-  out_notes(d->notes, &ret->notes);
+  out_facts(json_read(text_of(d->notes != NULL ? d->notes : "{}"), NULL), &ret->notes);
 }
 
 bool exports_purlin_driver_lifecycle_check(purlin_driver_types_check_request_t *from,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "driver.h"
-#include "purlin.h"
+#include "form.h"
 
 static int faults;
 
@@ -134,17 +134,23 @@ static bool read_other(const purlin_request *request, purlin_observed *observed,
   return true;
 }
 
+#define BUCKET_INPUTS(field, optional) optional(values, uint64_t, a, "A number.")
+PURLIN_INPUTS(bucket_inputs, BUCKET_INPUTS);
+
+#define BUCKET_OUTPUTS(field, optional) optional(json_any, a, "", .secret = true)
+PURLIN_OUTPUTS(bucket_outputs, BUCKET_OUTPUTS);
+
 static const purlin_type types[] = {
     {.name = "bucket",
-     .inputs = "{}",
-     .outputs = "{\"type\":\"object\"}",
+     .inputs = bucket_inputs_form,
+     .outputs = bucket_outputs_form,
      .check = check_bucket,
      .create = create_bucket,
      .update = update_bucket,
      .delete = delete_bucket},
     {.name = "*",
-     .inputs = "{}",
-     .outputs = "{}",
+     .input_schema = "{}",
+     .output_schema = "{}",
      .repeat_create = true,
      .create = create_other,
      .read = read_other,
@@ -207,7 +213,12 @@ static void each_type_is_described(void) {
   exports_purlin_driver_lifecycle_describe(&info);
   EXPECT(is(info.name, "acme/bucket") && is(info.version, "0.1.0") && is(info.description, "A bucket."));
   EXPECT(info.types.len == 2 && is(info.types.ptr[0].type_name, "bucket") && is(info.types.ptr[1].type_name, "*"));
-  EXPECT(is(info.types.ptr[0].outputs, "{\"type\":\"object\"}") && is(info.types.ptr[0].inputs, "{}"));
+  EXPECT(is(info.types.ptr[0].inputs,
+            "{\"type\":\"object\",\"properties\":{\"values\":{\"type\":\"object\",\"additionalProperties\":false,"
+            "\"properties\":{\"a\":{\"type\":[\"integer\",\"null\"],\"minimum\":0,\"description\":\"A number.\"}}}}}"));
+  EXPECT(is(info.types.ptr[0].outputs, "{\"type\":\"object\",\"additionalProperties\":false,"
+                                       "\"properties\":{\"a\":{\"writeOnly\":true}}}"));
+  EXPECT(is(info.types.ptr[1].inputs, "{}") && is(info.types.ptr[1].outputs, "{}"));
   const driver_list_string_t *first = &info.types.ptr[0].implements, *second = &info.types.ptr[1].implements;
   EXPECT(first->len == 2 && is(first->ptr[0], "check") && is(first->ptr[1], "update"));
   EXPECT(second->len == 2 && is(second->ptr[0], "read") && is(second->ptr[1], "repeat-create"));
@@ -227,6 +238,13 @@ static void inputs_are_checked_beside_earlier_ones(void) {
   EXPECT(exports_purlin_driver_lifecycle_check(&request, &checked, &failure));
   EXPECT(is(checked.values, "{\"a\":2}") && is(checked.secrets, "{}") && checked.warnings.len == 1);
   EXPECT(is(checked.warnings.ptr[0].pointer, "/values/a") && is(checked.warnings.ptr[0].message, "is old"));
+  // The driver is not asked about what does not fit its table.
+  request.inputs = inputs("{\"a\":18446744073709551616,\"b\":1}", "{}");
+  EXPECT(!exports_purlin_driver_lifecycle_check(&request, &checked, &failure));
+  const purlin_driver_types_list_finding_t *findings = &failure.val.invalid_inputs;
+  EXPECT(failure.tag == PURLIN_DRIVER_TYPES_FAILURE_INVALID_INPUTS && findings->len == 2);
+  EXPECT(is(findings->ptr[0].pointer, "/values/a") && is(findings->ptr[0].message, "is too large or too small"));
+  EXPECT(is(findings->ptr[1].pointer, "/values/b") && is(findings->ptr[1].message, "is unknown; the names are a"));
 }
 
 static purlin_driver_types_state_t created(void) {

@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,6 +287,17 @@ json *json_uint(uint64_t number) {
   return value;
 }
 
+// The shortest of these texts that is read as the same number.
+json *json_double(double number) {
+  if (number > DBL_MAX || number < -DBL_MAX || number != number) return json_null();
+  json *value = make(JSON_NUMBER);
+  for (int digits = 15; digits <= 17; digits++) {
+    value->text = text_format("%.*g", digits, number);
+    if (strtod(value->text.at, NULL) == number) break;
+  }
+  return value;
+}
+
 json *json_text(text string) {
   json *value = make(JSON_TEXT);
   value->text = string;
@@ -309,15 +321,17 @@ static size_t find(const json *object, text name) {
   return SIZE_MAX;
 }
 
-void json_set(json *object, const char *name, json *value) {
+void json_set_named(json *object, text name, json *value) {
   if (object == NULL || object->kind != JSON_OBJECT) return;
-  size_t there = find(object, text_of(name));
+  size_t there = find(object, name);
   if (there == SIZE_MAX) {
-    append(object, text_copy(name, strlen(name)), value);
+    append(object, text_copy(name.at, name.length), value);
   } else {
     object->items[there] = value;
   }
 }
+
+void json_set(json *object, const char *name, json *value) { json_set_named(object, text_of(name), value); }
 
 static json *item(const json *value, text name) {
   size_t there = find(value, name);
@@ -332,18 +346,30 @@ json *json_item(const json *object, const char *name) {
   return object != NULL && object->kind == JSON_OBJECT ? item(object, text_of(name)) : NULL;
 }
 
+// The next name of a pointer, which then begins after it.
+static text next_name(const char **pointer) {
+  growing name = {0};
+  const char *at = *pointer + 1;
+  for (; *at != '\0' && *at != '/'; at++) {
+    char c = *at;
+    if (c == '~' && (at[1] == '0' || at[1] == '1')) c = *++at == '0' ? '~' : '/';
+    grow(&name, &c, 1);
+  }
+  *pointer = at;
+  return grown(&name);
+}
+
 json *json_at(const json *value, const char *pointer) {
   const json *at = value;
-  while (at != NULL && *pointer == '/') {
-    growing name = {0};
-    for (pointer++; *pointer != '\0' && *pointer != '/'; pointer++) {
-      char c = *pointer;
-      if (c == '~' && (pointer[1] == '0' || pointer[1] == '1')) c = *++pointer == '0' ? '~' : '/';
-      grow(&name, &c, 1);
-    }
-    at = item(at, grown(&name));
-  }
+  while (at != NULL && *pointer == '/') at = item(at, next_name(&pointer));
   return *pointer == '\0' ? (json *)at : NULL;
+}
+
+void json_put(json *value, const char *pointer, json *item) {
+  const char *last = strrchr(pointer, '/');
+  if (last == NULL) return;
+  json *object = json_at(value, text_copy(pointer, (size_t)(last - pointer)).at);
+  json_set_named(object, next_name(&last), item);
 }
 
 bool json_is_null(const json *value) { return value == NULL || value->kind == JSON_NULL; }
@@ -369,6 +395,12 @@ bool json_as_uint(const json *value, uint64_t *number) {
   unsigned long long read = strtoull(value->text.at, &end, 10);
   *number = read;
   return errno == 0 && *end == '\0';
+}
+
+bool json_as_double(const json *value, double *number) {
+  if (value == NULL || value->kind != JSON_NUMBER) return false;
+  *number = strtod(value->text.at, NULL);
+  return true;
 }
 
 bool json_same(const json *a, const json *b) {

@@ -29,6 +29,7 @@ json *json_null(void);
 json *json_bool(bool truth);
 json *json_int(int64_t number);
 json *json_uint(uint64_t number);
+json *json_double(double number); // null if it is not finite
 json *json_text(text text);
 json *json_list(void);
 json *json_object(void);
@@ -38,6 +39,10 @@ void json_add(json *list, json *value);
 
 // Sets an object's item, a new or an existing one.
 void json_set(json *object, const char *name, json *value);
+void json_set_named(json *object, text name, json *value);
+
+// Sets an item of an object that exists, at a JSON Pointer.
+void json_put(json *value, const char *pointer, json *item);
 
 // The value at a JSON Pointer (RFC 6901) such as `/values/title`.
 json *json_at(const json *value, const char *pointer);
@@ -54,6 +59,9 @@ text json_as_text(const json *value);
 // The integer; false if the value is not an integer, or does not fit. Documents have integers up to 2^64-1.
 bool json_as_int(const json *value, int64_t *number);
 bool json_as_uint(const json *value, uint64_t *number);
+
+// The number, rounded to a double; false if the value is not a number.
+bool json_as_double(const json *value, double *number);
 
 // Whether both are equal, in any order of their items.
 bool json_same(const json *a, const json *b);

@@ -1,5 +1,7 @@
 #include "purlin.h"
 
+#include "form.h"
+
 #include <string.h>
 
 json *purlin_get(const purlin_inputs *inputs, const char *pointer) { return json_at(inputs->document, pointer); }
@@ -16,6 +18,13 @@ bool purlin_is_unknown(const purlin_inputs *inputs, const char *pointer) {
     if (within(unknown, text_of(pointer)) || within(text_of(pointer), unknown)) return true;
   }
   return false;
+}
+
+void purlin_choose(const purlin_request *check, const char *pointer, json *value) {
+  const purlin_inputs *inputs = &check->inputs, *previous = check->previous;
+  if (purlin_is_unknown(inputs, pointer) || !json_is_null(purlin_get(inputs, pointer))) return;
+  if (previous != NULL && !json_is_null(purlin_get(previous, pointer))) value = purlin_get(previous, pointer);
+  json_put(inputs->document, pointer, value);
 }
 
 bool purlin_changes(const purlin_request *change, const char *pointer) {
@@ -160,6 +169,10 @@ bool purlin_check(const purlin_request *request, purlin_checked *checked, purlin
   const purlin_type *type = type_of(request, failure);
   if (type == NULL) return false;
   if (type->check == NULL) return lacks(type, "check", failure);
+  if (type->inputs != NULL) {
+    purlin_findings faults = purlin_faults(&request->inputs, type->inputs());
+    if (faults.length > 0) return purlin_invalid(failure, faults);
+  }
   purlin_checked result = {.values = purlin_get(&request->inputs, "/values"),
                            .secrets = purlin_get(&request->inputs, "/secrets")};
   if (!type->check(request, &result, failure)) return without_effects(failure);

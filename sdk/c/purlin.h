@@ -140,17 +140,26 @@ typedef struct purlin_failure {
   purlin_state state;       // of PURLIN_PARTIAL and PURLIN_PENDING; without an id there is none
 } purlin_failure;
 
+// What a struct is in JSON; the tables of form.h make it. It is known by a function.
+typedef struct purlin_form purlin_form;
+typedef const purlin_form *purlin_form_of(void);
+
 // A resource type: its description, and the functions for its resources. They return whether they succeeded.
 // All failures but PURLIN_PENDING, PURLIN_PARTIAL and PURLIN_UNDECIDED promise that nothing was created or
 // changed.
 typedef struct purlin_type {
-  const char *name;    // or `*` for every type that the driver does not name
-  const char *inputs;  // JSON Schema (2020-12) of {"values":…,"secrets":…,"params":…,"connection":…}
-  const char *outputs; // JSON Schema; secret ones with "writeOnly": true
+  const char *name;        // or `*` for every type that the driver does not name
+  purlin_form_of *inputs;  // its table is given to PURLIN_INPUTS; NULL: see `input_schema`
+  purlin_form_of *outputs; // its table is given to PURLIN_OUTPUTS; NULL: see `output_schema`
+  // Without tables: JSON Schema (2020-12) of {"values":…,"secrets":…,"params":…,"connection":…,"account":…}, and of
+  // the outputs. NULL accepts everything.
+  const char *input_schema;
+  const char *output_schema;
   // A promise: `create` with the key of an earlier attempt finds its object, or creates nothing
   // outside itself.
   bool repeat_create;
-  // Validates, fills in defaults, normalises; no effects. NULL: inputs are used unchanged.
+  // Checks what the schema cannot say, fills in what the driver chooses, normalises; no effects. What does not fit
+  // the table of the inputs was rejected before. NULL: inputs are used unchanged.
   bool (*check)(const purlin_request *, purlin_checked *, purlin_failure *);
   // Names the real object; no effects. NULL: its `guresid`.
   bool (*name_of)(const purlin_request *, text *, purlin_failure *);
@@ -194,6 +203,11 @@ json *purlin_get(const purlin_inputs *inputs, const char *pointer);
 
 // Whether the value there, above it or below it is unknown.
 bool purlin_is_unknown(const purlin_inputs *inputs, const char *pointer);
+
+// Fills in an input that the documents leave out, in check: an existing resource keeps the value that it has, and a
+// new one gets this. It does nothing if the object that contains the input is left out or unknown. Use it for values
+// that the driver chooses, such as a name made from `subject.guresid`, which changes when the resource is renamed.
+void purlin_choose(const purlin_request *check, const char *pointer, json *value);
 
 // Whether the value there changes. An unknown value is treated as changed.
 bool purlin_changes(const purlin_request *change, const char *pointer);

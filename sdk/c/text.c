@@ -132,6 +132,8 @@ void grow(growing *whole, const void *bytes, size_t length) {
   whole->at[whole->length] = '\0';
 }
 
+void grow_text(growing *whole, text more) { grow(whole, more.at, more.length); }
+
 text grown(growing *whole) {
   return whole->at == NULL ? text_of("") : (text){whole->at, whole->length};
 }

@@ -50,6 +50,7 @@ typedef struct growing {
 } growing;
 
 void grow(growing *whole, const void *bytes, size_t length);
+void grow_text(growing *whole, text more);
 text grown(growing *whole);
 
 #endif

@@ -1,36 +1,58 @@
 // The driver acme/note: a note in a folder that the operator granted.
 
-#include "note.h"
+#include <string.h>
 
-static purlin_state state_of(const note *note, text title, text content) {
-  purlin_state state = {.id = title, .outputs = json_object(), .secrets = json_object()};
-  json_set(state.outputs, "title", json_text(title));
-  json_set(state.outputs, "path", json_text(note_path(title)));
-  json_set(state.outputs, "bytes", json_int((int64_t)content.length));
-  if (note->is_signed) {
-    json_set(state.secrets, "mark", json_text(text_format("%s:%s", title.at, note->signature.at)));
-  }
-  return state;
+#include "note.h"
+#include "purlin/sha256.h"
+
+// The content of the file. It has a digest of the signature, which is secret.
+static text content_of(const note_inputs *note) {
+  growing content = {0};
+  grow_text(&content, note->text);
+  grow_text(&content, text_of("\n"));
+  if (note->signature != NULL) grow_text(&content, text_format("-- %s\n", sha256_hex(*note->signature).at));
+  return grown(&content);
 }
 
-static bool driver_check(const purlin_request *request, purlin_checked *checked, purlin_failure *failure) {
-  purlin_findings faults = note_faults(&request->inputs);
-  if (faults.length > 0) return purlin_invalid(failure, faults);
-  if (json_is_null(json_item(checked->values, "title")) && !purlin_is_unknown(&request->inputs, "/values/title")) {
-    json_set(checked->values, "title", json_text(text_part(request->subject.guresid, 0, 12)));
+// The text of a file, without the signature, if any.
+static text words_of(const note_inputs *note, text content) {
+  size_t end = content.length;
+  if (text_ends(content, "\n")) end--;
+  for (size_t i = end; note->signature != NULL && i-- > 0;) {
+    if (content.at[i] != '\n') continue;
+    return text_part(content, 0, text_starts(text_part(content, i + 1, end), "-- ") ? i : end);
   }
+  return text_part(content, 0, end);
+}
+
+static purlin_state state_of(const note_inputs *note, text title, text content) {
+  note_outputs outputs = {.title = title, .path = note_path(title), .bytes = content.length};
+  text mark;
+  if (note->signature != NULL) {
+    mark = text_format("%s:%s", title.at, note->signature->at);
+    outputs.mark = &mark;
+  }
+  return note_outputs_state(title, &outputs);
+}
+
+// Gives a note without a title its own. Purlin checks everything that the schema says.
+static bool driver_check(const purlin_request *request, purlin_checked *checked, purlin_failure *failure) {
+  (void)checked, (void)failure;
+  purlin_choose(request, "/values/title", json_text(text_part(request->subject.guresid, 0, 12)));
   return true;
 }
 
 static bool driver_name(const purlin_request *request, text *name, purlin_failure *failure) {
-  (void)failure;
-  *name = note_from(&request->inputs).title;
+  note_inputs note;
+  if (!note_inputs_decode(&request->inputs, &note, failure)) return false;
+  *name = note.title != NULL ? *note.title : request->subject.guresid; // `check` gave it a title
   return true;
 }
 
 static bool driver_create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
-  note note = note_from(&request->inputs);
-  text content = note_content(&note), there;
+  note_inputs note;
+  if (!note_inputs_decode(&request->inputs, &note, failure)) return false;
+  text content = content_of(&note), there;
   if (request->replaces != NULL && text_same(*request->replaces, request->name)) {
     return purlin_needs_delete_before(failure, text_format("the old note has the title `%s`, too", request->name.at));
   }
@@ -49,41 +71,39 @@ static bool driver_create(const purlin_request *request, purlin_state *state, pu
 }
 
 static bool driver_read(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
-  note note = note_from(&request->inputs);
+  note_inputs note;
+  if (!note_inputs_decode(&request->inputs, &note, failure)) return false;
   text title = request->id != NULL ? *request->id : request->name, content;
-  if (!note_is_title(title)) return true;
+  if (strcspn(title.at, "/") != title.length) return true; // an import may ask for any id
   for (size_t i = 0; request->id == NULL && i < request->known.length; i++) {
     // This note belongs to another resource, and titles are unique.
     if (text_same(request->known.items[i], title)) return true;
   }
   if (!note_read(title, &content, failure)) return false;
   if (content.at == NULL) return true;
-  if (request->id == NULL && !text_same(content, note_content(&note))) {
+  if (request->id == NULL && !text_same(content, content_of(&note))) {
     return purlin_conflict(failure, text_format("the note `%s` is not this resource's", title.at));
   }
+  note_inputs found = {.title = &title, .text = words_of(&note, content)};
   observed->state = state_of(&note, title, content);
-  observed->values = json_object();
-  json_set(observed->values, "title", json_text(title));
-  json_set(observed->values, "text", json_text(note_words_of(&note, content)));
+  observed->values = note_inputs_values(&found);
   return true;
 }
 
 static bool driver_update_impact(const purlin_request *change, purlin_impact *impact, purlin_failure *failure) {
   (void)failure;
-  if (purlin_changes(change, "/values/title")) {
-    purlin_add_text(&impact->replaces, text_of("/values/title"));
-  } else {
-    impact->delete_before_replace = true; // titles are unique
-    purlin_add_text(&impact->stable_outputs, text_of("/outputs/title"));
-    purlin_add_text(&impact->stable_outputs, text_of("/outputs/path"));
-  }
+  if (purlin_changes(change, "/values/title")) return true; // the schema says that this replaces the note
+  impact->delete_before_replace = true;                     // titles are unique
+  purlin_add_text(&impact->stable_outputs, text_of("/outputs/title"));
+  purlin_add_text(&impact->stable_outputs, text_of("/outputs/path"));
   return true;
 }
 
 static bool driver_update(const purlin_request *change, purlin_state *state, purlin_failure *failure) {
-  note note = note_from(&change->inputs);
-  text title = change->state->id, content = note_content(&note);
-  if (!text_same(note.title, title)) {
+  note_inputs note;
+  if (!note_inputs_decode(&change->inputs, &note, failure)) return false;
+  text title = change->state->id, content = content_of(&note);
+  if (note.title == NULL || !text_same(*note.title, title)) {
     return purlin_invalid_input(failure, "/values/title", "a note keeps its title; another is another note");
   }
   if (!note_write(title, content, failure)) return false;
@@ -97,8 +117,8 @@ static bool driver_delete(const purlin_request *request, purlin_failure *failure
 
 static const purlin_type types[] = {{
     .name = "note",
-    .inputs = INPUT_SCHEMA,
-    .outputs = OUTPUT_SCHEMA,
+    .inputs = note_inputs_form,
+    .outputs = note_outputs_form,
     .repeat_create = true,
     .check = driver_check,
     .name_of = driver_name,

@@ -1,32 +1,26 @@
-// A note: the inputs of the driver (inputs.c), and its files (files.c).
+// A note: its inputs and outputs, and its file.
 #ifndef NOTE_H
 #define NOTE_H
 
-#include "purlin/purlin.h"
+#include "purlin/form.h"
 
-// A note's inputs after `check`.
-typedef struct note {
-  text title;
-  text words;
-  bool is_signed;
-  text signature;
-} note;
+// The schema comes from these lines: Purlin rejects inputs that do not fit before it calls the driver.
+#define NOTE_INPUTS(field, optional) \
+  field(values, text, text, "The text of the note.", .max_length = 65536) \
+  optional(values, text, title, "The name of the note. By default it is derived from the id of the resource.", \
+           .pattern = "^[a-z0-9][a-z0-9-]{0,62}$", .replaces = true) \
+  optional(secrets, text, signature, "Its digest is put below the text.")
 
-extern const char INPUT_SCHEMA[];
-extern const char OUTPUT_SCHEMA[];
+#define NOTE_OUTPUTS(field, optional) \
+  field(text, title, "The name of the note.") \
+  field(text, path, "The path in the driver's folder.") \
+  field(uint64_t, bytes, "The size of the file.") \
+  optional(text, mark, "Title and signature.", .secret = true)
 
-// All faults of the inputs. Unknown values are not checked.
-purlin_findings note_faults(const purlin_inputs *inputs);
+PURLIN_INPUTS(note_inputs, NOTE_INPUTS);
+PURLIN_OUTPUTS(note_outputs, NOTE_OUTPUTS);
 
-note note_from(const purlin_inputs *inputs);
-
-bool note_is_title(text title);
-
-// The content of the file. It has a digest of the signature, which is secret.
-text note_content(const note *note);
-
-// The text of a file, without the signature, if any.
-text note_words_of(const note *note, text content);
+// The files, in files.c.
 
 // The folder of the notes. Tests use another one.
 extern const char *note_folder;

@@ -23,7 +23,7 @@ static purlin_request given(const char *inputs) {
   EXPECT(request.inputs.document != NULL);
   request.subject.type = text_of("note");
   request.subject.guresid = text_of("0123456789abcdef0123456789abcdef01234567");
-  request.name = note_from(&request.inputs).title;
+  request.name = json_as_text(purlin_get(&request.inputs, "/values/title"));
   return request;
 }
 
@@ -89,13 +89,20 @@ static void a_title_names_one_note(void) {
   EXPECT(purlin_delete(&lookup, &failure));
 }
 
+static void the_driver_describes_itself(void) {
+  purlin_failure failure;
+  if (purlin_describe(&failure)) return;
+  fprintf(stderr, "%s\n", failure.message.at);
+  faults++;
+}
+
 static void every_fault_is_told(void) {
   purlin_request wrong =
-      given("{\"values\":{\"title\":\"No Title\",\"co/lor\":\"red\"},\"secrets\":{\"signature\":true}}");
+      given("{\"values\":{\"title\":7,\"co/lor\":\"red\"},\"secrets\":{\"signature\":true}}");
   purlin_checked checked;
   purlin_failure failure;
   EXPECT(!purlin_check(&wrong, &checked, &failure) && failure.kind == PURLIN_INVALID_INPUTS);
-  const char *places[] = {"/values/co~1lor", "/values/text", "/values/title", "/secrets/signature"};
+  const char *places[] = {"/values/text", "/values/title", "/values/co~1lor", "/secrets/signature"};
   EXPECT(failure.findings.length == 4);
   for (size_t i = 0; i < failure.findings.length && i < 4; i++) {
     EXPECT(text_is(failure.findings.items[i].pointer, places[i]));
@@ -109,6 +116,12 @@ static void a_title_is_drawn_once(void) {
   purlin_failure failure;
   EXPECT(purlin_check(&request, &checked, &failure));
   EXPECT(text_is(json_write(checked.values), "{\"text\":null,\"title\":\"0123456789ab\"}"));
+  // The resource was renamed, which gives it another guresid.
+  purlin_request renamed = given("{\"values\":{\"text\":\"Hello.\"},\"secrets\":{}}");
+  renamed.subject.guresid = text_of("9876543210abcdef9876543210abcdef98765432");
+  renamed.previous = &request.inputs;
+  EXPECT(purlin_check(&renamed, &checked, &failure));
+  EXPECT(text_is(json_as_text(json_item(checked.values, "title")), "0123456789ab"));
 }
 
 static void the_signature_stays_secret(void) {
@@ -142,7 +155,8 @@ int main(void) {
   char folder[] = "/tmp/note-XXXXXX";
   note_folder = mkdtemp(folder);
   EXPECT(note_folder != NULL);
-  void (*const tests[])(void) = {a_note_lives,
+  void (*const tests[])(void) = {the_driver_describes_itself,
+                                 a_note_lives,
                                  a_title_names_one_note,
                                  every_fault_is_told,
                                  a_title_is_drawn_once,

@@ -38,11 +38,9 @@ static bool send_for_project(const purlin_request *request, rest_request sent, p
 }
 
 // The key makes it safe to send this twice.
-bool api_create(const purlin_request *request, project *created, purlin_failure *failure) {
-  json *body = json_object();
-  json_set(body, "name", purlin_get(&request->inputs, "/values/name"));
-  json_set(body, "region", purlin_get(&request->inputs, "/values/region"));
-  json_set(body, "size", purlin_get(&request->inputs, "/values/size"));
+bool api_create(const purlin_request *request, const project_inputs *wanted, project *created,
+                purlin_failure *failure) {
+  json *body = project_inputs_values(wanted);
   json_set(body, "owner", json_text(request->subject.guresid));
   rest_request post = {.method = "POST", .path = text_of("/projects"), .body = body, .keyed = true};
   return send_for_project(request, post, created, failure);
@@ -90,9 +88,10 @@ bool api_find(const purlin_request *request, project *found, purlin_failure *fai
   }
 }
 
-bool api_update(const purlin_request *request, text id, project *updated, purlin_failure *failure) {
+bool api_update(const purlin_request *request, text id, const project_inputs *wanted, project *updated,
+                purlin_failure *failure) {
   json *body = json_object();
-  json_set(body, "size", purlin_get(&request->inputs, "/values/size"));
+  json_set(body, "size", json_int(wanted->size));
   rest_request patch = {.method = "PATCH", .path = path_of(id), .body = body, .keyed = true};
   return send_for_project(request, patch, updated, failure);
 }

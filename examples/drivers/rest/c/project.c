@@ -2,15 +2,11 @@
 
 #include "project.h"
 
-// The outputs of a project, without the token: only `create` gets it, and Purlin keeps it, as the
-// schema says.
+// The state of a project. Only the response that creates it has the token; Purlin keeps it, as the schema says.
 static purlin_state state_of(const project *found) {
-  purlin_state state = {.id = found->id, .outputs = json_object()};
-  json_set(state.outputs, "id", json_text(found->id));
-  json_set(state.outputs, "name", json_text(found->name));
-  json_set(state.outputs, "region", json_text(found->region));
-  json_set(state.outputs, "size", json_int(found->size));
-  return state;
+  project_outputs outputs = {.id = found->id, .name = found->name, .region = found->region, .size = found->size};
+  if (found->token.length > 0) outputs.token = &found->token;
+  return project_outputs_state(found->id, &outputs);
 }
 
 // Whether a project is ready. Otherwise Purlin records its state, and calls `read` later.
@@ -20,21 +16,20 @@ static bool is_ready(const project *found, purlin_state state, purlin_failure *f
 }
 
 static bool project_name_of(const purlin_request *request, text *name, purlin_failure *failure) {
-  (void)failure;
-  *name = json_as_text(purlin_get(&request->inputs, "/values/name"));
+  project_inputs wanted;
+  if (!project_inputs_decode(&request->inputs, &wanted, failure)) return false;
+  *name = wanted.name;
   return true;
 }
 
 static bool driver_create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+  project_inputs wanted;
   project created;
-  if (!api_create(request, &created, failure)) return false;
+  if (!project_inputs_decode(&request->inputs, &wanted, failure)) return false;
+  if (!api_create(request, &wanted, &created, failure)) return false;
   // From here on, an interrupted call is resolved by this id.
   purlin_checkpoint(created.id);
   *state = state_of(&created);
-  if (created.token.length > 0) {
-    state->secrets = json_object();
-    json_set(state->secrets, "token", json_text(created.token));
-  }
   return is_ready(&created, *state, failure);
 }
 
@@ -44,16 +39,16 @@ static bool driver_read(const purlin_request *request, purlin_observed *observed
                                   : api_find(request, &found, failure);
   if (!done || found.id.length == 0) return done;
   observed->state = state_of(&found);
-  observed->values = json_object();
-  json_set(observed->values, "name", json_text(found.name));
-  json_set(observed->values, "region", json_text(found.region));
-  json_set(observed->values, "size", json_int(found.size));
+  project_inputs values = {.name = found.name, .region = found.region, .size = found.size};
+  observed->values = project_inputs_values(&values);
   return is_ready(&found, observed->state, failure);
 }
 
 static bool driver_update(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+  project_inputs wanted;
   project updated;
-  if (!api_update(request, request->state->id, &updated, failure)) return false;
+  if (!project_inputs_decode(&request->inputs, &wanted, failure)) return false;
+  if (!api_update(request, request->state->id, &wanted, &updated, failure)) return false;
   *state = state_of(&updated);
   return is_ready(&updated, *state, failure);
 }
@@ -64,8 +59,8 @@ static bool driver_delete(const purlin_request *request, purlin_failure *failure
 
 static const purlin_type types[] = {{
     .name = "project",
-    .inputs = INPUT_SCHEMA,
-    .outputs = OUTPUT_SCHEMA,
+    .inputs = project_inputs_form,
+    .outputs = project_outputs_form,
     // The API accepts idempotency keys: a repeated `create` returns the result of the first one, with the
     // token. Remove this line if your API may forget keys before an interrupted deployment continues.
     .repeat_create = true,

@@ -17,9 +17,9 @@ static bool delete(const purlin_request *request, purlin_failure *failure) {
 
 static const purlin_type types[] = {{
     .name = "kept",
-    .inputs = "{\"type\": \"object\", \"properties\": {\"values\": {\"type\": \"object\"}, "
-              "\"secrets\": {\"type\": \"object\"}}}",
-    .outputs = "{\"type\": \"object\", \"properties\": {\"sealed\": {\"writeOnly\": true}}}",
+    .input_schema = "{\"type\": \"object\", \"properties\": {\"values\": {\"type\": \"object\"}, "
+                    "\"secrets\": {\"type\": \"object\"}}}",
+    .output_schema = "{\"type\": \"object\", \"properties\": {\"sealed\": {\"writeOnly\": true}}}",
     .repeat_create = true,
     .create = create,
     .delete = delete,

@@ -73,7 +73,7 @@ const C: Kit = Kit {
     common: FILES,
     files: folder! {
         "examples/drivers/c":
-        ".gitignore", "Makefile", "README.md", "files.c", "inputs.c", "note.c", "note.h", "note_test.c"
+        ".gitignore", "Makefile", "README.md", "files.c", "note.c", "note.h", "note_test.c"
     },
     stands_for: "note",
     words: &[],
@@ -132,7 +132,7 @@ const REST_C: Kit = Kit {
     common: REST,
     files: folder! {
         "examples/drivers/rest/c":
-        ".gitignore", "Makefile", "README.md", "api.c", "project.c", "project.h", "project_test.c", "schema.c"
+        ".gitignore", "Makefile", "README.md", "api.c", "project.c", "project.h", "project_test.c"
     },
     stands_for: "project",
     words: &[],

@@ -77,8 +77,9 @@ pub(super) fn rust() -> Files {
 
 const C: &[(&str, &str)] = folder! {
     "sdk/c":
-    "README.md", "driver.c", "driver.h", "glue.c", "http.c", "http.h", "json.c", "json.h", "native.c",
-    "purlin.c", "purlin.h", "rest.c", "rest.h", "sha256.c", "sha256.h", "text.c", "text.h"
+    "README.md", "driver.c", "driver.h", "form.c", "form.h", "glue.c", "http.c", "http.h", "json.c", "json.h",
+    "native.c", "purlin.c", "purlin.h", "rest.c", "rest.h", "schema.c", "sha256.c", "sha256.h", "text.c",
+    "text.h"
 };
 
 /// The headers and sources for a driver in C.
