@@ -283,6 +283,26 @@ async fn guests_of_a_resource_retained_without_effect_are_deleted_too() {
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 
+/// `b` is retained without effect, since `a` is deleted; `c`, which lives in it, moves out before that.
+#[tokio::test]
+async fn guests_leave_a_resource_retained_without_effect_before_its_host_is_deleted() {
+    let platform = Platform::new();
+    let first = documents(
+        &[("a", "v: 1"), ("d", "fixed: 1, v: d"), ("b", "v: b, x: <d.v>"), ("c", "v: b")],
+        &[("d", FIRST), ("b", "retain: true, deleted_with: <a>"), ("c", "deleted_with: <b>")],
+    );
+    platform.deploys(&first).await;
+    platform.done();
+    // The old `d` is deleted first, and before that `b` is forgotten, which reads it.
+    let then = documents(
+        &[("d", "fixed: 2, v: d"), ("b2", "v: b, x: <d.v>"), ("c", "v: b2")],
+        &[("d", FIRST), ("c", "deleted_with: <b2>")],
+    );
+    let calls = platform.deploys(&then).await;
+    assert_eq!(calls, ["delete d", "create d~2", "create b2", "update c", "delete a"]);
+    assert_eq!(platform.up(&then).await.calls, 0);
+}
+
 /// `b` is retained without effect, and there is a new one by the time the old one is deleted: `c`
 /// is still deleted with the old one.
 #[tokio::test]

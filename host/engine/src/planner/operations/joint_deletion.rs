@@ -264,8 +264,16 @@ impl Building<'_> {
             prefer(&mut self.operations, by, *own);
             followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(*own));
         }
-        let Some(Operation { step, kind, .. }) = self.operations.get_mut(*own as usize) else { return true };
+        let Some(Operation { step, kind, after, .. }) = self.operations.get_mut(*own as usize) else {
+            return true;
+        };
         let step = *step;
+        // What lives in the retained resource would be gone with it, so whatever leaves it first leaves before
+        // the host is deleted.
+        let leaving = match kind {
+            OperationKind::Delete { .. } => after.clone(),
+            _ => Vec::new(),
+        };
         if let OperationKind::Create { instead_of, .. } = kind {
             // The new resource may exist by then. Guests of the old one are deleted too, so the old
             // one stays recorded as long as it exists.
@@ -288,6 +296,12 @@ impl Building<'_> {
                     prefer(&mut self.operations, by, need);
                     followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(need));
                 }
+            }
+        }
+        for before in leaving {
+            if before != by && !waits_for(&self.operations, before, by) {
+                prefer(&mut self.operations, before, by);
+                followers.get_mut(before as usize).into_iter().for_each(|followers| followers.push(by));
             }
         }
         let step = self.steps.get_mut(step as usize);
