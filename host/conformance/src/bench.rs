@@ -242,7 +242,12 @@ impl Bench {
                 driver.create(context, inputs, name, replaces.as_ref()).await
             })
             .await;
-        let done = if looks_itself { done } else { self.ready(test_case, name, inputs, done).await };
+        let done = if looks_itself {
+            done
+        } else {
+            self.pending_is_found(test_case, name, inputs, &done.answer).await;
+            self.ready(test_case, name, inputs, done).await
+        };
         let made = match &done.answer {
             Ok(state) => Some(state.clone()),
             Err(CallError::Failure(
@@ -438,6 +443,56 @@ impl Bench {
                 }
                 _ => return done,
             }
+        }
+    }
+
+    /// Looks once for a resource that its driver calls pending.
+    async fn pending_is_found(
+        &mut self,
+        test_case: &TestCase,
+        name: &str,
+        inputs: &Inputs,
+        answer: &Result<ResourceState, CallError>,
+    ) {
+        const RULE: &str = "create.pending";
+        if !self.wants(test_case, RULE) {
+            return;
+        }
+        let state = match answer {
+            Err(CallError::Failure(Failure::Pending { state: Some(state), .. })) => state,
+            Err(_) => return,
+            Ok(_) => {
+                return self.findings.skip(RULE, format!("{}: no `create` was pending", test_case.name));
+            }
+        };
+        if !test_case.schema.implements.read {
+            return self.findings.skip(RULE, crate::checks::read::NO_READ);
+        }
+        self.findings.tried(RULE);
+        let made = state.id.expose();
+        for (id, by) in [(Some(made), "its id"), (None, "name")] {
+            let state = id.map(|_| &**state);
+            let request = json!({
+                "function": "read", "id": id, "name": name, "inputs": inputs.report_json(),
+                "state": state.map(ReportJson::report_json),
+            });
+            let how = CallOptions { blame: Blame::Rule(RULE), ..CallOptions::default() };
+            let read = ReadRequest { id, name, inputs, state, known: &[] };
+            let looked = self
+                .call(test_case, how, request, async |driver, context| driver.read(context, read).await)
+                .await;
+            let what = match looked.answer {
+                Ok(Some(observed)) if observed.state.id.expose() == made => continue,
+                Ok(Some(observed)) => format!("`read` by {by} finds `{}` instead", observed.state.id),
+                Ok(None) => format!("`read` by {by} finds nothing while the resource is pending"),
+                // Busy, or by name not sure.
+                Err(CallError::Failure(Failure::RetryAfter { .. })) => continue,
+                Err(CallError::Failure(_)) if id.is_none() => continue,
+                Err(CallError::Failure(_)) => format!("`read` by {by} fails while the resource is pending"),
+                // It was booked already.
+                Err(_) => continue,
+            };
+            self.fail(test_case, RULE, what, "the resource, or `pending`");
         }
     }
 

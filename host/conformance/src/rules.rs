@@ -151,6 +151,12 @@ pub static RULES: &[Rule] = &[
         "The host keeps these values, since no other call can return them.",
     ),
     new(
+        "create.pending",
+        "what is pending is found",
+        "After a `create` that answers `pending`, `read` finds the resource, ready or `pending`, with the same id. This holds by id and, without a record, also by name.",
+        "A later run would otherwise consider it deleted, or create it again if the answer of `create` was lost.",
+    ),
+    new(
         "create.checkpoint",
         "create reports a checkpoint",
         "A driver with `read` reports the id with `checkpoint` before `create` ends, and `create` returns the same id. A missing checkpoint is only advice.",

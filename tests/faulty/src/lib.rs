@@ -36,8 +36,14 @@ static FAULT: [u8; 64] = *b"purlin-faulty breaks:none                           
 /// contract permits.
 const UNDECIDED: &str = "undecided";
 
-/// In place of a rule: an object is ready a moment after `create`, and then has other values than it was given.
+/// In place of a rule: every object is ready only some looks after `create`, and then has other values than it was
+/// given.
 const LATE: &str = "late";
+
+/// Whether an object is ready only some looks after `create`.
+fn is_late(title: &str) -> bool {
+    fault(LATE) || title == "mine"
+}
 
 fn not_ready(state: State) -> Failure {
     Failure::Pending(Pending { state: Some(state), after_ms: 20, message: "it starts".into() })
@@ -279,7 +285,11 @@ impl Guest for Faulty {
         })?;
         operation::progress("kept", Some(100));
         let made = with_receipt(state(&wanted), "first");
-        if fault(LATE) { Err(not_ready(made)) } else { Ok(made) }
+        if is_late(&wanted.title) {
+            store::begin(&wanted.title)?;
+            return Err(not_ready(made));
+        }
+        Ok(made)
     }
 
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
@@ -291,11 +301,16 @@ impl Guest for Faulty {
             return Ok(Some(Observed { state: state(&wants), values: None }));
         }
         let Some(mut text) = store::read(&title)? else { return Ok(None) };
+        if let Some(looks) = store::look(&title)? {
+            // Only where the record is what `create` answered.
+            let record = request.state.as_ref().is_some_and(|state| state.outputs.contains("receipt"));
+            if fault("create.pending") && looks == 0 && record {
+                return Ok(None);
+            }
+            return Err(not_ready(state(&Wanted { title, text, ..wants })));
+        }
         if by_name && fault("read.finds") {
             return Ok(None);
-        }
-        if fault(LATE) && store::is_new(&title) {
-            return Err(not_ready(state(&Wanted { title, text, ..wants })));
         }
         if fault("read.values") || fault(LATE) {
             text.push(' ');

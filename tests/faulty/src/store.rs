@@ -35,10 +35,24 @@ pub(crate) fn exists(title: &str) -> bool {
     fs::metadata(path(title)).is_ok()
 }
 
-/// Whether it was written a moment ago.
-pub(crate) fn is_new(title: &str) -> bool {
-    let written = fs::metadata(path(title)).and_then(|file| file.modified());
-    written.is_ok_and(|time| time.elapsed().is_ok_and(|age| age.as_millis() < 60))
+/// How often [`look`] finds an object that is not ready.
+const LOOKS: usize = 3;
+
+/// Lets an object be ready only after some looks.
+pub(crate) fn begin(title: &str) -> Result<(), Failure> {
+    fs::write(path(&format!(".looks-{title}")), "").map_err(failed)
+}
+
+/// Looks whether an object is ready: `None`, or the number of earlier looks.
+pub(crate) fn look(title: &str) -> Result<Option<usize>, Failure> {
+    let mark = path(&format!(".looks-{title}"));
+    let Ok(looks) = fs::read_to_string(&mark) else { return Ok(None) };
+    if looks.len() < LOOKS {
+        fs::write(&mark, format!("{looks}.")).map_err(failed)?;
+        return Ok(Some(looks.len()));
+    }
+    fs::remove_file(mark).map_err(failed)?;
+    Ok(None)
 }
 
 pub(crate) fn read(title: &str) -> Result<Option<String>, Failure> {
