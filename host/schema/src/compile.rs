@@ -158,7 +158,7 @@ impl Schema {
                             }
                         }
                         (other, _) => {
-                            if let Some(reason) = meta::fault(describes, other) {
+                            if let Some(reason) = meta::fault(describes, other, &at) {
                                 return Err(unusable(reason));
                             }
                         }

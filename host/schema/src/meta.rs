@@ -68,8 +68,8 @@ pub fn is_unknown_keyword(keyword: &str) -> bool {
     keyword.starts_with(PREFIX) && !keyword.starts_with(HINT) && !is_known()
 }
 
-/// The fault of a keyword at a place of a schema, if it has one.
-pub(crate) fn fault(describes: Option<Describes>, keyword: &str) -> Option<String> {
+/// The fault of a keyword in the part of a schema at a pointer, if it has one.
+pub(crate) fn fault(describes: Option<Describes>, keyword: &str, at: &str) -> Option<String> {
     if !keyword.starts_with(PREFIX) {
         return None;
     }
@@ -84,10 +84,20 @@ pub(crate) fn fault(describes: Option<Describes>, keyword: &str) -> Option<Strin
              needs a newer Purlin"
         ));
     }
-    let of = known.get(keyword)?.get("x-of")?.as_str()?;
-    describes
-        .is_none_or(|describes| of != describes.to_string())
-        .then(|| format!("`{keyword}` says nothing here; it belongs into the schema of the {of} of a driver"))
+    let rule = known.get(keyword)?;
+    let of = rule.get("x-of")?.as_str()?;
+    // What `$ref` leads to may be an output.
+    let is_inside = |at: &str| {
+        let within = at.strip_prefix("/properties/").and_then(|rest| rest.split_once('/'));
+        within.is_some_and(|(_, rest)| rest.contains("properties/") || rest.contains("items"))
+    };
+    let (place, is_there) = match rule.get("x-at").and_then(Json::as_str) {
+        Some("root") => (format!("root of the schema of the {of}"), at.is_empty()),
+        Some("output") => ("schema of a whole output".to_owned(), !is_inside(at)),
+        _ => (format!("schema of the {of}"), true),
+    };
+    (!is_there || describes.is_none_or(|describes| of != describes.to_string()))
+        .then(|| format!("`{keyword}` says nothing here; it belongs into the {place} of a driver"))
 }
 
 /// Holds a schema against the meta-schema.
@@ -140,6 +150,18 @@ mod tests {
                 below("x-purlin-replaces", true.into()),
                 "at `/properties/values/properties/a/x-purlin-replaces`, `x-purlin-replaces` says nothing here; \
                  it belongs into the schema of the inputs of a driver",
+            ),
+            (
+                Describes::Outputs,
+                json!({"properties": {"a": {"x-purlin-outputs": "inputs"}}}),
+                "at `/properties/a/x-purlin-outputs`, `x-purlin-outputs` says nothing here; it belongs into the \
+                 root of the schema of the outputs of a driver",
+            ),
+            (
+                Describes::Outputs,
+                below("x-purlin-write-once", true.into()),
+                "at `/properties/values/properties/a/x-purlin-write-once`, `x-purlin-write-once` says nothing here; \
+                 it belongs into the schema of a whole output of a driver",
             ),
         ] {
             assert_eq!(fault(describes, &schema).as_deref(), Some(expected));

@@ -14,7 +14,7 @@ use crate::changes::{diff, digest, fate, ignore};
 use crate::driver::requirement_name;
 use crate::error::Cause;
 use crate::plan::{Action, InsteadOf, OperationKind, Step};
-use crate::records::recorded::exists;
+use crate::records::recorded::{exists, is_made_in_part};
 use crate::values::awaited;
 use crate::values::evaluate::{self, NodeValues};
 use crate::values::evaluate::{is_known, is_known_but_connection};
@@ -264,17 +264,16 @@ impl Planner<'_> {
         for dependency in graph.dependencies(node.id) {
             let Some(key) = graph.key(*dependency) else { continue };
             let urn = Urn::new(self.context, key);
-            if self.is_in_scope(&urn) || self.recorded.current(&urn).is_some_and(|record| exists(record)) {
-                continue;
-            }
+            let record = self.recorded.current(&urn).filter(|record| exists(record));
+            let lacks = match record {
+                _ if self.is_in_scope(&urn) => continue,
+                Some(record) if !is_made_in_part(record) => continue,
+                Some(_) => "was created only in part",
+                None => "is not created",
+            };
             all = false;
-            self.errors.push(
-                Diagnostic::error(
-                    "not-created",
-                    format!("`{}` depends on `{key}`, which is not created", node.key),
-                )
-                .help(part::both(key)),
-            );
+            let message = format!("`{}` depends on `{key}`, which {lacks}", node.key);
+            self.errors.push(Diagnostic::error("not-created", message).help(part::both(key)));
         }
         all
     }

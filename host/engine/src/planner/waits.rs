@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use purlin_graph::{Graph, NodeId};
-use purlin_model::{Awaited, Context, Key, Reason, Unfinished, Urn, Wait};
+use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
 use purlin_state::{Record, RecordId, Status};
 
 use crate::records::cycles::TransitionCycles;
-use crate::records::recorded::{Recorded, exists};
+use crate::records::recorded::{Recorded, exists, is_made_in_part};
 use crate::values::awaited;
 
 /// The maximum number of missing resources for which a waiting resource reports the path.
@@ -68,11 +68,8 @@ pub(super) fn spread(
         // Dependents can then read the recorded values. A resource that may be gone, or that was made only
         // in part, cannot provide outputs.
         let keeps_its_outputs = !recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
-            && record.is_some_and(|record| match record.status {
-                Status::Ready => true,
-                Status::Partial(Unfinished::Failed { .. } | Unfinished::InterruptedCreate) => false,
-                _ => !failed,
-            });
+            && record
+                .is_some_and(|record| record.status == Status::Ready || !failed && !is_made_in_part(record));
         let there = record.is_some();
         let reasons: Vec<Reason> =
             waiting.get(&node).into_iter().flatten().map(|why| Reason::Waits(via(why, key, there))).collect();

@@ -543,6 +543,11 @@ pub(crate) fn perhaps_made_by(intent: &Intent) -> Option<&Record> {
     }
 }
 
+/// Whether a record stands for an object of which only a part was created, which provides no outputs.
+pub(crate) fn is_made_in_part(record: &Record) -> bool {
+    matches!(&record.status, Status::Partial(Unfinished::Failed { .. } | Unfinished::InterruptedCreate))
+}
+
 /// Whether a record stands for an existing object.
 pub(crate) fn exists(record: &Record) -> bool {
     record.status != Status::Absent

@@ -34,6 +34,17 @@ async fn an_absent_dependency_does_not_exist() {
     assert_eq!(platform.refused(&all("2"), only(&["b"])).await[0].code, "not-created");
 }
 
+/// It has no outputs that others could read.
+#[tokio::test]
+async fn a_dependency_that_was_created_only_in_part_does_not_exist() {
+    let platform = Platform::with(FULL);
+    let all = |a: &str| documents(&[("a", a), ("b", "x: <a.v>")], &[]);
+    assert!(!platform.up_with(&all("v: 1, partial: half way"), only(&["a"])).await.is_success());
+    let faults = platform.refused(&all("v: 1"), only(&["b"])).await;
+    assert!(faults[0].message.contains("created only in part"), "{faults:#?}");
+    assert!(platform.up_with(&all("v: 1"), only(&["a", "b"])).await.is_success());
+}
+
 #[tokio::test]
 async fn resources_out_of_scope_are_read_from_their_records() {
     let platform = Platform::new();
