@@ -148,6 +148,7 @@ mod tests {
                 "driver.wit",
                 "deps/http.wit",
                 "deps/metrics.wit",
+                "deps/preview.wit",
                 "deps/programs.wit",
                 "deps/purlin/types.wit",
             ] {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use purlin_go_template::Engine;
 use purlin_sdk::{
-    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
-    ImpactRequest, Input, Inputs, Outputs, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Forecast, Impact,
+    ImpactRequest, Input, Inputs, Outputs, Preview, PreviewRequest, State, TypeSchema, Update, UpdateImpact,
+    UpdateRequest,
 };
 use serde_json::json;
 
@@ -85,7 +86,22 @@ impl UpdateImpact for DnsWildcard {
     }
 }
 
-purlin_sdk::export!(DnsWildcard);
+// ANCHOR: preview
+/// The name follows from the inputs.
+impl Preview for DnsWildcard {
+    fn preview(request: PreviewRequest<WildcardInputs>) -> Result<Forecast, Failure> {
+        let Some(inputs) = request.after() else { return Ok(Forecast::default()) };
+        match inputs.known()? {
+            Some(inputs) => Forecast::default().described_outputs(&WildcardOutputs {
+                host: host(&request.subject.guresid, &inputs.values)?,
+            }),
+            None => Ok(Forecast::default()),
+        }
+    }
+}
+
+purlin_sdk::export!(DnsWildcard with preview);
+// ANCHOR_END: preview
 
 fn make(id: &str, guresid: &str, values: &Values) -> Result<State, Failure> {
     State::new(id).described_outputs(&WildcardOutputs { host: host(guresid, values)? })
@@ -187,6 +203,22 @@ mod tests {
             testing::unknown(testing::inputs(&json!({"values": {"domain": null}})), &["/values/domain"]);
         let impact = testing::update_impact::<DnsWildcard>(before, unknown, &state).expect("an impact");
         assert!(impact.stable_outputs.is_empty());
+    }
+
+    #[test]
+    fn the_name_is_certain_once_the_inputs_are_known() {
+        let given = testing::inputs(&json!({"values": {"domain": "x.io", "template": "a"}}));
+        let forecast = testing::preview::<DnsWildcard>(given.clone()).expect("a forecast");
+        assert_eq!(forecast.outputs["host"], "a.x.io");
+        let state = testing::create::<DnsWildcard>(given.clone()).expect("made");
+        assert_eq!(forecast.outputs, state.outputs);
+        let after = testing::inputs(&json!({"values": {"domain": "y.io", "template": "a"}}));
+        let forecast =
+            testing::preview_update::<DnsWildcard>(given.clone(), after, &state).expect("a forecast");
+        assert_eq!(forecast.outputs["host"], "a.y.io");
+        let unknown = testing::unknown(given, &["/values/template"]);
+        let forecast = testing::preview::<DnsWildcard>(unknown).expect("a forecast");
+        assert!(forecast.outputs.is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER as ADAPTER;
 use wit_component::{WitPrinter, metadata};
-use wit_parser::{FunctionKind, Resolve, SourceMap, WorldId, WorldItem};
+use wit_parser::{FunctionKind, PackageId, Resolve, SourceMap, WorldId, WorldItem};
 
 use crate::Error;
 
@@ -17,10 +17,11 @@ pub const WIT: &[(&str, &str)] = &[
     ("world.wit", include_str!("../../../wit/world.wit")),
 ];
 
-/// The packages that the contract's world uses, each one file. Tools expect them in a folder `deps`
-/// beside, or in, the folder of the contract.
+/// The packages beside the contract's, each one file: its world uses some, and some use its types. Tools
+/// expect them in a folder `deps` beside, or in, the folder of the contract.
 pub const DEPS: &[(&str, &str)] = &[
     ("metrics.wit", include_str!("../../../wit/deps/metrics.wit")),
+    ("preview.wit", include_str!("../../../wit/deps/preview.wit")),
     ("programs.wit", include_str!("../../../wit/deps/programs.wit")),
 ];
 
@@ -42,15 +43,7 @@ impl World {
         let mut resolve = if wanted.is_empty() { Resolve::default() } else { wasi()? };
         let known: BTreeSet<String> =
             resolve.interfaces.iter().filter_map(|(id, _)| resolve.id_of(id)).collect();
-        for (name, text) in DEPS {
-            resolve.push_source(name, text).map_err(Error::encode)?;
-        }
-        let mut sources = SourceMap::default();
-        for (name, text) in WIT {
-            sources.push_str(name, *text);
-        }
-        let group = sources.parse().map_err(|(_, error)| Error::encode(error))?;
-        let contract = resolve.push_group(group).map_err(Error::encode)?;
+        let contract = contract(&mut resolve)?;
         let driver = resolve.select_world(&[contract], Some("driver")).map_err(Error::encode)?;
         let imports: String = wanted.intersection(&known).map(|name| format!("import {name};\n")).collect();
         if imports.is_empty() {
@@ -135,6 +128,19 @@ pub fn folder() -> Result<Vec<(String, String)>, Error> {
     files.push(("with-wasi.wit".to_owned(), world));
     files.sort();
     Ok(files)
+}
+
+/// Adds the contract's package and those beside it, and returns the contract's.
+fn contract(resolve: &mut Resolve) -> Result<PackageId, Error> {
+    let parsed = |files: &[(&str, &str)]| {
+        let mut sources = SourceMap::default();
+        for (name, text) in files {
+            sources.push_str(name, *text);
+        }
+        sources.parse().map_err(|(_, error)| Error::encode(error))
+    };
+    let deps = DEPS.iter().map(|file| parsed(std::slice::from_ref(file))).collect::<Result<_, _>>()?;
+    resolve.push_groups(parsed(WIT)?, deps).map_err(Error::encode)
 }
 
 /// The interfaces of WASI 0.2 that a module may import by name.

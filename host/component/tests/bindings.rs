@@ -11,18 +11,17 @@ use purlin_component::{DEPS, WIT};
 use wit_bindgen_core::{Files, WorldGenerator as _};
 use wit_parser::{Resolve, SizeAlign, SourceMap, Type, TypeDefKind, TypeOwner, WorldId, WorldItem};
 
-fn contract() -> (Resolve, WorldId) {
+/// A world of the contract, or of a package beside it.
+fn contract(world: &str) -> (Resolve, WorldId) {
     let mut resolve = Resolve::default();
-    for (name, text) in DEPS {
-        resolve.push_source(name, text).expect("a package");
-    }
-    let mut sources = SourceMap::default();
-    for (name, text) in WIT {
-        sources.push_str(name, *text);
-    }
-    let group = sources.parse().map_err(|(_, error)| error).expect("the contract");
-    let package = resolve.push_group(group).expect("the contract");
-    let world = resolve.select_world(&[package], Some("driver")).expect("a world");
+    let parsed = |files: &[(&str, &str)]| {
+        let mut sources = SourceMap::default();
+        files.iter().for_each(|(name, text)| sources.push_str(name, *text));
+        sources.parse().map_err(|(_, error)| error).expect("a package")
+    };
+    let deps = DEPS.iter().map(|file| parsed(std::slice::from_ref(file))).collect();
+    let package = resolve.push_groups(parsed(WIT), deps).expect("the contract");
+    let world = resolve.select_world(&[package], Some(world)).expect("a world");
     (resolve, world)
 }
 
@@ -46,7 +45,7 @@ fn keeps(file: &str, text: &str) {
 
 #[test]
 fn the_bindings_for_c_are_those_of_the_contract() {
-    let (mut resolve, world) = contract();
+    let (mut resolve, world) = contract("driver");
     let mut files = Files::default();
     let options = wit_bindgen_c::Opts { no_object_file: true, ..Default::default() };
     options.build().generate(&mut resolve, world, &mut files).expect("bindings");
@@ -60,7 +59,7 @@ fn the_bindings_for_c_are_those_of_the_contract() {
 /// They are in the repository so that drivers, and the projects of their authors, compile without a generator.
 #[test]
 fn the_bindings_for_rust_are_those_of_the_contract() {
-    let (mut resolve, world) = contract();
+    let (mut resolve, world) = contract("driver");
     let mut files = Files::default();
     let options = wit_bindgen_rust::Opts {
         format: true,
@@ -76,9 +75,30 @@ fn the_bindings_for_rust_are_those_of_the_contract() {
     keeps("sdk/rust/src/bindings.rs", std::str::from_utf8(text).expect("a text"));
 }
 
+/// Those of `purlin:preview` are apart, so that only a driver that has a preview exports it. Its types are the
+/// contract's.
+#[test]
+fn the_bindings_for_previews_are_those_of_the_package() {
+    let (mut resolve, world) = contract("purlin:preview/previews");
+    let mut files = Files::default();
+    let types = wit_bindgen_rust::WithOption::Path("crate::bindings::purlin::driver::types".to_owned());
+    let options = wit_bindgen_rust::Opts {
+        format: true,
+        generate_all: true,
+        with: vec![("purlin:driver/types@0.3.0".to_owned(), types)],
+        pub_export_macro: true,
+        export_macro_name: Some("export_preview".to_owned()),
+        default_bindings_module: Some("purlin_sdk::preview_bindings".to_owned()),
+        ..Default::default()
+    };
+    options.build().generate(&mut resolve, world, &mut files).expect("bindings");
+    let [(_, text)] = files.iter().collect::<Vec<_>>()[..] else { panic!("not one file") };
+    keeps("sdk/rust/src/preview_bindings.rs", std::str::from_utf8(text).expect("a text"));
+}
+
 #[test]
 fn the_layout_that_go_follows_is_that_of_the_contract() {
-    let (resolve, world) = contract();
+    let (resolve, world) = contract("driver");
     // Every driver has the interfaces of the world. Others, such as those of programs, are for whoever imports
     // them.
     let world = &resolve.worlds[world];

@@ -82,15 +82,13 @@ fn wasi_0_1_becomes_wasi_0_2() {
 /// A driver's module with this import, which describes a world with these items.
 fn describing(items: &str, imports: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
-    for (name, text) in DEPS {
-        resolve.push_source(name, text).expect("a package");
-    }
-    let mut sources = SourceMap::default();
-    for (name, text) in WIT {
-        sources.push_str(name, *text);
-    }
-    let contract = sources.parse().map_err(|(_, error)| error).expect("the contract");
-    resolve.push_group(contract).expect("the contract");
+    let parsed = |files: &[(&str, &str)]| {
+        let mut sources = SourceMap::default();
+        files.iter().for_each(|(name, text)| sources.push_str(name, *text));
+        sources.parse().map_err(|(_, error)| error).expect("a package")
+    };
+    let deps = DEPS.iter().map(|file| parsed(std::slice::from_ref(file))).collect();
+    resolve.push_groups(parsed(WIT), deps).expect("the contract");
     let mine = format!("package acme:mine;\nworld mine {{ {items} }}");
     let package = resolve.push_source("mine.wit", &mine).expect("a package");
     let world = resolve.select_world(&[package], Some("mine")).expect("a world");

@@ -3,6 +3,7 @@
 //! The sandbox turns these into calls of a component; the engine sees nothing else.
 
 mod failure;
+mod forecast;
 pub mod keywords;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use crate::{Context, Key, Label, Map, Urn, Value};
 
 pub use failure::{Failure, Problem};
+pub use forecast::{Forecast, Part, PartAction, Token};
 
 /// The optional functions that a driver implements for a type.
 ///

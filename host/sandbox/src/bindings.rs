@@ -19,3 +19,14 @@ pub(crate) mod programs {
         imports: { default: trappable },
     });
 }
+
+/// The package `purlin:preview`, which a driver exports beside the contract. Its types are the contract's.
+pub(crate) mod preview {
+    wasmtime::component::bindgen!({
+        path: "wit",
+        world: "purlin:preview/previews",
+        imports: { default: trappable },
+        exports: { default: async },
+        with: { "purlin:driver/types@0.3.0": super::purlin::driver::types },
+    });
+}

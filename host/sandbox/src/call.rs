@@ -17,13 +17,14 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{CallHook, Store, Trap};
 use zeroize::Zeroizing;
 
-use crate::bindings::DriverPre;
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
+use crate::bindings::preview::exports::purlin::preview::preview;
 use crate::bindings::purlin::driver::types;
 use crate::capability::{Checkpoints, Granted, Guest, Log, Operation, Stop};
 use crate::clock;
 use crate::component;
 use crate::context::{CallContext, CancelToken, Permission};
+use crate::contract::{Exports, Instance};
 use crate::convert::{self, printable};
 use crate::deadline::{Deadline, PASSED};
 use crate::engine::TABLES_PER_SLOT;
@@ -92,7 +93,7 @@ pub(crate) struct Runner {
     pub(crate) name: Arc<str>,
     pub(crate) limits: Limits,
     shared: Arc<Shared>,
-    pre: DriverPre<Guest>,
+    exports: Exports,
     granted: Arc<Granted>,
     labels: Vec<(String, String)>,
     /// Values of the granted environment variables: a value that is kept out of documents and
@@ -127,8 +128,8 @@ impl Runner {
     ) -> Result<Self, LoadError> {
         let bind = component::check_interface(sandbox.engine(), component)?;
         let linked = linker.instantiate_pre(component);
-        let pre = linked
-            .and_then(bind)
+        let exports = linked
+            .and_then(|linked| Exports::find(sandbox.engine(), linked, bind))
             .map_err(|error| component::explained(sandbox.engine(), component, LoadError::invalid(&error)))?;
         let limits = Limits::new(&setup.limits);
         let needed = component.resources_required();
@@ -156,7 +157,7 @@ impl Runner {
             labels: setup.labels.clone().into_iter().collect(),
             limits,
             shared,
-            pre,
+            exports,
             slots,
         })
     }
@@ -168,7 +169,12 @@ impl Runner {
 
     /// Every capability that the component's imports could use.
     pub(crate) fn reach(&self) -> BTreeSet<String> {
-        inspect::reach_of(&self.shared.engine, self.pre.instance_pre().component())
+        inspect::reach_of(&self.shared.engine, self.exports.component())
+    }
+
+    /// Whether the component foresees its effects.
+    pub(crate) fn previews(&self) -> bool {
+        self.exports.previews()
     }
 
     /// The data of a call: inputs, and the record.
@@ -236,14 +242,48 @@ impl Runner {
             cancel,
             may_begin: None,
         };
-        self.call(call, |guest, store| Box::pin(guest.call_describe(store))).await
+        self.call(call, |instance, store| {
+            Box::pin(instance.driver.purlin_driver_lifecycle().call_describe(store))
+        })
+        .await
     }
 
-    /// Calls a function of the component in a fresh instance.
+    /// Calls a function of the contract in a fresh instance.
     pub(crate) async fn run<R>(
         &self,
         given: &CallData<'_>,
         function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
+    ) -> Result<R, CallError> {
+        self.run_in(given, |instance, store| function(instance.driver.purlin_driver_lifecycle(), store)).await
+    }
+
+    /// Asks for a forecast in a fresh instance; `None` if the component has none.
+    pub(crate) async fn foresee(
+        &self,
+        given: &CallData<'_>,
+        effect: preview::Effect,
+    ) -> Result<Option<Result<preview::Forecast, types::Failure>>, CallError> {
+        if !self.previews() {
+            return Ok(None);
+        }
+        self.run_in(given, |instance, store| {
+            Box::pin(async move {
+                match &instance.preview {
+                    Some(preview) => {
+                        preview.purlin_preview_preview().call_preview(store, &effect).await.map(Some)
+                    }
+                    None => Ok(None),
+                }
+            })
+        })
+        .await
+    }
+
+    /// Uses a fresh instance.
+    async fn run_in<R>(
+        &self,
+        given: &CallData<'_>,
+        function: impl for<'a> FnOnce(&'a Instance, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         let context = given.context;
         let (key, observer) = (Some(&context.subject.key), context.observer.clone());
@@ -263,7 +303,7 @@ impl Runner {
     async fn call<R>(
         &self,
         call: OneCall,
-        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
+        function: impl for<'a> FnOnce(&'a Instance, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         if call.cancel.is_cut() {
             return Err(CallError::Cancelled);
@@ -321,7 +361,7 @@ impl Runner {
         &self,
         call: OneCall,
         deadline: Deadline,
-        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R>,
+        function: impl for<'a> FnOnce(&'a Instance, &'a mut Store<Guest>) -> GuestFuture<'a, R>,
     ) -> Result<R, CallError> {
         let instantiate = |message: String| CallError::Instantiate { driver: self.name.to_string(), message };
         let _running = self.shared.ticker.run();
@@ -338,8 +378,8 @@ impl Runner {
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
         store.set_hostcall_fuel(self.limits.copied());
-        let result = match self.pre.instantiate_async(&mut store).await {
-            Ok(driver) => function(driver.purlin_driver_lifecycle(), &mut store).await,
+        let result = match self.exports.instantiate(&mut store).await {
+            Ok(instance) => function(&instance, &mut store).await,
             Err(error) if error.is::<wasmtime::PoolConcurrencyLimitError>() => {
                 return Err(instantiate(format!("{error:#}")));
             }

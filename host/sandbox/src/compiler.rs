@@ -11,6 +11,7 @@ use wasmparser::{Parser, Payload};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
+use crate::contract::Exports;
 use crate::error::LoadError;
 use crate::functions::Functions;
 use crate::{capability, component, engine, instances, modules};
@@ -120,7 +121,7 @@ pub(crate) fn rehearse(code: &[u8]) -> wasmtime::Result<()> {
     if let Ok(bind) = component::check_interface(&engine, &component)
         && let Ok(linked) = linker.instantiate_pre(&component)
     {
-        let _ = bind(linked);
+        let _ = Exports::find(&engine, linked, bind);
     }
     Ok(())
 }

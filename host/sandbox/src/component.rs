@@ -3,7 +3,7 @@
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::contract::{self, Bind, EDITIONS, METRICS_VERSION, PROGRAMS_VERSION, compatible};
+use crate::contract::{self, Bind, EDITIONS, METRICS_VERSION, PREVIEW_VERSION, PROGRAMS_VERSION, compatible};
 use crate::convert::printable;
 use crate::error::{CallError, LoadError};
 use crate::secrets::SecretMatcher;
@@ -48,10 +48,11 @@ pub(crate) fn explained(engine: &Engine, component: &Component, error: LoadError
 
 /// Checks the names of a component's exports and imports.
 pub(crate) fn check_names<'a>(
-    exports: impl Iterator<Item = &'a str>,
+    exports: impl Iterator<Item = &'a str> + Clone,
     mut imports: impl Iterator<Item = &'a str>,
 ) -> Result<Bind, LoadError> {
-    let bind = contract::pick(&EDITIONS, exports)?;
+    let bind = contract::pick(&EDITIONS, exports.clone())?;
+    contract::check_preview(exports)?;
     match imports.find(|name| !offered(name)) {
         Some(name) => Err(LoadError::UnknownImport { import: printable(&SecretMatcher::default(), name) }),
         None => Ok(bind),
@@ -66,6 +67,7 @@ pub(crate) fn offered(import: &str) -> bool {
     match package {
         "purlin:driver" => EDITIONS.iter().any(|(edition, _)| compatible(version, edition)),
         "purlin:metrics" => compatible(version, METRICS_VERSION),
+        "purlin:preview" => compatible(version, PREVIEW_VERSION),
         "purlin:programs" => compatible(version, PROGRAMS_VERSION),
         "wasi:http" => {
             matches!(name, "wasi:http/types" | "wasi:http/outgoing-handler") && compatible(version, "0.2.0")
@@ -96,6 +98,7 @@ mod tests {
             "wasi:http/outgoing-handler@0.2.4",
             "purlin:driver/log@0.3.0",
             "purlin:metrics/metrics@0.1.1",
+            "purlin:preview/consent@0.1.0",
             "purlin:programs/run@0.1.0",
             "wasi:cli/environment@0.2.0",
         ] {

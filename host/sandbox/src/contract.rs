@@ -5,11 +5,14 @@
 //! line in [`EDITIONS`] and its interfaces in [`link`], and let [`Bind`] return an adapter that is
 //! called with the types of the current one.
 
-use wasmtime::component::{HasSelf, InstancePre, Linker};
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+use wasmtime::{Engine, Store};
 
 use crate::CONTRACT_VERSION;
+use crate::bindings::preview::purlin::preview::consent;
+use crate::bindings::preview::{Previews, PreviewsIndices};
 use crate::bindings::programs::Imports as Programs;
-use crate::bindings::{Driver, DriverPre};
+use crate::bindings::{Driver, DriverIndices};
 use crate::capability::Guest;
 use crate::error::LoadError;
 
@@ -19,23 +22,103 @@ const LIFECYCLE: &str = "purlin:driver/lifecycle";
 pub(crate) const METRICS_VERSION: &str = "0.1.0";
 /// The version of the package `purlin:programs`, which grows by itself.
 pub(crate) const PROGRAMS_VERSION: &str = "0.1.0";
+/// The version of the package `purlin:preview`, which grows by itself.
+pub(crate) const PREVIEW_VERSION: &str = "0.1.0";
+/// The interface with which a driver foresees its effects, without its version.
+const PREVIEW: &str = "purlin:preview/preview";
 /// The packages of drivers, each with the version that this host runs.
-const PACKAGES: [(&str, &str); 3] = [
+const PACKAGES: [(&str, &str); 4] = [
     ("purlin:driver", CONTRACT_VERSION),
     ("purlin:metrics", METRICS_VERSION),
+    ("purlin:preview", PREVIEW_VERSION),
     ("purlin:programs", PROGRAMS_VERSION),
 ];
 
 /// Finds the functions of an edition in a linked component.
-pub(crate) type Bind = fn(InstancePre<Guest>) -> wasmtime::Result<DriverPre<Guest>>;
+pub(crate) type Bind = fn(&InstancePre<Guest>) -> wasmtime::Result<DriverIndices>;
 
 /// Every edition by its version, the current one first.
-pub(crate) const EDITIONS: [(&str, Bind); 1] = [(CONTRACT_VERSION, DriverPre::new)];
+pub(crate) const EDITIONS: [(&str, Bind); 1] = [(CONTRACT_VERSION, DriverIndices::new)];
 
 /// Links the interfaces of every edition for drivers.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
-    Programs::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
+    Programs::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
+    consent::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
+}
+
+/// A linked component, and where its functions are.
+pub(crate) struct Exports {
+    linked: InstancePre<Guest>,
+    driver: DriverIndices,
+    /// Only of a driver that foresees its effects.
+    preview: Option<PreviewsIndices>,
+}
+
+impl Exports {
+    /// Finds the functions of an edition and, if the component exports them, of `purlin:preview`.
+    pub(crate) fn find(engine: &Engine, linked: InstancePre<Guest>, bind: Bind) -> wasmtime::Result<Self> {
+        let world = linked.component().component_type();
+        let preview = match world.exports(engine).any(|(name, _)| is_preview(name)) {
+            true => Some(PreviewsIndices::new(&linked)?),
+            false => None,
+        };
+        Ok(Self { driver: bind(&linked)?, preview, linked })
+    }
+
+    /// The component.
+    pub(crate) fn component(&self) -> &Component {
+        self.linked.component()
+    }
+
+    /// Whether it foresees its effects.
+    pub(crate) fn previews(&self) -> bool {
+        self.preview.is_some()
+    }
+
+    /// Makes an instance. Its functions have the types of the contract.
+    pub(crate) async fn instantiate(&self, store: &mut Store<Guest>) -> wasmtime::Result<Instance> {
+        let instance = self.linked.instantiate_async(&mut *store).await?;
+        let driver = self.driver.load(&mut *store, &instance)?;
+        let preview =
+            self.preview.as_ref().map(|preview| preview.load(&mut *store, &instance)).transpose()?;
+        Ok(Instance { driver, preview })
+    }
+}
+
+/// The functions of one instance.
+pub(crate) struct Instance {
+    pub(crate) driver: Driver,
+    pub(crate) preview: Option<Previews>,
+}
+
+/// Whether this is the name of the export with which a driver foresees its effects.
+pub(crate) fn is_preview(export: &str) -> bool {
+    preview_version(export).is_some_and(|version| compatible(version, PREVIEW_VERSION))
+}
+
+/// The version of `purlin:preview`, if this is the name of its export.
+pub(crate) fn preview_version(export: &str) -> Option<&str> {
+    export.strip_prefix(PREVIEW)?.strip_prefix('@')
+}
+
+/// Checks the export with which a driver foresees its effects, if it has one.
+///
+/// # Errors
+/// [`LoadError::NewerContract`] if all of them are of other editions than that of this host, as none is
+/// earlier.
+pub(crate) fn check_preview<'a>(exports: impl Iterator<Item = &'a str>) -> Result<(), LoadError> {
+    let versions: Vec<&str> = exports.filter_map(preview_version).collect();
+    match versions.first() {
+        Some(found) if !versions.iter().any(|version| compatible(version, PREVIEW_VERSION)) => {
+            Err(LoadError::NewerContract {
+                found: format!("purlin:preview@{found}"),
+                supported: format!("purlin:preview@{PREVIEW_VERSION}"),
+                message: format!("it exports `{PREVIEW}@{found}`"),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The version of the contract, if this is the name of its export.

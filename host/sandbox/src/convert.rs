@@ -19,8 +19,11 @@ use crate::observer::{CallEvent, CallObserver};
 use crate::secrets::{SecretMatcher, neutralise};
 use crate::sensitive;
 
+mod forecast;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use forecast::action;
 
 /// Bytes of a provider id or a name.
 pub(crate) const LONGEST_ID: usize = 4 << 10;

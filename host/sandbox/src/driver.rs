@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_model::driver::{
-    Checked, DriverInfo, Failure, Impact, Implements, Inputs, Observed, ResourceState,
+    Checked, DriverInfo, Failure, Forecast, Impact, Implements, Inputs, Observed, ResourceState,
 };
 use purlin_model::{Grants, Label};
 
+use crate::bindings::preview::purlin::preview::types as preview;
 use crate::bindings::purlin::driver::types as wit;
 use crate::call::{CallData, Runner};
 use crate::capability::Checkpoints;
@@ -68,6 +69,31 @@ pub struct ReadRequest<'a> {
     pub known: &'a [Label],
 }
 
+/// An effect to foresee. Inputs may be unknown, and then a new resource has no name yet: an empty one.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect<'a> {
+    /// Of [`Driver::create`].
+    Create {
+        /// The inputs of the new resource.
+        inputs: &'a Inputs,
+        /// The result of [`Driver::name_of`].
+        name: &'a str,
+        /// The id of the resource that it replaces.
+        replaces: Option<&'a Label>,
+    },
+    /// Of [`Driver::update`].
+    Update(Change<'a>),
+    /// Of [`Driver::delete`].
+    Delete {
+        /// The resource.
+        state: &'a ResourceState,
+        /// The inputs of its last provisioning.
+        inputs: &'a Inputs,
+        /// Whether somebody agreed to lose the data that it holds.
+        data_loss_allowed: bool,
+    },
+}
+
 impl Driver {
     pub(crate) fn new(runner: Runner, info: DriverInfo, digest: String) -> Self {
         Self(Arc::new(Inner { runner, info, digest }))
@@ -96,6 +122,11 @@ impl Driver {
     /// Every capability that its imports could use, as in [`crate::Interfaces::reach`].
     pub fn reach(&self) -> BTreeSet<String> {
         self.0.runner.reach()
+    }
+
+    /// Whether it foresees its effects ([`Driver::preview`]).
+    pub fn previews(&self) -> bool {
+        self.0.runner.previews()
     }
 
     /// The operator's grants for it.
@@ -318,6 +349,56 @@ impl Driver {
             impact.replaces = whole();
         }
         Ok(impact)
+    }
+
+    /// Says what an effect would make; `None` if the driver does not foresee its effects. No effects.
+    ///
+    /// # Errors
+    /// [`CallError::Failure`], none of which is about an effect; [`CallError::Junk`] for a forecast that cannot
+    /// be used; or the reason that ended the call.
+    pub async fn preview(
+        &self,
+        context: &CallContext<'_>,
+        effect: Effect<'_>,
+    ) -> Result<Option<Forecast>, CallError> {
+        if !self.previews() {
+            return Ok(None);
+        }
+        let runner = &self.0.runner;
+        let given = match effect {
+            Effect::Create { inputs, .. } => runner.given(context, &[Some(inputs)], None),
+            Effect::Update(Change { before, after, state, .. }) => {
+                runner.given(context, &[Some(before), Some(after)], Some(state))
+            }
+            Effect::Delete { state, inputs, .. } => runner.given(context, &[Some(inputs)], Some(state)),
+        };
+        let effect = match effect {
+            Effect::Create { inputs, name, replaces } => preview::Effect::Create(wit::CreateRequest {
+                subject: runner.subject(context),
+                inputs: convert::inputs(inputs),
+                name: name.to_owned(),
+                replaces: replaces.map(|id| id.expose().to_owned()),
+                call: runner.facts(&given),
+            }),
+            Effect::Update(change) => {
+                preview::Effect::Update(self.change(&given, &change, convert::inputs(change.after)))
+            }
+            Effect::Delete { state, inputs, data_loss_allowed } => {
+                preview::Effect::Delete(wit::DeleteRequest {
+                    subject: runner.subject(context),
+                    state: convert::state(state),
+                    inputs: convert::inputs(inputs),
+                    data_loss_allowed,
+                    call: runner.facts(&given),
+                })
+            }
+        };
+        let reader = self.reader(&given);
+        match runner.foresee(&given, effect).await? {
+            Some(Ok(forecast)) => reader.forecast(forecast).map(Some),
+            Some(Err(failure)) => Err(reader.failed_forecast(failure)),
+            None => Ok(None),
+        }
     }
 
     /// Changes the resource in place.

@@ -45,6 +45,9 @@ pub struct Interfaces {
     pub digest: String,
     /// The version of the contract that it was built for; none if it is not a driver.
     pub contract: Option<String>,
+    /// The version of `purlin:preview` with which it foresees its effects, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
     /// Its imports, in its order.
     pub imports: Vec<Import>,
     /// Its exports, in its order.
@@ -123,6 +126,8 @@ const KNOWN: &[Known] = &[
     ("purlin:driver/types", None, "types of the contract"),
     ("purlin:driver/log", None, "writes log lines for the operator"),
     ("purlin:metrics/metrics", None, "reports metrics"),
+    ("purlin:preview/types", None, "types of previews"),
+    ("purlin:preview/consent", None, "asks for the forecast that people agreed to, and reports its parts"),
     ("purlin:programs/types", None, "types of programs"),
     ("purlin:programs/run", None, "runs programs; this version grants none"),
     ("purlin:programs/folder", None, "shares a private folder with its programs"),
@@ -182,8 +187,11 @@ impl Interfaces {
     fn new(wasm: &[u8], names: Names) -> Self {
         let imports = names.imports.iter().map(|name| describe_import(name)).collect();
         let contract = names.exports.iter().find_map(|name| contract::version(name)).map(str::to_owned);
+        let preview =
+            names.exports.iter().find_map(|name| contract::preview_version(name)).map(str::to_owned);
         let digest: [u8; 32] = Sha256::digest(wasm).into();
-        Self { size: wasm.len() as u64, digest: hex(&digest), imports, exports: names.exports, contract }
+        let (size, digest) = (wasm.len() as u64, hex(&digest));
+        Self { size, digest, imports, exports: names.exports, contract, preview }
     }
 }
 
@@ -315,6 +323,7 @@ mod tests {
             let version = match name.split_once('/') {
                 Some(("purlin:driver", _)) => crate::CONTRACT_VERSION,
                 Some(("purlin:metrics", _)) => contract::METRICS_VERSION,
+                Some(("purlin:preview", _)) => contract::PREVIEW_VERSION,
                 Some(("purlin:programs", _)) => contract::PROGRAMS_VERSION,
                 _ => "0.2.0",
             };
@@ -331,6 +340,7 @@ mod tests {
             size: 8,
             digest: "00ff".into(),
             contract: None,
+            preview: None,
             imports: vec![describe_import("acme:bank/transfer@1.0.0")],
             exports: Vec::new(),
         };

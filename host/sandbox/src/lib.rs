@@ -46,7 +46,7 @@ pub use artifact::Precompiled;
 pub use compile::{Target, precompile};
 pub use compiler::{Compilation, Compiler, InProcess, Names};
 pub use context::{CallContext, CancelToken, CheckpointSink, Permission, Progress, ProgressSink};
-pub use driver::{Change, Driver, ReadRequest};
+pub use driver::{Change, Driver, Effect, ReadRequest};
 pub use error::{CallError, LoadError, SandboxError};
 pub use facts::Facts;
 pub use inspect::{Import, Interfaces};

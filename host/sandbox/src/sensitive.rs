@@ -1,21 +1,22 @@
-//! Which parts of a driver's results are secret, according to the driver: places in
-//! `{"outputs":…,"manifests":{NAME: data}}`.
+//! Which places of a driver's results are secret or unknown, according to the driver.
 
 use std::collections::HashMap;
 
 use purlin_model::Value;
 use purlin_model::driver::ManifestFile;
 
-/// Makes the places secret. If there is no such place, its parent becomes secret.
+/// Makes places in `{"outputs":…,"manifests":{NAME: data}}` secret. If there is no such place, its parent
+/// becomes secret.
 pub(crate) fn hide(places: &[String], outputs: &mut Value, manifests: &mut [ManifestFile]) {
     // There can be many places and many manifests; each is visited once.
     let numbers: HashMap<&str, usize> =
         manifests.iter().enumerate().map(|(number, file)| (file.name.expose(), number)).collect();
     let (mut all, mut all_manifests, mut in_manifests) = (false, false, Vec::new());
+    let secret = |value: &mut Value| *value = std::mem::take(value).into_secret();
     for place in places {
-        let mut segments = place.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+        let mut segments = segments(place);
         match segments.next().as_deref() {
-            Some("outputs") => at(outputs, &mut segments),
+            Some("outputs") => at(outputs, &mut segments, secret),
             Some("manifests") => match segments.next().and_then(|name| numbers.get(&*name)) {
                 Some(number) => in_manifests.push((*number, segments)),
                 None => all_manifests = true,
@@ -25,19 +26,28 @@ pub(crate) fn hide(places: &[String], outputs: &mut Value, manifests: &mut [Mani
     }
     for (number, mut segments) in in_manifests {
         if let Some(file) = manifests.get_mut(number) {
-            at(&mut file.data, &mut segments);
+            at(&mut file.data, &mut segments, secret);
         }
     }
     let none = || std::iter::empty();
     if all {
-        at(outputs, &mut none());
+        at(outputs, &mut none(), secret);
     }
     if all || all_manifests {
-        manifests.iter_mut().for_each(|file| at(&mut file.data, &mut none()));
+        manifests.iter_mut().for_each(|file| at(&mut file.data, &mut none(), secret));
     }
 }
 
-fn at(value: &mut Value, segments: &mut dyn Iterator<Item = String>) {
+/// Marks places in a document. If there is no such place, its parent is marked.
+pub(crate) fn mark(places: &[String], document: &mut Value, mark: impl Fn(&mut Value) + Copy) {
+    places.iter().for_each(|place| at(document, &mut segments(place), mark));
+}
+
+fn segments(place: &str) -> impl Iterator<Item = String> + '_ {
+    place.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"))
+}
+
+fn at(value: &mut Value, segments: &mut dyn Iterator<Item = String>, mark: impl Fn(&mut Value) + Copy) {
     let next = segments.next();
     let below = match (&mut *value, next.as_deref()) {
         (Value::Map(map), Some(name)) => map.get_mut(name),
@@ -47,8 +57,8 @@ fn at(value: &mut Value, segments: &mut dyn Iterator<Item = String>) {
         _ => None,
     };
     match below {
-        Some(below) => at(below, segments),
-        None => *value = std::mem::take(value).into_secret(),
+        Some(below) => at(below, segments, mark),
+        None => mark(value),
     }
 }
 

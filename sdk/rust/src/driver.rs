@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::{
-    CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Impact, ImpactRequest, NameRequest, Object,
-    Observed, ReadRequest, RequestedCapability, State, UpdateRequest,
+    CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Forecast, Impact, ImpactRequest,
+    NameRequest, Object, Observed, PreviewRequest, ReadRequest, RequestedCapability, State, UpdateRequest,
 };
 
 /// A driver's description of one resource type.
@@ -29,7 +29,8 @@ impl TypeSchema {
 
 /// A driver whose resources are all of one kind. To support further functions, implement [`Check`],
 /// [`Name`], [`Read`], [`UpdateImpact`] and [`Update`]; [`crate::export!`] finds out which of them
-/// exist and tells the host, which uses the stated default for the others.
+/// exist and tells the host, which uses the stated default for the others. [`Preview`] is named there, as
+/// it is an export of its own.
 ///
 /// A driver of several types has a [`DriverInfo`] instead, and a [`ResourceType`] for each type.
 pub trait Driver: Sized {
@@ -206,4 +207,18 @@ pub trait Update: ResourceType {
     /// Any; all but [`Failure::Pending`], [`Failure::Partial`] and [`Failure::Undecided`] mean that
     /// nothing was changed.
     fn update(request: UpdateRequest<Self::Inputs>) -> Result<State, Failure>;
+}
+
+/// Says what an effect would make (`purlin:preview`): which outputs are certain before it, and which parts it
+/// creates, changes or deletes. Without it a plan treats all outputs of a new resource as unknown. A driver
+/// that has it says so: `export!(Bucket with preview)`.
+pub trait Preview: ResourceType {
+    /// The forecast, from inputs that may have unknowns. The host calls it for the resources that a plan
+    /// creates, updates or replaces. No effects; each certain output is what the effect returns.
+    ///
+    /// # Errors
+    /// Any but [`Failure::Pending`], [`Failure::Partial`], [`Failure::Undecided`] and
+    /// [`Failure::NeedsDeleteBefore`]; [`Failure::InvalidInputs`] are faults of the documents, as those of
+    /// [`Check`] are.
+    fn preview(request: PreviewRequest<Self::Inputs>) -> Result<Forecast, Failure>;
 }

@@ -7,8 +7,9 @@ mod convert;
 use std::marker::PhantomData;
 
 use crate::{
-    Check, CheckRequest, CreateRequest, DeleteRequest, DriverInfo, ImpactRequest, Name, NameRequest, Problem,
-    Read, ReadRequest, ResourceType, TypeSchema, Update, UpdateImpact, UpdateRequest,
+    Check, CheckRequest, CreateRequest, DeleteRequest, DriverInfo, ImpactRequest, Name, NameRequest, Preview,
+    PreviewRequest, Problem, Read, ReadRequest, ResourceType, TypeSchema, Update, UpdateImpact,
+    UpdateRequest,
 };
 pub(crate) use convert::{failure, raw_inputs};
 use convert::{record, typed};
@@ -17,6 +18,8 @@ use convert::{record, typed};
 pub mod raw {
     pub use crate::bindings::exports::purlin::driver::lifecycle::Guest;
     pub use crate::bindings::purlin::driver::types::*;
+    pub use crate::preview_bindings::exports::purlin::preview::preview::Guest as PreviewGuest;
+    pub use crate::preview_bindings::purlin::preview::types::{Effect, Forecast, Part};
 }
 
 /// Logs a driver's panic before the instance dies.
@@ -188,18 +191,106 @@ impl<D: Update> Probe<D> {
     }
 }
 
+pub trait WithoutPreview {
+    const PREVIEW: bool = false;
+    fn preview(_: raw::Effect) -> Result<raw::Forecast, raw::Failure> {
+        Ok(crate::Forecast::default().into())
+    }
+}
+impl<D> WithoutPreview for Probe<D> {}
+impl<D: Preview> Probe<D> {
+    pub const PREVIEW: bool = true;
+    pub fn preview(effect: raw::Effect) -> Result<raw::Forecast, raw::Failure> {
+        begin();
+        let (subject, name, call, effect) = match effect {
+            raw::Effect::Create(request) => {
+                let raw::CreateRequest { subject, inputs, name, replaces, call } = request;
+                (
+                    subject,
+                    name,
+                    call,
+                    crate::preview::Effect::Create { inputs: raw_inputs(inputs)?, replaces },
+                )
+            }
+            raw::Effect::Update(request) => {
+                let raw::Change { subject, state, before, after, name, call } = request;
+                let (state, before, after) = (record(state)?, raw_inputs(before)?, raw_inputs(after)?);
+                (subject, name, call, crate::preview::Effect::Update { state, before, after })
+            }
+            raw::Effect::Delete(request) => {
+                let raw::DeleteRequest { subject, state, inputs, data_loss_allowed, call } = request;
+                let (state, inputs) = (record(state)?, raw_inputs(inputs)?);
+                let effect = crate::preview::Effect::Delete { state, inputs, data_loss_allowed };
+                (subject, String::new(), call, effect)
+            }
+        };
+        Ok(D::preview(PreviewRequest { subject, effect, name, call: call.try_into()? })?.into())
+    }
+}
+
+/// The resource type of an effect.
+pub fn type_of(effect: &raw::Effect) -> String {
+    let subject = match effect {
+        raw::Effect::Create(request) => &request.subject,
+        raw::Effect::Update(request) => &request.subject,
+        raw::Effect::Delete(request) => &request.subject,
+    };
+    subject.type_name.clone()
+}
+
 /// Makes a component of a [`crate::Driver`], `purlin_sdk::export!(Echo);`, or of several
 /// [`ResourceType`]s and what is said once about their driver, `purlin_sdk::export!(Messaging: Queue, Topic);`.
+/// If it, or one of its types, is a [`Preview`], `export!(Echo with preview);` or
+/// `export!(Messaging with preview: Queue, Topic);` exports that too.
 /// Once per crate, whose version is that of the driver. Outside of WebAssembly it only serves
 /// [`crate::testing`].
 #[macro_export]
 macro_rules! export {
     ($driver:ident) => {
+        $crate::export!(@one $driver);
+        $crate::export!(@unforeseen $driver);
+    };
+    ($driver:ident with preview) => {
+        $crate::export!(@one $driver);
+        #[cfg(target_family = "wasm")]
+        $crate::preview_bindings::export_preview!($driver with_types_in $crate::preview_bindings);
+    };
+    ($info:ident: $($resource:ty),+ $(,)?) => {
+        $crate::export!(@several $info: $($resource),+);
+        $crate::export!(@unforeseen $($resource),+);
+    };
+    ($info:ident with preview: $($resource:ty),+ $(,)?) => {
+        $crate::export!(@several $info: $($resource),+);
+        const _: () = {
+            use $crate::glue::{dispatch, raw};
+            impl raw::PreviewGuest for $info {
+                fn preview(effect: raw::Effect) -> Result<raw::Forecast, raw::Failure> {
+                    dispatch($crate::glue::type_of(&effect), effect, &[
+                        $((<$resource as $crate::ResourceType>::types, <$resource as raw::PreviewGuest>::preview)),+
+                    ])
+                }
+            }
+        };
+        #[cfg(target_family = "wasm")]
+        $crate::preview_bindings::export_preview!($info with_types_in $crate::preview_bindings);
+    };
+    // Nothing exports a preview, so that there must be none.
+    (@unforeseen $($resource:ty),+) => {
+        const _: () = {
+            #[allow(unused_imports)]
+            use $crate::glue::{Probe, WithoutPreview as _};
+            $(assert!(
+                !Probe::<$resource>::PREVIEW,
+                "it implements `Preview`: write `with preview` after the first name in `export!`"
+            );)+
+        };
+    };
+    (@one $driver:ident) => {
         $crate::export!(@resource $driver, $driver);
         #[cfg(target_family = "wasm")]
         $crate::bindings::export_lifecycle!($driver with_types_in $crate::bindings);
     };
-    ($info:ident: $($resource:ty),+ $(,)?) => {
+    (@several $info:ident: $($resource:ty),+) => {
         $($crate::export!(@resource $info, $resource);)+
         const _: () = {
             use $crate::glue::{dispatch, raw};
@@ -236,9 +327,14 @@ macro_rules! export {
         const _: () = {
             #[allow(unused_imports)]
             use $crate::glue::{
-                Probe, WithoutCheck as _, WithoutName as _, WithoutRead as _, WithoutUpdate as _,
-                WithoutUpdateImpact as _, raw,
+                Probe, WithoutCheck as _, WithoutName as _, WithoutPreview as _, WithoutRead as _,
+                WithoutUpdate as _, WithoutUpdateImpact as _, raw,
             };
+            impl raw::PreviewGuest for $resource {
+                fn preview(effect: raw::Effect) -> Result<raw::Forecast, raw::Failure> {
+                    Probe::<$resource>::preview(effect)
+                }
+            }
             impl raw::Guest for $resource {
                 fn describe() -> raw::DriverInfo {
                     let implements = [

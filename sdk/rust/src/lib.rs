@@ -17,6 +17,12 @@ mod failure;
 pub mod glue;
 mod host;
 mod inputs;
+pub mod preview;
+/// `purlin:preview` in `wit/deps/`, as wit-bindgen generates it. The same test compares it.
+#[doc(hidden)]
+#[rustfmt::skip]
+#[allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all, clippy::restriction)]
+pub mod preview_bindings;
 mod problem;
 mod request;
 mod state;
@@ -24,10 +30,13 @@ mod table;
 pub mod testing;
 
 pub use bindings::purlin::driver::types::{Context, Finding, Problem, RequestedCapability, Subject};
-pub use driver::{Check, Driver, DriverInfo, Name, Read, ResourceType, TypeSchema, Update, UpdateImpact};
+pub use driver::{
+    Check, Driver, DriverInfo, Name, Preview, Read, ResourceType, TypeSchema, Update, UpdateImpact,
+};
 pub use failure::{Failure, Faults};
 pub use host::{log, metrics, operation};
 pub use inputs::{Anything, Inputs, Raw, only_one};
+pub use preview::{Forecast, Part, PreviewRequest};
 pub use purlin_sdk_derive::{Input, Inputs, Outputs};
 pub use request::{
     Call, CheckRequest, Checked, CreateRequest, DeleteRequest, Impact, ImpactRequest, NameRequest, Observed,

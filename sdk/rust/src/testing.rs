@@ -11,7 +11,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::glue::{failure, raw};
-use crate::{Checked, Failure, Impact, Observed, Raw, State, log::Level, table};
+use crate::preview::Action;
+use crate::{Checked, Failure, Forecast, Impact, Observed, Raw, State, log::Level, table};
 
 pub use raw::Guest as Exported;
 pub use raw::Inputs as GivenInputs;
@@ -29,11 +30,14 @@ pub enum HostMessage {
     Checkpoint(String, Option<Vec<u8>>),
     /// Progress.
     Progress(String, Option<u8>),
+    /// A part that is done.
+    Reached(String, Action),
 }
 
 thread_local! {
     static MESSAGES: RefCell<Vec<HostMessage>> = const { RefCell::new(Vec::new()) };
     static CANCELLED: Cell<bool> = const { Cell::new(false) };
+    static TOKEN: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
     static TIME_LEFT: Cell<Duration> = const { Cell::new(Duration::from_secs(3600)) };
 }
 
@@ -52,6 +56,11 @@ pub(crate) fn time() -> Duration {
     TIME_LEFT.get()
 }
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn agreed() -> Option<Vec<u8>> {
+    TOKEN.with_borrow(Clone::clone)
+}
+
 /// The messages on this thread since the last call.
 pub fn messages() -> Vec<HostMessage> {
     MESSAGES.take()
@@ -65,6 +74,11 @@ pub fn cancel(cancelled: bool) {
 /// The result of [`crate::operation::time_left`] on this thread from now on; an hour before.
 pub fn time_left(time: Duration) {
     TIME_LEFT.set(time);
+}
+
+/// The result of [`crate::preview::consent::token`] on this thread from now on.
+pub fn agree(token: Option<Vec<u8>>) {
+    TOKEN.set(token);
 }
 
 /// A resource `demo.default#shared.demo` of the application `shop` in the environment `dev`.
@@ -231,6 +245,30 @@ pub fn update_impact<D: Exported>(
         delete_before_replace: impact.delete_before_replace,
         stable_outputs: impact.stable_outputs,
     })
+}
+
+/// Foresees the creation of a resource, whose name is known if all of its inputs are.
+///
+/// # Errors
+/// The driver's failure.
+pub fn preview<D: Exported + raw::PreviewGuest>(inputs: raw::Inputs) -> Result<Forecast, Failure> {
+    let name = if inputs.unknown.is_empty() { name::<D>(inputs.clone())? } else { String::new() };
+    let (subject, call) = (subject_for::<D>(), call(""));
+    let request = raw::CreateRequest { subject, inputs, name, replaces: None, call };
+    Ok(D::preview(raw::Effect::Create(request)).map_err(failure)?.try_into()?)
+}
+
+/// Foresees a change of a resource.
+///
+/// # Errors
+/// The driver's failure.
+pub fn preview_update<D: Exported + raw::PreviewGuest>(
+    before: raw::Inputs,
+    after: raw::Inputs,
+    state: &State,
+) -> Result<Forecast, Failure> {
+    let change = change::<D>(before, after, state, "");
+    Ok(D::preview(raw::Effect::Update(change)).map_err(failure)?.try_into()?)
 }
 
 /// Updates a resource.

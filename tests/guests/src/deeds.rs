@@ -292,6 +292,7 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
             }));
         }
         "programs" => state(crate::programs::tried()),
+        "agreed" => state(crate::forecast::agreed()),
         // A failure with details.
         "problem" => {
             let details = values["details"].as_array().into_iter().flatten().map(|pair| {

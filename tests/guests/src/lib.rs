@@ -12,6 +12,7 @@
 )]
 
 mod deeds;
+mod forecast;
 mod http;
 mod net;
 mod programs;

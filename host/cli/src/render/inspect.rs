@@ -27,6 +27,9 @@ pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
         None => "none: it is not a driver".to_owned(),
     };
     let _ = writeln!(out, "  contract  {contract}");
+    if let Some(version) = &component.interfaces.preview {
+        let _ = writeln!(out, "  previews  its effects: purlin:preview@{}", text::line(version));
+    }
     imports(&mut out, &component.interfaces.imports, columns);
     if let Some(info) = &component.info {
         describe(&mut out, info);

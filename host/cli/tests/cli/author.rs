@@ -179,6 +179,36 @@ fn a_driver_can_be_called_manually() {
 }
 
 #[test]
+fn a_forecast_can_be_asked_for_manually() {
+    let project = Project::empty();
+    let by_hand = |driver: &str, rest: &[&str]| {
+        project.run(&[&["driver", "run", driver, "preview"][..], rest].concat())
+    };
+    let values = r#"{"domain": "x.io", "template": "a"}"#;
+    let forecast = by_hand("purlin/dns-wildcard", &["--values", values]).status(0).json();
+    assert_eq!(forecast, json!({"format": 1, "outputs": {"host": "a.x.io"}, "parts": []}));
+    let inspected = project.run(&["driver", "inspect", "purlin/dns-wildcard"]).status(0);
+    assert_output(&inspected, &["previews  its effects: purlin:preview@0.1.0"]);
+    assert!(!project.run(&["driver", "inspect", "purlin/echo"]).status(0).has("previews"));
+    assert_output(&by_hand("purlin/echo", &[]).status(2), &["the driver `purlin/echo` has no preview"]);
+
+    project.write("guests.wasm", component("guests"));
+    let values = json!({"preview": {
+        "outputs": r#"{"url": "a-secret-value", "at": null}"#, "unknown": ["/outputs/at"],
+        "parts": [{"address": "a", "action": "delete", "holds_data": "rows", "before": r#"{"size": 1}"#}],
+    }});
+    let secrets = r#"{"password": "a-secret-value"}"#;
+    let forecast = by_hand("guests.wasm", &["--values", &values.to_string(), "--secrets", secrets]).status(0);
+    assert_eq!(
+        forecast.json(),
+        json!({
+            "format": 1, "outputs": {"at": "[unknown]"}, "secrets": {"url": "[secret]"},
+            "parts": [{"address": "a", "type": "thing", "action": "delete", "before": {"size": 1}, "holds_data": "rows"}],
+        })
+    );
+}
+
+#[test]
 fn secrets_are_hidden_in_manual_calls() {
     let project = Project::with(&[(
         "purlin.yaml",

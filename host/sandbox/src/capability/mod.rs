@@ -6,6 +6,7 @@
 mod answers;
 mod changes;
 mod connect;
+mod consent;
 mod dirs;
 mod env;
 mod files;

@@ -278,6 +278,43 @@ async fn a_later_version_of_metrics_runs_unless_something_is_missing() {
     );
 }
 
+/// What an exported function of `preview` takes and returns in core WebAssembly.
+const PREVIEW: &str =
+    r#"(func (export "purlin:preview/preview@VERSION#preview") (param i32) (result i32) (i32.const 0))"#;
+
+/// So does a package that a driver exports.
+#[tokio::test]
+async fn a_later_version_of_preview_runs_unless_something_differs() {
+    let exporting = |version: &'static str, change| Variant {
+        metrics: version,
+        change,
+        world: Box::leak(format!("export purlin:preview/preview@{version};").into_boxed_str()),
+        more: Box::leak(PREVIEW.replace("VERSION", version).into_boxed_str()),
+        ..PLAIN
+    };
+    for version in ["0.1.0", "0.1.1"] {
+        let driver = exporting(version, NONE).driver().into();
+        let driver = sandbox().load(Source::Bytes(driver), &setup(Limits::default())).await.expect("loads");
+        assert!(driver.previews(), "{version}");
+    }
+    let bytes = PLAIN.driver().into();
+    assert!(
+        !sandbox().load(Source::Bytes(bytes), &setup(Limits::default())).await.expect("loads").previews()
+    );
+
+    let field = ("preview.wit", "record forecast {", "record forecast { more: option<string>,");
+    let refused = exporting("0.1.1", field).loaded().await.expect_err("another answer").to_string();
+    let start = "made for contract `purlin:preview@0.1.1`, and this version runs `purlin:preview@0.1.0`; \
+                 it needs a newer Purlin: ";
+    assert!(refused.starts_with(start) && refused.len() > start.len(), "{refused}");
+    let refused = exporting("0.2.0", NONE).loaded().await.expect_err("another edition");
+    assert_eq!(
+        refused.to_string(),
+        "made for contract `purlin:preview@0.2.0`, and this version runs `purlin:preview@0.1.0`; \
+         it needs a newer Purlin: it exports `purlin:preview/preview@0.2.0`"
+    );
+}
+
 #[tokio::test]
 async fn other_packages_and_editions_are_named() {
     let world = "import purlin:other/run@0.1.0;";

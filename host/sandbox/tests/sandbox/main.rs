@@ -9,6 +9,7 @@ mod answers;
 mod common;
 mod contract;
 mod drift;
+mod forecast;
 mod growth;
 mod hostile;
 mod inspect;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::raw;
-use crate::{Call, Failure, Inputs, ManifestFile, Object, Observed, Raw, State};
+use crate::{Call, Failure, Forecast, Inputs, ManifestFile, Object, Observed, Part, Raw, State};
 
 fn json(text: &str, what: &str) -> Result<Value, Failure> {
     serde_json::from_str(text)
@@ -58,7 +58,6 @@ impl TryFrom<raw::State> for State {
             let data = serde_json::from_str(&file.data)?;
             Ok(ManifestFile { name: file.name, location: file.location, data })
         });
-        let notes = state.notes.into_iter().map(|(name, text)| Ok((name, serde_json::from_str(&text)?)));
         Ok(Self {
             id: state.id,
             outputs: serde_json::from_str(&state.outputs)?,
@@ -67,7 +66,7 @@ impl TryFrom<raw::State> for State {
             manifests: manifests.collect::<Result<_, Self::Error>>()?,
             sensitive: state.sensitive,
             version: state.version,
-            notes: notes.collect::<Result<_, Self::Error>>()?,
+            notes: objects(state.notes)?,
         })
     }
 }
@@ -105,6 +104,80 @@ impl TryFrom<raw::Observed> for Observed {
         let values = observed.values.as_deref().map(serde_json::from_str).transpose()?;
         Ok(Self { state: observed.state.try_into()?, values })
     }
+}
+
+impl From<Forecast> for raw::Forecast {
+    fn from(mut forecast: Forecast) -> Self {
+        forecast.outputs.retain(|name, _| !forecast.secrets.contains_key(name));
+        Self {
+            outputs: text(forecast.outputs),
+            secrets: text(forecast.secrets),
+            unknown: forecast.unknown,
+            sensitive: forecast.sensitive,
+            parts: forecast.parts.into_iter().map(Into::into).collect(),
+            token: forecast.token,
+            notes: texts(forecast.notes),
+        }
+    }
+}
+
+impl From<Part> for raw::Part {
+    fn from(part: Part) -> Self {
+        let attributes = |value: Option<Value>| value.map(|value| value.to_string());
+        Self {
+            address: part.address,
+            moved_from: part.moved_from,
+            type_name: part.type_name,
+            action: part.action,
+            before: attributes(part.before),
+            after: attributes(part.after),
+            unknown: part.unknown,
+            sensitive: part.sensitive,
+            replaces: part.replaces,
+            holds_data: part.holds_data,
+            notes: texts(part.notes),
+        }
+    }
+}
+
+impl TryFrom<raw::Forecast> for Forecast {
+    type Error = serde_json::Error;
+    fn try_from(forecast: raw::Forecast) -> Result<Self, Self::Error> {
+        Ok(Self {
+            outputs: serde_json::from_str(&forecast.outputs)?,
+            secrets: serde_json::from_str(&forecast.secrets)?,
+            unknown: forecast.unknown,
+            sensitive: forecast.sensitive,
+            parts: forecast.parts.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+            token: forecast.token,
+            notes: objects(forecast.notes)?,
+        })
+    }
+}
+
+impl TryFrom<raw::Part> for Part {
+    type Error = serde_json::Error;
+    fn try_from(part: raw::Part) -> Result<Self, Self::Error> {
+        let attributes = |text: Option<String>| text.map(|text| serde_json::from_str(&text)).transpose();
+        Ok(Self {
+            address: part.address,
+            moved_from: part.moved_from,
+            type_name: part.type_name,
+            action: part.action,
+            before: attributes(part.before)?,
+            after: attributes(part.after)?,
+            unknown: part.unknown,
+            sensitive: part.sensitive,
+            replaces: part.replaces,
+            holds_data: part.holds_data,
+            notes: objects(part.notes)?,
+        })
+    }
+}
+
+/// The reverse of [`texts`].
+fn objects(texts: Vec<(String, String)>) -> Result<Object, serde_json::Error> {
+    texts.into_iter().map(|(name, text)| Ok((name, serde_json::from_str(&text)?))).collect()
 }
 
 /// A JSON object as text.

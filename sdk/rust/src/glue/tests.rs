@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{failure, raw};
+use crate::preview::{Action, consent};
 use crate::testing::{self, Exported, HostMessage};
 use crate::{
-    Anything, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, DriverInfo, Failure, Json,
-    ManifestFile, Object, Observed, Problem, Read, ReadRequest, RequestedCapability, ResourceType, State,
-    TypeSchema, Update, UpdateRequest, operation,
+    Anything, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, DriverInfo, Failure,
+    Forecast, Json, ManifestFile, Object, Observed, Part, Preview, PreviewRequest, Problem, Read,
+    ReadRequest, RequestedCapability, ResourceType, State, TypeSchema, Update, UpdateRequest, operation,
 };
 
 fn schema(type_name: &str) -> TypeSchema {
@@ -141,13 +142,23 @@ impl ResourceType for Topic {
     }
 }
 
+impl Preview for Topic {
+    fn preview(request: PreviewRequest<Anything>) -> Result<Forecast, Failure> {
+        let secret = request.after().is_some_and(|inputs| inputs.is_given("/secrets/key"));
+        let part =
+            Part { holds_data: Some("messages".to_owned()), ..Part::new("a", "partition", Action::Create) };
+        let forecast = Forecast::default().outputs(json!({"name": request.name}))?.part(part);
+        if secret { forecast.secrets(json!({"key": "k"})) } else { Ok(forecast) }
+    }
+}
+
 impl Update for Topic {
     fn update(request: UpdateRequest<Anything>) -> Result<State, Failure> {
         Ok(request.state)
     }
 }
 
-export!(Messaging: Queue, Topic);
+export!(Messaging with preview: Queue, Topic);
 
 /// Another one, with a type for all others.
 struct Open;
@@ -320,4 +331,50 @@ fn a_call_knows_how_much_time_is_left() {
     assert_eq!(call.time_left(), Duration::from_secs(9));
     assert_eq!(crate::Call::default().time_left(), Duration::ZERO);
     testing::time_left(Duration::from_secs(3600));
+}
+
+#[test]
+fn a_forecast_is_that_of_the_type() {
+    let given = testing::inputs(&json!({"secrets": {"key": "k"}}));
+    let forecast = testing::preview::<Topic>(given.clone()).expect("a forecast");
+    assert_eq!(
+        (json!(forecast.outputs), json!(forecast.secrets)),
+        (json!({"name": testing::subject().guresid}), json!({"key": "k"}))
+    );
+    let [part] = &forecast.parts[..] else { panic!("one part") };
+    assert_eq!(
+        (&*part.address, part.action, part.holds_data.as_deref()),
+        ("a", Action::Create, Some("messages"))
+    );
+    let effect = |type_name: &str| {
+        raw::Effect::Create(raw::CreateRequest {
+            subject: raw::Subject { type_name: type_name.to_owned(), ..testing::subject() },
+            inputs: given.clone(),
+            name: "n".to_owned(),
+            replaces: None,
+            call: call(),
+        })
+    };
+    let of = |type_name: &str| <Messaging as raw::PreviewGuest>::preview(effect(type_name));
+    assert_eq!(of("stream").expect("a forecast").outputs, r#"{"name":"n"}"#);
+    // A type without a preview promises nothing.
+    assert_eq!(of("queue").expect("a forecast").outputs, "{}");
+    assert!(of("other").is_err());
+    let state = State::new("topic");
+    let change = testing::preview_update::<Topic>(given.clone(), given, &state).expect("a forecast");
+    assert_eq!(change.parts.len(), 1);
+}
+
+#[test]
+fn an_effect_learns_what_was_agreed() {
+    assert_eq!(consent::token(), None);
+    testing::agree(Some(b"plan".to_vec()));
+    assert_eq!(consent::token().as_deref(), Some(&b"plan"[..]));
+    testing::agree(None);
+    consent::reached("a", Action::Create);
+    let messages = testing::messages();
+    assert!(
+        matches!(&messages[..], [HostMessage::Reached(part, Action::Create)] if part == "a"),
+        "{messages:?}"
+    );
 }

@@ -12,7 +12,7 @@ use purlin_host::Examined;
 use purlin_model::driver::{Checkpoint, Failure as Failed, Observed, ResourceState};
 use purlin_model::{Label, Workspace};
 use purlin_sandbox::{
-    CallContext, CallError, Change, CheckpointSink, Driver, Progress, ProgressSink, ReadRequest,
+    CallContext, CallError, Change, CheckpointSink, Driver, Effect, Progress, ProgressSink, ReadRequest,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -103,6 +103,7 @@ enum Function {
     Create,
     Read,
     UpdateImpact,
+    Preview,
     Update,
     Delete,
 }
@@ -159,6 +160,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     };
     let loaded = app.timings.wait("load the driver", loading).await;
     let driver = loaded.map_err(|error| Failure::host(error, &sources))?;
+    if args.function == Function::Preview && !driver.previews() {
+        return Err(Failure::input(format!("the driver `{}` has no preview", driver.name()))
+            .hint("it does not export `purlin:preview`"));
+    }
     if args.function == Function::Describe {
         app.ui.json(&answer::Described::new(driver.info()));
         return Ok(Status::Done);
@@ -307,6 +312,14 @@ async fn call(
             answer::observed(found.as_ref(), show)
         }
         Function::UpdateImpact => answer::impact(&driver.update_impact(&context, change()).await?),
+        Function::Preview => {
+            let effect = match request.recorded {
+                true => Effect::Update(change()),
+                false => Effect::Create { inputs, name: name.expose(), replaces: None },
+            };
+            let forecast = driver.preview(&context, effect).await?;
+            forecast.map(|forecast| answer::forecast(&forecast, show)).unwrap_or_default()
+        }
         Function::Update => {
             let state = sealed(driver.update(&context, change()).await?);
             warn_of_outputs(driver, request, &state, ui);

@@ -38,6 +38,8 @@ const RUST: &[(&str, &str)] = folder! {
     "src/inputs.rs",
     "src/inputs/faults.rs",
     "src/lib.rs",
+    "src/preview.rs",
+    "src/preview_bindings.rs",
     "src/problem.rs",
     "src/request.rs",
     "src/state.rs",

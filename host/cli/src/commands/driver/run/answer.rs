@@ -2,7 +2,9 @@
 //! asked to see them.
 
 use purlin_model::Value;
-use purlin_model::driver::{Checked, DriverInfo, Failure, Impact, Observed, Problem, ResourceState};
+use purlin_model::driver::{
+    Checked, DriverInfo, Failure, Forecast, Impact, Observed, Problem, ResourceState,
+};
 use purlin_sandbox::CallError;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -31,24 +33,41 @@ pub(super) fn checked(checked: &Checked, show: bool) -> Json {
     })
 }
 
-/// The state as JSON, with outputs and secret outputs separate, as drivers return them.
-pub(super) fn state(state: &ResourceState, show: bool) -> Json {
-    let all_secret = matches!(state.outputs, Value::Secret(_));
+/// Outputs and secret outputs, separate, as drivers return them.
+fn outputs(all: &Value, show: bool) -> Map<String, Json> {
+    let all_secret = matches!(all, Value::Secret(_));
     let (mut outputs, mut secrets) = (Map::new(), Map::new());
     if show || !all_secret {
-        for (name, output) in state.outputs.as_map().into_iter().flatten() {
+        for (name, output) in all.as_map().into_iter().flatten() {
             let part = if all_secret || output.has_secret() { &mut secrets } else { &mut outputs };
             part.insert(name.to_string(), value(output, show));
         }
     }
-    let mut json = json!({"id": state.id.shown(show), "outputs": outputs});
+    let mut json = Map::from_iter([("outputs".to_owned(), outputs.into())]);
+    if all_secret && !show {
+        // Hide the names of the outputs too, since the whole map is secret.
+        json.insert("secrets".to_owned(), all.redact());
+    } else if !secrets.is_empty() {
+        json.insert("secrets".to_owned(), secrets.into());
+    }
+    json
+}
+
+/// The forecast as JSON. Nobody needs its token.
+pub(super) fn forecast(forecast: &Forecast, show: bool) -> Json {
+    let mut json = outputs(&forecast.outputs, show);
+    json.insert("parts".to_owned(), json!(forecast.parts));
+    if !forecast.notes.is_empty() {
+        json.insert("notes".to_owned(), value(&Value::Map(forecast.notes.clone()), show));
+    }
+    json.into()
+}
+
+/// The state as JSON.
+pub(super) fn state(state: &ResourceState, show: bool) -> Json {
+    let mut json = json!({"id": state.id.shown(show)});
     if let Some(json) = json.as_object_mut() {
-        if all_secret && !show {
-            // Hide the names of the outputs too, since the whole map is secret.
-            json.insert("secrets".to_owned(), state.outputs.redact());
-        } else if !secrets.is_empty() {
-            json.insert("secrets".to_owned(), secrets.into());
-        }
+        json.extend(outputs(&state.outputs, show));
         if !state.cookie.is_empty() {
             // A cookie may be secret, and a masked part of it is useless.
             let cookie = data_encoding::BASE64.encode(&state.cookie);
