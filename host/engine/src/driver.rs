@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use purlin_model::driver::{DriverInfo, Implements, Subject};
 use purlin_model::{Diagnostic, DriverRequirement, Grants, Key};
 
-pub use purlin_sandbox::ReadRequest;
 use purlin_sandbox::{CallContext, CallError, CancelToken, CheckpointSink, Facts, Permission};
+pub use purlin_sandbox::{Effect, ReadRequest};
 use purlin_state::Record;
 
 pub use requests::{Request, Response};
@@ -63,6 +63,8 @@ pub struct About<'a> {
     pub known_as: &'a str,
     /// The digest of the driver's code. A changed driver is a reason to check its resources again.
     pub digest: &'a str,
+    /// Whether the driver foresees its effects ([`Request::Preview`]).
+    pub previews: bool,
     /// What the operator grants the driver; `None` if every request is allowed.
     pub grants: Option<&'a Grants>,
     /// The maximum duration of a call; `None` if calls are not limited.
@@ -108,6 +110,11 @@ pub trait Driver: Send + Sync {
     /// [`About::digest`].
     fn digest(&self) -> &str {
         self.about().digest
+    }
+
+    /// [`About::previews`].
+    fn previews(&self) -> bool {
+        self.about().previews
     }
 
     /// [`About::grants`].
@@ -177,6 +184,7 @@ impl Driver for purlin_sandbox::Driver {
             info: self.info(),
             known_as: self.name(),
             digest: self.digest(),
+            previews: self.previews(),
             grants: Some(self.grants()),
             longest: Some(self.longest()),
             patience: self.patience(),
@@ -198,6 +206,7 @@ impl Driver for purlin_sandbox::Driver {
             }
             Request::Read(request) => Response::Observed(self.read(context, request).await?),
             Request::UpdateImpact(change) => Response::Impact(self.update_impact(context, change).await?),
+            Request::Preview(effect) => Response::Forecast(self.preview(context, effect).await?),
             Request::Update(change) => Response::State(self.update(context, change).await?),
             Request::Delete { state, inputs, data_loss_allowed } => {
                 self.delete(context, (state, data_loss_allowed), inputs).await?;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_graph::{Graph, NodeId};
-use purlin_model::driver::Inputs;
+use purlin_model::driver::{Forecast, Inputs};
 use purlin_model::{Context, Departure, Diagnostic, Key, Reason, ReferenceField, Urn, Value};
 use purlin_state::{Record, RecordId};
 
@@ -120,6 +120,8 @@ pub struct Step {
     pub left_out: bool,
     /// Boxed, since few steps have one.
     pub(crate) loss: Option<Box<Loss>>,
+    /// What the driver says that the step would make. Its outputs are promises.
+    pub(crate) forecast: Option<Box<Forecast>>,
 }
 
 impl Step {
@@ -137,7 +139,13 @@ impl Step {
             waits: false,
             left_out: false,
             loss: None,
+            forecast: None,
         }
+    }
+
+    /// The outputs that are certain before the step, as the driver promised.
+    pub(crate) fn promised(&self) -> Option<&Value> {
+        self.forecast.as_ref().map(|forecast| &forecast.outputs)
     }
 
     /// The same step, which loses data.

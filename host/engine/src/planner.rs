@@ -43,8 +43,8 @@ use purlin_sandbox::CallError;
 use purlin_state::Record;
 
 use crate::changes::answers::Total;
-use crate::changes::ask::{self, Question};
-use crate::driver::Drivers;
+use crate::changes::ask::{self, Foreseen, Question};
+use crate::driver::{Driver, Drivers};
 use crate::error::{Cause, Error};
 use crate::failed::{CallFailed, Defined};
 use crate::names::Role;
@@ -60,6 +60,7 @@ use crate::values::workload;
 
 pub use base::{Base, Scratch};
 pub use begun::{PlannedInput, RecordDigest, deviations_of_rest, is_left_by_run};
+use decide::Effective;
 use decisions::{Certainty, Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
 pub use foresight::{DescribedDrivers, RecordedSecrets};
@@ -421,6 +422,15 @@ struct Ground<'a> {
     validating: bool,
 }
 
+/// A resource whose driver is asked about.
+struct Asked<'a> {
+    node: Node<'a>,
+    urn: &'a Urn,
+    driver: &'a Arc<dyn Driver>,
+    inputs: &'a Inputs,
+    record: Option<&'a Record>,
+}
+
 /// A plan under construction.
 struct Planner<'a> {
     graph: Arc<Graph>,
@@ -525,30 +535,61 @@ impl Planner<'_> {
                 questions.push(question);
             }
         }
+        let graph = Arc::clone(&self.graph);
+        let mut decisions = Vec::new();
         for answer in ask::ask_all(questions, self.context, self.options.parallelism, &self.total).await {
             match answer {
-                Ok(answer) => self.decide(answer),
-                Err((question, failed)) if matches!(failed.error, CallError::Account { .. }) => {
-                    let (driver, type_name) = (&*question.driver, question.key.type_name());
-                    let fault = accounts::fault(driver, type_name, &question.inputs, self.context).await;
-                    self.errors.extend(fault.map(|fault| fault.fact(format!("`{}` needs it", question.key))));
+                Ok(answer) => {
+                    let Some(decision) = self.decide(&graph, answer) else { continue };
+                    let effect = decision.to_foresee().filter(|_| !self.validating);
+                    // The others wait with it, so that the steps stay in order, but an object is adopted at
+                    // once, so that nobody else adopts it.
+                    match decisions.is_empty() && effect.is_none() || decision.adopts() {
+                        true => self.carry(decision, None),
+                        false => decisions.push((decision, effect)),
+                    }
                 }
-                Err((question, failed)) => self.failed(&question, failed),
+                Err((question, failed)) => {
+                    let Question { urn, driver, inputs, .. } = &question;
+                    let Some(node) = graph.node(question.node) else { continue };
+                    let record = question.record.as_deref();
+                    self.failed(&Asked { node, urn, driver, inputs, record }, failed).await;
+                }
             }
         }
+        self.foresee(decisions).await;
         Ok(())
+    }
+
+    /// Asks the drivers that foresee their effects what decisions would make, and records the decisions. A
+    /// forecast changes none of them.
+    async fn foresee(&mut self, decisions: Vec<(Effective<'_>, Option<Foreseen>)>) {
+        let (decisions, effects): (Vec<_>, Vec<_>) = decisions.into_iter().unzip();
+        let (context, parallelism) = (self.context, self.options.parallelism);
+        let forecasts = ask::foresee_all(effects, context, parallelism, &self.total).await;
+        for (decision, forecast) in decisions.into_iter().zip(forecasts) {
+            match forecast {
+                Some(Ok(forecast)) => self.carry(decision, forecast),
+                Some(Err(failed)) => self.failed(&decision.asked(), failed).await,
+                None => {}
+            }
+        }
     }
 
     /// Handles a failed call: nothing is done with its resource. Whether other resources gave a value that
     /// the driver rejects is known at the end.
-    fn failed(&mut self, question: &Question, failed: CallFailed) {
-        let graph = Arc::clone(&self.graph);
-        let Some(node) = graph.node(question.node) else { return };
+    async fn failed(&mut self, asked: &Asked<'_>, failed: CallFailed) {
+        let Asked { node, urn, driver, inputs, record } = *asked;
+        if matches!(failed.error, CallError::Account { .. }) {
+            let fault = accounts::fault(&**driver, node.key.type_name(), inputs, self.context).await;
+            self.errors.extend(fault.map(|fault| fault.fact(format!("`{}` needs it", node.key))));
+            return;
+        }
         let mut invalid = Vec::new();
         if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
-            invalid = self.invalid(question, inputs);
+            invalid = self.invalid(asked, inputs);
             self.invalid.push((node.key.clone(), invalid.clone()));
-            self.are_wrong |= evaluate::is_determined(&graph, node.id);
+            self.are_wrong |= evaluate::is_determined(&self.graph, node.id);
         }
         if let CallError::Unknown { pointer } = &failed.error {
             self.errors.push(decide::not_known_yet(node, pointer));
@@ -561,7 +602,7 @@ impl Planner<'_> {
         let definition = Some(Defined::by(node.recipe));
         let failed = CallFailed { definition, invalid, ..failed }.located(&self.options.rules);
         let cause = Cause::Call(Arc::new(failed));
-        self.refuse(node, &question.urn, question.record.as_deref(), cause);
+        self.refuse(node, urn, record, cause);
     }
 
     /// Reads the store secrets of all resources of a level at once.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use purlin_graph::NodeId;
-use purlin_model::driver::{Failure, Impact, InputFinding, Inputs, Observed, Subject};
+use purlin_model::driver::{Failure, Forecast, Impact, InputFinding, Inputs, Observed, Subject};
 use purlin_model::{Context, Key, Label, Path, Urn, Value};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
@@ -12,9 +12,10 @@ use purlin_state::Record;
 use crate::changes::answers::Total;
 use crate::changes::diff;
 use crate::changes::fate;
-use crate::driver::{Call, Driver, ReadRequest};
+use crate::driver::{Call, Driver, Effect, ReadRequest};
 use crate::failed::CallFailed;
 use crate::records::making::in_progress;
+use crate::values::evaluate::is_known;
 use crate::values::predict;
 use crate::values::rules::keep_secret;
 
@@ -76,19 +77,14 @@ pub(crate) async fn ask_all(
     parallelism: usize,
     total: &Arc<Total>,
 ) -> Vec<Outcome> {
-    let mut answers: Vec<Option<Outcome>> = Vec::new();
-    let most = tokio::sync::Semaphore::MAX_PERMITS;
-    let permits = Arc::new(tokio::sync::Semaphore::new(parallelism.clamp(1, most)));
-    let mut tasks = tokio::task::JoinSet::new();
-    for question in questions {
-        let index = answers.len();
+    let jobs = questions.into_iter().map(|question| {
         let implements = question.driver.implements(&question.key);
         let impact = implements.update_impact && question.record.is_some();
         let computes = computes(&question);
         let is_named = is_named(&question);
         if !implements.check && !impact && !computes && !is_named && question.ask == Ask::Change {
             let inputs = question.checked_before.clone().unwrap_or_else(|| question.inputs.clone());
-            answers.push(Some(Ok(Answer {
+            return Job::Done(Ok(Answer {
                 question,
                 inputs,
                 warnings: Vec::new(),
@@ -96,21 +92,50 @@ pub(crate) async fn ask_all(
                 found: None,
                 computed: None,
                 name: None,
-            })));
-            continue;
+            }));
         }
-        answers.push(None);
-        let (context, permits, total) = (context.clone(), Arc::clone(&permits), Arc::clone(total));
-        tasks.spawn(async move {
-            let _permit = permits.acquire_owned().await;
-            (index, ask(question, context, &total).await)
-        });
+        let (context, total) = (context.clone(), Arc::clone(total));
+        Job::Todo(async move { ask(question, context, &total).await })
+    });
+    each(jobs, parallelism).await.into_iter().flatten().collect()
+}
+
+/// A result, or the calls that lead to it.
+enum Job<T, F> {
+    Done(T),
+    Todo(F),
+}
+
+/// Does all jobs, at most `parallelism` at a time, and returns the results in order; `None` for one that was
+/// cancelled.
+async fn each<T, F>(jobs: impl IntoIterator<Item = Job<T, F>>, parallelism: usize) -> Vec<Option<T>>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let mut results: Vec<Option<T>> = Vec::new();
+    let most = tokio::sync::Semaphore::MAX_PERMITS;
+    let permits = Arc::new(tokio::sync::Semaphore::new(parallelism.clamp(1, most)));
+    let mut tasks = tokio::task::JoinSet::new();
+    for job in jobs {
+        let index = results.len();
+        match job {
+            Job::Done(result) => results.push(Some(result)),
+            Job::Todo(job) => {
+                results.push(None);
+                let permits = Arc::clone(&permits);
+                tasks.spawn(async move {
+                    let _permit = permits.acquire_owned().await;
+                    (index, job.await)
+                });
+            }
+        }
     }
     while let Some(done) = tasks.join_next().await {
         match done {
-            Ok((index, answer)) => {
-                if let Some(slot) = answers.get_mut(index) {
-                    *slot = Some(answer);
+            Ok((index, result)) => {
+                if let Some(slot) = results.get_mut(index) {
+                    *slot = Some(result);
                 }
             }
             // A panic in the host is a bug in Purlin and must not pass for an answer.
@@ -118,7 +143,71 @@ pub(crate) async fn ask_all(
             Err(_) => {}
         }
     }
-    answers.into_iter().flatten().collect()
+    results
+}
+
+/// An effect that is decided, and that its driver foresees.
+pub(crate) struct Foreseen {
+    pub key: Key,
+    pub urn: Urn,
+    /// The inputs as `check` returned them.
+    pub inputs: Inputs,
+    pub driver: Arc<dyn Driver>,
+    /// The name of a new resource, if it was asked for already.
+    pub name: Option<Label>,
+    /// The existing resource.
+    pub record: Option<Arc<Record>>,
+    /// Whether a new resource takes the place of the existing one.
+    pub replaces: bool,
+}
+
+/// Asks drivers what effects would make, at most `parallelism` at a time, and returns the forecasts in order;
+/// none where there is no effect to foresee.
+pub(crate) async fn foresee_all(
+    effects: Vec<Option<Foreseen>>,
+    context: &Context,
+    parallelism: usize,
+    total: &Arc<Total>,
+) -> Vec<Option<Result<Option<Forecast>, CallFailed>>> {
+    let jobs = effects.into_iter().map(|effect| {
+        let Some(effect) = effect else { return Job::Done(Ok(None)) };
+        let (context, total) = (context.clone(), Arc::clone(total));
+        Job::Todo(async move {
+            let call = Call::quiet(Subject { urn: effect.urn.clone(), key: effect.key.clone(), context });
+            foresee(&effect, &call, &total).await.map_err(|error| {
+                let Foreseen { driver, inputs, .. } = &effect;
+                CallFailed::from(error).explained(&**driver, &call.facts, Some(inputs), None)
+            })
+        })
+    });
+    each(jobs, parallelism).await
+}
+
+async fn foresee(effect: &Foreseen, call: &Call, total: &Total) -> Result<Option<Forecast>, CallError> {
+    let Foreseen { inputs, driver, .. } = effect;
+    let forecast = match effect.record.as_deref().filter(|_| !effect.replaces) {
+        Some(record) => {
+            let (before, name) = (fate::compared(record, inputs), record.name.expose());
+            let change = Change { state: &record.state, before: &before, after: inputs, name };
+            driver.preview(call, Effect::Update(change)).await?
+        }
+        None => {
+            let name = match &effect.name {
+                Some(name) => name.clone(),
+                None if !driver.implements(&effect.key).name => effect.urn.guresid().as_str().into(),
+                None if is_known(inputs) => driver.name(call, inputs).await?,
+                None => Label::default(),
+            };
+            // The id of another driver's resource means nothing to this driver.
+            let replaces = effect.record.as_deref().filter(|record| fate::made_it(&**driver, record));
+            let replaces = replaces.map(|record| &record.state.id);
+            driver.preview(call, Effect::Create { inputs, name: name.expose(), replaces }).await?
+        }
+    };
+    let Some(forecast) = forecast else { return Ok(None) };
+    let attributes = forecast.parts.iter().flat_map(|part| [&part.before, &part.after]).flatten();
+    total.take(driver.known_as(), [&forecast.outputs].into_iter().chain(attributes))?;
+    Ok(Some(forecast))
 }
 
 async fn ask(question: Question, context: Context, total: &Total) -> Outcome {

@@ -2,8 +2,8 @@
 //! method, for those who make calls; what stands between them and the driver sees requests.
 
 use purlin_model::Label;
-use purlin_model::driver::{Checked, Impact, Inputs, Observed, ResourceState};
-use purlin_sandbox::{CallError, Change, ReadRequest};
+use purlin_model::driver::{Checked, Forecast, Impact, Inputs, Observed, ResourceState};
+use purlin_sandbox::{CallError, Change, Effect, ReadRequest};
 
 use super::{Call, Driver};
 
@@ -32,6 +32,8 @@ pub enum Request<'a> {
     Read(ReadRequest<'a>),
     /// Says which changes require a replacement. Without effects.
     UpdateImpact(Change<'a>),
+    /// Says what an effect would make. Without effects.
+    Preview(Effect<'a>),
     /// Updates the resource in place.
     Update(Change<'a>),
     /// Deletes the resource.
@@ -58,6 +60,8 @@ pub enum Response {
     Observed(Option<Observed>),
     /// Of `update-impact`.
     Impact(Impact),
+    /// Of `preview`; `None` of a driver that does not foresee its effects.
+    Forecast(Option<Forecast>),
     /// Of `delete`.
     Deleted,
 }
@@ -112,6 +116,14 @@ impl dyn Driver + '_ {
     pub async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
         match self.call(call, Request::UpdateImpact(change)).await? {
             Response::Impact(impact) => Ok(impact),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// Says what an effect would make; `None` if the driver does not foresee its effects. Without effects.
+    pub async fn preview(&self, call: &Call, effect: Effect<'_>) -> Result<Option<Forecast>, CallError> {
+        match self.call(call, Request::Preview(effect)).await? {
+            Response::Forecast(forecast) => Ok(forecast),
             _ => Err(self.mismatch()),
         }
     }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use purlin_graph::Node;
-use purlin_model::driver::{Impact, InputFinding, Inputs, Observed, ResourceState};
-use purlin_model::{Diagnostic, InstallationUse, Reason, Unfinished, Urn};
+use purlin_graph::{Graph, Node};
+use purlin_model::driver::{Forecast, Impact, InputFinding, Inputs, Observed, ResourceState};
+use purlin_model::{Diagnostic, InstallationUse, Label, Reason, Unfinished, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
 use super::twins::NewName;
-use super::{Certainty, Decided, Planner, is_done, prepared};
-use crate::changes::ask::{self, Answer, Ask, Question};
+use super::{Asked, Certainty, Decided, Planner, is_done, prepared};
+use crate::changes::ask::{self, Answer, Ask, Foreseen, Question};
 use crate::changes::diff;
 use crate::changes::fate::{self, Case, Fate};
 use crate::driver::Driver;
@@ -21,8 +21,82 @@ use crate::records::recorded::{are_one, exists};
 use crate::values::evaluate::NodeValues;
 use crate::values::predict;
 
+/// A decision to create or change a resource, before its driver is asked what that would make.
+pub(super) enum Effective<'a> {
+    /// It is created.
+    Create(Box<New<'a>>),
+    /// It is updated in place, perhaps although nothing changed.
+    Update(Box<Managed<'a>>, bool),
+    /// It is replaced.
+    Replace {
+        managed: Box<Managed<'a>>,
+        /// How certain that is.
+        certainty: Certainty,
+        /// Whether a user asks for it.
+        forced: bool,
+        /// The resource that it is replaced together with.
+        with: Option<Urn>,
+    },
+}
+
+/// A resource to create.
+pub(super) struct New<'a> {
+    node: Node<'a>,
+    urn: Urn,
+    driver: Arc<dyn Driver>,
+    inputs: Inputs,
+    digest: Option<[u8; 32]>,
+    /// As in [`Answer::computed`].
+    computed: Option<Value>,
+    name: Option<Label>,
+}
+
+impl Effective<'_> {
+    /// Whether an object that others manage so far becomes a managed resource.
+    pub(super) fn adopts(&self) -> bool {
+        match self {
+            Self::Create(_) => false,
+            Self::Update(managed, _) | Self::Replace { managed, .. } => managed.record.external,
+        }
+    }
+
+    /// What to ask the driver; `None` if it does not foresee its effects, or its resource is adopted.
+    pub(super) fn to_foresee(&self) -> Option<Foreseen> {
+        let (node, urn, driver, inputs, record, name) = match self {
+            Self::Create(new) => (new.node, &new.urn, &new.driver, &new.inputs, None, new.name.clone()),
+            Self::Update(managed, _) | Self::Replace { managed, .. } => {
+                let Managed { node, urn, driver, inputs, record, .. } = &**managed;
+                (*node, urn, driver, inputs, Some(Arc::clone(record)), None)
+            }
+        };
+        (driver.previews() && !self.adopts()).then(|| Foreseen {
+            key: node.key.clone(),
+            urn: urn.clone(),
+            inputs: inputs.clone(),
+            driver: Arc::clone(driver),
+            name,
+            record,
+            replaces: matches!(self, Self::Replace { .. }),
+        })
+    }
+
+    /// What is asked about.
+    pub(super) fn asked(&self) -> Asked<'_> {
+        match self {
+            Self::Create(new) => {
+                let New { node, urn, driver, inputs, .. } = &**new;
+                Asked { node: *node, urn, driver, inputs, record: None }
+            }
+            Self::Update(managed, _) | Self::Replace { managed, .. } => {
+                let Managed { node, urn, driver, inputs, record, .. } = &**managed;
+                Asked { node: *node, urn, driver, inputs, record: Some(record) }
+            }
+        }
+    }
+}
+
 /// A recorded resource, whose inputs and the effect of their change are known as far as possible.
-struct Managed<'a> {
+pub(super) struct Managed<'a> {
     node: Node<'a>,
     urn: Urn,
     driver: Arc<dyn Driver>,
@@ -43,9 +117,10 @@ impl Managed<'_> {
 }
 
 impl Planner<'_> {
-    pub(super) fn decide(&mut self, mut answer: Answer) {
-        let graph = Arc::clone(&self.graph);
-        let Some(node) = graph.node(answer.question.node) else { return };
+    /// Decides about a resource. A decision to create or change it is returned, and takes effect with
+    /// [`Self::carry`].
+    pub(super) fn decide<'g>(&mut self, graph: &'g Graph, mut answer: Answer) -> Option<Effective<'g>> {
+        let node = graph.node(answer.question.node)?;
         let key = &answer.question.key;
         self.warnings.extend(
             std::mem::take(&mut answer.warnings)
@@ -61,8 +136,8 @@ impl Planner<'_> {
         let driver = Arc::clone(&answer.question.driver);
         self.check_grants(node, &driver, &answer.inputs);
         match (answer.question.ask.clone(), answer.found.take()) {
-            (Ask::Change, _) => self.change(node, answer),
-            (Ask::ChangeOf(id), found) => self.change_of(node, answer, found, &id),
+            (Ask::Change, _) => return self.change(node, answer),
+            (Ask::ChangeOf(id), found) => return self.change_of(node, answer, found, &id),
             (Ask::Observe(id), Some(found)) => self.observe(node, answer, found, &id),
             (Ask::Adopt(id), Some(found)) => self.adopt(node, answer, found, &id),
             // It was there before.
@@ -81,26 +156,46 @@ impl Planner<'_> {
                     .fact(format!("reported by the driver `{}`", answer.question.driver.known_as())),
             ),
         }
+        None
+    }
+
+    /// Records a decision, with what its driver foresees.
+    pub(super) fn carry(&mut self, decision: Effective<'_>, forecast: Option<Forecast>) {
+        match decision {
+            Effective::Create(new) => self.create(*new, forecast),
+            Effective::Update(managed, always) => self.update(*managed, always, forecast),
+            Effective::Replace { managed, certainty, forced, with } => {
+                self.replace(*managed, certainty, forced, with, forecast);
+            }
+        }
     }
 
     /// Handles an existing managed resource that the documents name by a different id than its
     /// driver does.
-    fn change_of(&mut self, node: Node<'_>, mut answer: Answer, found: Option<Observed>, id: &Arc<str>) {
-        let Some(record) = answer.question.record.take() else { return };
+    fn change_of<'g>(
+        &mut self,
+        node: Node<'g>,
+        mut answer: Answer,
+        found: Option<Observed>,
+        id: &Arc<str>,
+    ) -> Option<Effective<'g>> {
+        let record = answer.question.record.take()?;
         if found.is_none_or(|found| found.state.id.expose() != record.state.id.expose()) {
             self.recorded_as(node, &record, id);
-            return;
+            return None;
         }
         answer.question.record =
             Some(Arc::new(Record { named: Some(Arc::clone(id)), ..Record::clone(&record) }));
-        self.change(node, answer);
+        self.change(node, answer)
     }
 
     /// Handles a resource that is new, or that exists and is managed.
-    fn change(&mut self, node: Node<'_>, mut answer: Answer) {
+    fn change<'g>(&mut self, node: Node<'g>, mut answer: Answer) -> Option<Effective<'g>> {
         let Some(record) = answer.question.record.take() else {
-            self.create(node, answer);
-            return;
+            let Answer { question, inputs, computed, name, .. } = answer;
+            let Question { urn, digest, driver, .. } = question;
+            let new = New { node, urn, driver, inputs, digest, computed, name };
+            return Some(Effective::Create(Box::new(new)));
         };
         let Answer { question, inputs, impact, .. } = answer;
         let Question { urn, digest, driver, .. } = question;
@@ -132,7 +227,7 @@ impl Planner<'_> {
         let is_replaced = matches!(fate, Fate::Replace { decided: true });
         if !is_replaced && self.recorded.is_perhaps_deleted(&RecordId::current(urn.clone())) {
             self.leave_undecided(node, &urn, &inputs, (Action::Read, Reason::MayBeGone));
-            return;
+            return None;
         }
         // Only the adoption is wanted.
         let (fate, digest) = match self.options.import_only {
@@ -143,7 +238,7 @@ impl Planner<'_> {
             Fate::Replace { decided } if names_its_import(node, &record) => {
                 if decided {
                     self.refuse_replacement(node, &record, &reasons);
-                    return;
+                    return None;
                 }
                 // The run stops if the value differs.
                 (Fate::Update, fate::because_of(&changes, true).into_iter().collect())
@@ -152,31 +247,48 @@ impl Planner<'_> {
         };
         if record.external && !names_its_import(node, &record) && !self.options.import_only {
             self.refuse_to_take_over(node, &record);
-            return;
+            return None;
         }
         if record.external && self.is_recorded_elsewhere(node, &record) {
-            return;
+            return None;
         }
         let managed = Managed { node, urn, driver, inputs, digest, record, impact, reasons, changes };
-        match fate {
-            Fate::Keep => self.keep(managed),
-            Fate::Update => self.update(managed, full),
-            Fate::Replace { decided } => self.replace(managed, decided, forced, with),
-        }
+        Some(match fate {
+            Fate::Keep => {
+                self.keep(managed);
+                return None;
+            }
+            Fate::Update => Effective::Update(Box::new(managed), full),
+            Fate::Replace { decided } => {
+                let certainty = match (decided, &with) {
+                    (true, Some(other)) if !self.is_decided(other) => Certainty::MayFollow,
+                    (true, _) => Certainty::Decided,
+                    (false, _) => self.follows(node, &managed.changes),
+                };
+                Effective::Replace { managed: Box::new(managed), certainty, forced, with }
+            }
+        })
     }
 
     /// Handles a resource that is new.
-    fn create(&mut self, node: Node<'_>, answer: Answer) {
-        let Answer { question, inputs, computed, name, .. } = answer;
-        let Question { key, urn, digest, driver, .. } = question;
-        self.named.extend(name.map(|name| NewName::of(&key, &*driver, &inputs, name)));
+    fn create(&mut self, new: New<'_>, forecast: Option<Forecast>) {
+        let New { node, urn, driver, inputs, digest, computed, name } = new;
+        let key = node.key;
+        self.named.extend(name.map(|name| NewName::of(key, &*driver, &inputs, name)));
         let changes = diff::inputs(None, &inputs);
-        let rules = &self.options.rules;
+        let (rules, foreseen) = (&self.options.rules, forecast.as_ref().map(|forecast| &forecast.outputs));
+        let more = computed.is_none() && foreseen.is_some() && !predict::mirrors(&*driver, key);
         let outputs = match computed {
-            Some(computed) => rules.seal_outputs(key.type_name(), &*driver, computed),
-            None => predict::outputs(rules, &*driver, &key, &inputs, None, &[]),
+            Some(computed) => {
+                let outputs = rules.seal_outputs(key.type_name(), &*driver, computed);
+                match foreseen {
+                    Some(foreseen) => predict::with_forecast(rules, &*driver, key, outputs, foreseen),
+                    None => outputs,
+                }
+            }
+            None => predict::outputs(rules, &*driver, key, &inputs, None, &[], foreseen),
         };
-        self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
+        self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs).with_more(more));
         let uses = node.installation.and_then(|installation| installation.share.uses.as_ref());
         let reasons = match uses {
             Some(uses) => vec![Reason::Uses { other: uses.installation.clone() }],
@@ -189,7 +301,8 @@ impl Planner<'_> {
             with: None,
             makes_room: None,
         };
-        let step = Step { reasons, changes, ..Step::new(key, urn, Action::Create) };
+        let forecast = forecast.map(Box::new);
+        let step = Step { reasons, changes, forecast, ..Step::new(key.clone(), urn, Action::Create) };
         self.record_decision(node.id, step, kind);
     }
 
@@ -203,30 +316,40 @@ impl Planner<'_> {
         self.push(Decided::certain(node.id, step, kind, adopt));
     }
 
-    fn update(&mut self, managed: Managed<'_>, always: bool) {
+    fn update(&mut self, managed: Managed<'_>, always: bool, forecast: Option<Forecast>) {
         let adopt = managed.adopt();
         let Managed { node, urn, driver, inputs, digest, record, impact, reasons, changes } = managed;
         let (rules, stable) = (&self.options.rules, impact.stable_outputs);
-        let outputs = predict::outputs(rules, &*driver, node.key, &inputs, Some(&record), &stable);
+        let foreseen = forecast.as_ref().map(|forecast| &forecast.outputs);
+        let outputs = predict::outputs(rules, &*driver, node.key, &inputs, Some(&record), &stable, foreseen);
         let more = !predict::mirrors(&*driver, node.key);
         self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs).with_more(more));
         let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
         let reasons = taken_over(&record).into_iter().chain(reasons).collect();
         let kind = OperationKind::Update { prepared: prepared(inputs, digest, stable), always };
-        let step = Step { reasons, changes, ..Step::new(node.key.clone(), urn, action) };
+        let forecast = forecast.map(Box::new);
+        let step = Step { reasons, changes, forecast, ..Step::new(node.key.clone(), urn, action) };
         self.push(Decided::certain(node.id, step, kind, adopt));
     }
 
     /// The order, and what happens to the old resource, depend on all decisions together.
-    fn replace(&mut self, managed: Managed<'_>, decided: bool, forced: bool, with: Option<Urn>) {
+    fn replace(
+        &mut self,
+        managed: Managed<'_>,
+        certainty: Certainty,
+        forced: bool,
+        with: Option<Urn>,
+        mut forecast: Option<Forecast>,
+    ) {
         let Managed { node, urn, driver, inputs, digest, record, impact, reasons, changes } = managed;
-        let outputs = predict::outputs(&self.options.rules, &*driver, node.key, &inputs, None, &[]);
-        self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
-        let certainty = match (decided, &with) {
-            (true, Some(other)) if !self.is_decided(other) => Certainty::MayFollow,
-            (true, _) => Certainty::Decided,
-            (false, _) => self.follows(node, &changes),
-        };
+        // The outputs are those of the new one, which perhaps is not made.
+        if let Some(forecast) = forecast.as_mut().filter(|_| certainty != Certainty::Decided) {
+            forecast.outputs = Value::map();
+        }
+        let (rules, foreseen) = (&self.options.rules, forecast.as_ref().map(|forecast| &forecast.outputs));
+        let outputs = predict::outputs(rules, &*driver, node.key, &inputs, None, &[], foreseen);
+        let more = foreseen.is_some() && !predict::mirrors(&*driver, node.key);
+        self.record_values(node, &inputs, NodeValues::with_outputs(&inputs, outputs).with_more(more));
         let kind = OperationKind::Create {
             prepared: prepared(inputs, digest, Vec::new()),
             instead_of: InsteadOf::Deleted,
@@ -234,7 +357,8 @@ impl Planner<'_> {
             with,
             makes_room: None,
         };
-        let step = Step { reasons, changes, ..Step::new(node.key.clone(), urn, Action::Replace) };
+        let forecast = forecast.map(Box::new);
+        let step = Step { reasons, changes, forecast, ..Step::new(node.key.clone(), urn, Action::Replace) };
         let forced_order = impact.delete_before_replace;
         self.push(Decided { node: node.id, step, kind, adopt: None, forced_order, certainty });
     }
@@ -367,6 +491,7 @@ impl Planner<'_> {
                 &inputs,
                 Some(&record),
                 &impact.stable_outputs,
+                None,
             ),
         };
         let more = fate == Fate::Update && !predict::mirrors(&*driver, &key);
@@ -456,11 +581,9 @@ impl Planner<'_> {
     }
 
     /// The faults that a driver found in the inputs of a resource.
-    pub(super) fn invalid(&self, question: &Question, inputs: &[InputFinding]) -> Vec<Diagnostic> {
-        let graph = &self.graph;
-        let Some(node) = graph.node(question.node) else { return Vec::new() };
-        let (driver, known) = (&*question.driver, Some(&question.inputs));
-        self.options.rules.reported(Some((graph, node)), driver, known, inputs)
+    pub(super) fn invalid(&self, asked: &Asked<'_>, inputs: &[InputFinding]) -> Vec<Diagnostic> {
+        let (driver, known) = (&**asked.driver, Some(asked.inputs));
+        self.options.rules.reported(Some((&self.graph, asked.node)), driver, known, inputs)
     }
 }
 

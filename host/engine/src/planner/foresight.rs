@@ -58,7 +58,7 @@ struct DescribedDriver {
 #[async_trait]
 impl Driver for DescribedDriver {
     fn about(&self) -> About<'_> {
-        About { info: &self.info, ..self.driver.about() }
+        About { info: &self.info, previews: false, ..self.driver.about() }
     }
 
     async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
@@ -81,6 +81,7 @@ impl Driver for DescribedDriver {
                 })));
             }
             Request::UpdateImpact(_) => return Ok(Response::Impact(Impact::default())),
+            Request::Preview(_) => return Ok(Response::Forecast(None)),
             Request::Name(_) => "name",
             Request::Create { .. } => "create",
             Request::Read(_) => "read",

@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 
 use super::rules::SchemaRules;
 use super::secrets::{self, SecretStores, Vault};
-use crate::driver::{About, Call, Driver, Drivers, Needed, ReadRequest, Request, Response};
+use crate::driver::{About, Call, Driver, Drivers, Effect, Needed, ReadRequest, Request, Response};
 
 /// Concurrent reads of secrets for one call.
 const PARALLELISM: usize = 4;
@@ -279,6 +279,19 @@ impl Driver for AccountDriver {
             Request::UpdateImpact(change) => {
                 let (before, after) = &self.changed(call, change).await?;
                 driver.call(call, Request::UpdateImpact(Change { before, after, ..change })).await
+            }
+            Request::Preview(Effect::Create { inputs, name, replaces }) => {
+                let inputs = &self.filled(call, inputs).await?;
+                driver.call(call, Request::Preview(Effect::Create { inputs, name, replaces })).await
+            }
+            Request::Preview(Effect::Update(change)) => {
+                let (before, after) = &self.changed(call, change).await?;
+                driver.call(call, Request::Preview(Effect::Update(Change { before, after, ..change }))).await
+            }
+            Request::Preview(Effect::Delete { state, inputs, data_loss_allowed }) => {
+                let inputs = &self.filled(call, inputs).await?;
+                let effect = Effect::Delete { state, inputs, data_loss_allowed };
+                driver.call(call, Request::Preview(effect)).await
             }
             Request::Update(change) => {
                 let (before, after) = &self.changed(call, change).await?;

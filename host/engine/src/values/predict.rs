@@ -8,8 +8,43 @@ use crate::driver::{Driver, are_only_secrets};
 use crate::values::rules::SchemaRules;
 
 /// The outputs as far as they are certain. `record` is the resource that stays in place, if there
-/// is one.
+/// is one, and `foreseen` has the outputs of the driver's forecast.
 pub(crate) fn outputs(
+    rules: &SchemaRules,
+    driver: &dyn Driver,
+    key: &Key,
+    inputs: &Inputs,
+    record: Option<&Record>,
+    stable: &[String],
+    foreseen: Option<&Value>,
+) -> Value {
+    let known = without_forecast(rules, driver, key, inputs, record, stable);
+    match foreseen {
+        Some(foreseen) => with_forecast(rules, driver, key, known, foreseen),
+        None => known,
+    }
+}
+
+/// The same outputs, with those of the driver's forecast.
+pub(crate) fn with_forecast(
+    rules: &SchemaRules,
+    driver: &dyn Driver,
+    key: &Key,
+    known: Value,
+    foreseen: &Value,
+) -> Value {
+    let is_secret = matches!(foreseen, Value::Secret(_));
+    let foreseen = foreseen.exposed().as_map().filter(|foreseen| !foreseen.is_empty());
+    let Some(foreseen) = foreseen else { return known };
+    let mut outputs = known.as_map().cloned().unwrap_or_default();
+    for (name, value) in foreseen {
+        let value = if is_secret { value.clone().into_secret() } else { value.clone() };
+        outputs.insert(name.clone(), value);
+    }
+    rules.seal_outputs(key.type_name(), driver, Value::Map(outputs))
+}
+
+fn without_forecast(
     rules: &SchemaRules,
     driver: &dyn Driver,
     key: &Key,
@@ -130,9 +165,24 @@ pub(crate) fn broken(certain: &Value, outputs: &Value) -> Option<String> {
     let actual = |name: &str| outputs.as_map().and_then(|map| map.get(name));
     certain
         .iter()
-        .filter(|(_, value)| !value.has_unknown())
-        .find(|(name, value)| actual(name).is_none_or(|actual| !same(actual, value)))
+        .find(|(name, value)| !holds(value, actual(name)))
         .map(|(name, _)| format!("/{}", name.replace('~', "~0").replace('/', "~1")))
+}
+
+/// Whether a value, or none, is as it was certain to be. Its unknown places can be anything.
+fn holds(certain: &Value, actual: Option<&Value>) -> bool {
+    match (certain.exposed(), actual.map(Value::exposed)) {
+        (Value::Unknown(_), _) => true,
+        (Value::Map(certain), Some(Value::Map(actual))) if certain.values().any(Value::has_unknown) => {
+            certain.iter().all(|(name, value)| holds(value, actual.get(name)))
+        }
+        (Value::List(certain), Some(Value::List(actual))) if certain.iter().any(Value::has_unknown) => {
+            let mut both = certain.iter().zip(actual);
+            certain.len() == actual.len() && both.all(|(certain, actual)| holds(certain, Some(actual)))
+        }
+        (certain, Some(actual)) => same(actual, certain),
+        (_, None) => false,
+    }
 }
 
 /// Whether two values are equal in plain text.
@@ -183,6 +233,30 @@ mod tests {
         let other = Value::from(json!({"a": {"b": ["other", 1], "c": 2}}));
         assert_eq!(broken(&plain, &other), Some("/a".to_owned()));
         assert_eq!(broken(&plain, &Value::map()), Some("/a".to_owned()));
+    }
+
+    #[test]
+    fn a_promise_holds_where_it_is_known() {
+        let mut certain =
+            Value::from(json!({"at": {"host": "h", "port": null}, "list": [1, null], "free": null}));
+        if let Value::Map(map) = &mut certain {
+            map.insert("free".into(), Value::unknown());
+            for (name, place) in [("at", "/port"), ("list", "/1")] {
+                let Some(value) = map.get_mut(name) else { panic!("it is there") };
+                match (value, place) {
+                    (Value::Map(at), _) => drop(at.insert("port".into(), Value::unknown())),
+                    (Value::List(items), _) => items[1] = Value::unknown(),
+                    _ => panic!("a map or a list"),
+                }
+            }
+        }
+        let broken = |actual: serde_json::Value| broken(&certain, &actual.into());
+        assert_eq!(broken(json!({"at": {"host": "h", "port": 1}, "list": [1, 2], "more": 3})), None);
+        assert_eq!(broken(json!({"at": {"host": "h"}, "list": [1, {}], "free": 1})), None);
+        assert_eq!(broken(json!({"at": {"host": "i"}, "list": [1, 2]})).as_deref(), Some("/at"));
+        assert_eq!(broken(json!({"at": {"host": "h"}, "list": [2, 2]})).as_deref(), Some("/list"));
+        assert_eq!(broken(json!({"at": {"host": "h"}, "list": [1]})).as_deref(), Some("/list"));
+        assert_eq!(broken(json!({"at": {"host": "h"}})).as_deref(), Some("/list"));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod lifecycle;
 mod losses;
 mod partial;
 mod pending;
+mod previews;
 mod protect;
 mod references;
 mod refresh;

@@ -291,6 +291,7 @@ impl Driver for SimDriver {
             info: &self.info,
             known_as: &self.name,
             digest: "simulated",
+            previews: false,
             grants: None,
             longest: Some(LIMIT),
             patience: LIMIT,
@@ -311,6 +312,7 @@ impl Driver for SimDriver {
             }
             Wanted::Read(request) => Response::Observed(self.read(call, request).await?),
             Wanted::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
+            Wanted::Preview(_) => Response::Forecast(None),
             Wanted::Update(change) => Response::State(self.update(call, change).await?),
             Wanted::Delete { state, inputs, .. } => {
                 self.delete(call, state, inputs).await?;

@@ -123,7 +123,7 @@ impl Task<'_> {
         let state = found.state.clone();
         let ready = Record { updated: self.shared.moments.next(), ..found };
         let rules = &self.shared.plan.rules;
-        let certain = Value::unknown();
+        let certain = self.step.promised().cloned().unwrap_or_else(Value::unknown);
         let (ready, failure) = finish(ready, Ok(state), &certain, driver, rules, self.step.key.type_name())?;
         self.written(vec![Change::Put(Box::new(ready.clone()))]).await?;
         Ok((ready, failure))

@@ -54,7 +54,7 @@ impl Task<'_> {
         let (done, decision) = self.once_done(node, &**driver, &call, record, decision).await?;
         let record = done.as_ref().or(record);
         match decision {
-            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Keep(prepared) => self.keep_as_foreseen(&**driver, record, prepared.as_ref()),
             Decision::Update(prepared) => match record {
                 Some(record) => self.change(node, &**driver, call, record, prepared, permit).await,
                 None => Ok(nothing()),
@@ -113,7 +113,9 @@ impl Task<'_> {
                 }
                 drop(permit);
                 let rules = &self.shared.plan.rules;
-                let certain = predict::outputs(rules, &**driver, &self.step.key, &prepared.inputs, None, &[]);
+                let (key, inputs) = (&self.step.key, &prepared.inputs);
+                let certain =
+                    predict::outputs(rules, &**driver, key, inputs, None, &[], self.step.promised());
                 let (made, failure) =
                     match finish(made, result, &certain, &**driver, rules, self.step.key.type_name()) {
                         Ok(finished) => finished,
@@ -248,7 +250,7 @@ impl Task<'_> {
         let (done, decision) = self.once_done(node, driver, &call, Some(found), decision).await?;
         let found = done.as_ref().unwrap_or(found);
         match decision {
-            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Keep(prepared) => self.keep_as_foreseen(driver, Some(found), prepared.as_ref()),
             Decision::Update(prepared) => self.change(node, driver, call, found, prepared, permit).await,
             Decision::Create(_) => Ok(nothing()),
         }
@@ -275,9 +277,25 @@ impl Task<'_> {
         let (done, decision) = self.once_done(node, &**driver, &call, Some(&record), decision).await?;
         let record = done.map_or(record, Arc::new);
         match decision {
-            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Keep(prepared) => self.keep_as_foreseen(&**driver, Some(&record), prepared.as_ref()),
             Decision::Update(prepared) => self.change(node, &**driver, call, &record, prepared, permit).await,
             Decision::Create(_) => Ok(nothing()),
+        }
+    }
+
+    /// Leaves a resource alone that needs no change after all. Its dependents may be planned with outputs
+    /// that its driver promised.
+    fn keep_as_foreseen(
+        self,
+        driver: &dyn Driver,
+        record: Option<&Record>,
+        prepared: Option<&Prepared>,
+    ) -> Outcome {
+        let promised = self.step.promised();
+        let broken = record.and_then(|record| predict::broken(promised?, &record.state.outputs));
+        match broken {
+            Some(path) => Err(Cause::Inconsistent { driver: driver.known_as().to_owned(), path }),
+            None => self.keep(prepared),
         }
     }
 
@@ -437,8 +455,9 @@ impl Task<'_> {
         };
         let changed = if is_elsewhere { with_unknown_host(&changed) } else { changed };
         let rules = &self.shared.plan.rules;
-        let certain =
-            predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
+        let (key, inputs, stable) = (&self.step.key, &prepared.inputs, &prepared.stable);
+        let promised = self.step.promised();
+        let certain = predict::outputs(rules, driver, key, inputs, Some(record), stable, promised);
         let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
         let before = fate::compared(record, &prepared.inputs);
         let change = purlin_sandbox::Change {

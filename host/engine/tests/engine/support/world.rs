@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_engine::{About, Call, Driver, Drivers, Needed, ReadRequest, Request, Response};
+use purlin_engine::{About, Call, Driver, Drivers, Effect, Needed, ReadRequest, Request, Response};
 use purlin_model::driver::{
-    Checked, DriverInfo, Failure, Impact, Implements, InputFinding, Inputs, Observed, Pending, ResourceState,
-    TypeSchema,
+    Checked, DriverInfo, Failure, Forecast, Impact, Implements, InputFinding, Inputs, Observed, Pending,
+    ResourceState, TypeSchema,
 };
 use purlin_model::{Diagnostic, Label, Value};
 use purlin_sandbox::{CallError, Change};
@@ -37,6 +37,9 @@ pub(crate) enum Lost {
     /// The system accepts a deletion, which takes time, and rejects the next attempt.
     Accepted,
 }
+
+/// What a driver says that an effect would make.
+pub(crate) type Foresight = Box<dyn Fn(&Inputs) -> Result<Forecast, CallError> + Send>;
 
 /// Echoes its inputs, and misbehaves as its params say:
 ///
@@ -109,6 +112,9 @@ pub(crate) struct Scripted {
     pub(crate) takes: Mutex<BTreeMap<String, u32>>,
     /// The objects that are not done, by their ids.
     pub(crate) on_their_way: Mutex<BTreeMap<String, u32>>,
+    /// What it foresees, if it does, and the calls about that.
+    pub(crate) foresight: Mutex<Option<Foresight>>,
+    pub(crate) foreseen: Mutex<Vec<String>>,
     /// The clock of the platform, and for how long each `read` lets it go on once the system answered.
     pub(crate) reads_take: Mutex<(Arc<AtomicU64>, Duration)>,
 }
@@ -194,6 +200,8 @@ impl Scripted {
             drawn: AtomicU64::default(),
             takes: Mutex::default(),
             on_their_way: Mutex::default(),
+            foresight: Mutex::default(),
+            foreseen: Mutex::default(),
             reads_take: Mutex::default(),
         })
     }
@@ -369,6 +377,7 @@ impl Driver for Scripted {
             info: &self.info,
             known_as: &self.name,
             digest: "scripted",
+            previews: locked(&self.foresight).is_some(),
             grants: None,
             longest: Some(*locked(&self.longest)),
             patience: Duration::from_secs(60),
@@ -389,6 +398,7 @@ impl Driver for Scripted {
             }
             Request::Read(request) => Response::Observed(self.read(call, request).await?),
             Request::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
+            Request::Preview(effect) => Response::Forecast(self.preview(call, effect)?),
             Request::Update(change) => Response::State(self.update(call, change).await?),
             Request::Delete { state, inputs, .. } => {
                 self.delete(call, state, inputs).await?;
@@ -526,6 +536,19 @@ impl Scripted {
             stable_outputs: vec!["/outputs/id".into()],
             ..Impact::default()
         })
+    }
+    fn preview(&self, call: &Call, effect: Effect<'_>) -> Result<Option<Forecast>, CallError> {
+        let (what, inputs) = match effect {
+            Effect::Create { inputs, name, replaces } => {
+                let of = replaces.map(|id| format!(" instead of {id}")).unwrap_or_default();
+                (format!("create `{name}`{of}"), inputs)
+            }
+            Effect::Update(change) => (format!("update {}", change.state.id), change.after),
+            Effect::Delete { state, inputs, .. } => (format!("delete {}", state.id), inputs),
+        };
+        locked(&self.foreseen).push(what.replace("thing.default#shared.", ""));
+        assert!(call.idempotency_key.is_empty(), "it has no effects");
+        locked(&self.foresight).as_ref().map(|foresight| foresight(inputs)).transpose()
     }
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
         let id = change.state.id.expose();

@@ -1,0 +1,189 @@
+//! What drivers foresee: outputs that are certain before an effect, and failures of the preview.
+
+use purlin_engine::{Action, CancelToken, Cause, Plan};
+use purlin_model::driver::{Failure, Forecast, InputFinding, Inputs};
+use purlin_model::{Map, Unfinished, Value};
+use purlin_sandbox::CallError;
+use purlin_state::Status;
+
+use crate::support::{FULL, Platform, documents, locked, steps};
+
+/// The outputs that follow from params: those with these names that are known.
+fn of_params(names: &'static [&'static str]) -> impl Fn(&Inputs) -> Result<Forecast, CallError> {
+    move |inputs| {
+        let known = |name: &&'static str| {
+            let value = inputs.params.get(name).filter(|value| !value.has_unknown())?;
+            Some(((*name).into(), value))
+        };
+        let outputs: Map = names.iter().filter_map(known).collect();
+        Ok(Forecast { outputs: Value::Map(outputs), ..Forecast::default() })
+    }
+}
+
+fn foreseeing(
+    platform: &Platform,
+    foresight: impl Fn(&Inputs) -> Result<Forecast, CallError> + Send + 'static,
+) {
+    *locked(&platform.driver.foresight) = Some(Box::new(foresight));
+}
+
+fn asked(platform: &Platform) -> Vec<String> {
+    let asked = std::mem::take(&mut *locked(&platform.driver.foreseen));
+    asked.into_iter().filter(|call| !call.contains("base-env")).collect()
+}
+
+/// The new value of an input in a plan, if it is known.
+fn planned(plan: &Plan, id: &str, path: &str) -> Option<Value> {
+    let step = plan.steps.iter().find(|step| step.key.id() == format!("shared.{id}")).expect("a step");
+    let change = step.changes.iter().find(|change| change.path == path).expect("a change");
+    change.after.clone().filter(|_| !change.is_unknown())
+}
+
+#[tokio::test]
+async fn dependents_are_planned_with_what_is_certain() {
+    let platform = Platform::with(FULL);
+    foreseeing(&platform, of_params(&["v"]));
+    let of = |v: &str, more: &str| {
+        let a = format!("v: {v}, w: 1{more}");
+        documents(&[("a", &a), ("b", "x: <a.v>, y: <a.w>"), ("c", "v: <b.x>"), ("d", "v: <a.v>")], &[])
+    };
+    let all = of("one", "");
+    let plan = platform.plan(&all).await.expect("a plan");
+    assert_eq!(planned(&plan, "b", "/params/x"), Some("one".into()));
+    // Nothing is said about other outputs, so that they may be there.
+    assert_eq!(planned(&plan, "b", "/params/y"), None);
+    assert_eq!(planned(&plan, "c", "/params/v"), None);
+    assert_eq!(planned(&plan, "d", "/params/v"), Some("one".into()));
+    assert_eq!(asked(&platform), ["create `shared.a`", "create ``", "create `shared.d`", "create ``"]);
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+    assert_eq!(platform.alive(), ["a", "b", "c", "d"]);
+
+    // What is certain to stay changes no dependent.
+    asked(&platform);
+    let plan = platform.plan(&of("one", ", z: 2")).await.expect("a plan");
+    assert_eq!(steps(&plan), ["update a", "update b", "update c"]);
+    assert_eq!(asked(&platform), ["update a", "update b", "update c"]);
+    let plan = platform.plan(&of("two", "")).await.expect("a plan");
+    assert_eq!(planned(&plan, "b", "/params/x"), Some("two".into()));
+    assert_eq!(platform.up(&all).await.calls, 0);
+    asked(&platform);
+    // A replacement is foreseen as the creation that it begins with.
+    let plan = platform.plan(&of("one", ", fixed: 2")).await.expect("a plan");
+    assert_eq!(steps(&plan)[0], "replace a");
+    assert_eq!(asked(&platform)[0], "create `shared.a` instead of a");
+    // Nothing that stays is asked about.
+    assert_eq!(platform.up(&all).await.calls, 0);
+    assert_eq!(asked(&platform), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_output_that_is_certain_is_held_to_it() {
+    let platform = Platform::with(FULL);
+    foreseeing(&platform, of_params(&["v"]));
+    let of = |lie: &str| documents(&[("a", &format!("v: one{lie}")), ("b", "x: <a.v>"), ("c", "v: 1")], &[]);
+    let summary = platform.up(&of(", lie: two")).await;
+    let [(key, Cause::Inconsistent { path, driver })] = &summary.failed[..] else { panic!("{summary:#?}") };
+    assert_eq!((key.id(), &**path, &**driver), ("shared.a", "/v", "test/scripted"));
+    // What exists is recorded, and nothing is made from the broken promise.
+    let record = platform.record("shared.a").await.expect("recorded");
+    assert!(matches!(record.status, Status::Partial(Unfinished::Failed { .. })));
+    assert_eq!(platform.alive(), ["a", "c"]);
+    platform.done();
+    assert_eq!(platform.deploys(&of("")).await, ["update a", "create b"]);
+
+    // The same after an update, and where the inputs were unknown in the plan.
+    let of = |lie: &str| {
+        documents(&[("a", "v: three"), ("b", &format!("x: <a.w>, v: 5{lie}")), ("c", "v: <b.v>")], &[])
+    };
+    let of = |lie: &str| of(lie).replace("v: three", "v: three, w: 1");
+    let plan = platform.plan(&of(", lie: six")).await.expect("a plan");
+    assert_eq!(
+        (planned(&plan, "b", "/params/x"), planned(&plan, "c", "/params/v")),
+        (None, Some(serde_json::json!(5).into()))
+    );
+    let (_, summary) = platform.run(plan, CancelToken::default()).await;
+    assert!(
+        matches!(&summary.failed[..], [(key, Cause::Inconsistent { .. })] if key.id() == "shared.b"),
+        "{summary:#?}"
+    );
+}
+
+#[tokio::test]
+async fn an_output_is_held_to_its_promise_once_the_resource_is_ready() {
+    let platform = Platform::with(FULL);
+    foreseeing(&platform, of_params(&["v"]));
+    let all = documents(&[("a", "v: one"), ("b", "x: <a.v>")], &[]);
+    locked(&platform.driver.takes).insert("create thing.default#shared.a".into(), 1);
+    locked(&platform.driver.weather).insert("v".into(), "two".into());
+    let summary = platform.up(&all).await;
+    let [(key, Cause::Inconsistent { path, .. })] = &summary.failed[..] else { panic!("{summary:#?}") };
+    assert_eq!((key.id(), &**path), ("shared.a", "/v"));
+    assert_eq!(platform.alive(), ["a"]);
+}
+
+#[tokio::test]
+async fn a_certain_output_may_be_secret() {
+    let platform = Platform::with(FULL);
+    foreseeing(&platform, |inputs| {
+        let secret = inputs.params.get("v").unwrap_or_default().into_secret();
+        Ok(Forecast { outputs: Value::Map(Map::from_iter([("v".into(), secret)])), ..Forecast::default() })
+    });
+    let all = documents(&[("a", "v: hidden"), ("b", "x: 'is <a.v>'")], &[]);
+    let all = all.replace("'is \"", "\"is ").replace("\"'", "\"");
+    let plan = platform.plan(&all).await.expect("a plan");
+    let after = planned(&plan, "b", "/params/x").expect("known");
+    assert!(after.has_secret());
+    let step = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
+    assert!(step.changes.iter().any(|change| change.is_secret()));
+    assert!(!serde_json::to_string(&plan).expect("JSON").contains("is hidden"));
+}
+
+/// Wrong inputs are faults of the documents.
+#[tokio::test]
+async fn inputs_that_a_preview_rejects_are_findings_of_the_plan() {
+    let platform = Platform::with(FULL);
+    foreseeing(&platform, |_| {
+        let input = InputFinding { pointer: "/params/v".into(), message: "it is taken".into() };
+        Err(CallError::Failure(Failure::InvalidInputs(vec![input])))
+    });
+    let faults = platform.refused(&documents(&[("a", "v: 1")], &[]), Default::default()).await;
+    assert!(faults.iter().any(|fault| fault.message.contains("it is taken")), "{faults:?}");
+}
+
+/// Any other failure holds back that resource, and those that depend on it.
+#[tokio::test]
+async fn a_preview_that_fails_holds_back_its_resource() {
+    let platform = Platform::with(FULL);
+    let all = documents(&[("a", "v: bad"), ("b", "x: <a.v>"), ("c", "v: 1")], &[]);
+    foreseeing(&platform, |inputs| match inputs.params.get("v") {
+        Some(Value::String(text)) if *text == *"bad" => {
+            Err(CallError::Trap { driver: "test/scripted".into(), message: "it panicked".into() })
+        }
+        _ => of_params(&[])(inputs),
+    });
+    let plan = platform.plan(&all).await.expect("a plan");
+    let a = plan.steps.iter().find(|step| step.key.id() == "shared.a").expect("a step");
+    assert_eq!(a.action, Action::Read);
+    assert_eq!(plan.refused().len(), 1);
+    let summary = platform.up(&all).await;
+    assert!(matches!(&summary.failed[0], (key, Cause::Call(_)) if key.id() == "shared.a"), "{summary:#?}");
+    assert_eq!(platform.alive(), ["c"]);
+    // An existing resource stays as it is.
+    *locked(&platform.driver.foresight) = None;
+    platform.deploys(&all).await;
+    platform.done();
+    foreseeing(&platform, |_| Err(CallError::Failure(Failure::Failed("no".into()))));
+    let summary = platform.up(&all.replace("v: bad", "v: worse")).await;
+    assert_eq!(summary.failed.len(), 1, "{summary:#?}");
+    assert!(platform.done().is_empty());
+}
+
+/// Only a plan that may lead to effects asks.
+#[tokio::test]
+async fn a_plan_without_drivers_foresees_nothing() {
+    let platform = Platform::with(FULL);
+    foreseeing(&platform, of_params(&["v"]));
+    let offline = purlin_engine::PlanOptions { offline: true, ..Default::default() };
+    platform.plan_with(&documents(&[("a", "v: 1")], &[]), offline).await.expect("a plan");
+    assert_eq!(asked(&platform), [""; 0]);
+}
