@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_graph::{Graph, NodeId};
-use purlin_model::driver::{Forecast, Inputs};
+use purlin_model::driver::{Forecast, Inputs, Part};
 use purlin_model::{Context, Departure, Diagnostic, Key, Reason, ReferenceField, Urn, Value};
 use purlin_state::{Record, RecordId};
 
@@ -143,9 +143,22 @@ impl Step {
         }
     }
 
+    /// The parts of the resource to which something happens, as its driver foresees; none for a driver that
+    /// does not foresee its effects.
+    pub fn parts(&self) -> &[Part] {
+        self.forecast.as_ref().map_or(&[], |forecast| &forecast.parts)
+    }
+
     /// The outputs that are certain before the step, as the driver promised.
     pub(crate) fn promised(&self) -> Option<&Value> {
         self.forecast.as_ref().map(|forecast| &forecast.outputs)
+    }
+
+    /// The same step, of which the driver foresees these parts.
+    #[must_use]
+    pub fn with_parts(mut self, parts: Vec<Part>) -> Self {
+        self.forecast.get_or_insert_default().parts = parts;
+        self
     }
 
     /// The same step, which loses data.

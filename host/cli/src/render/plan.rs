@@ -4,6 +4,7 @@
 use purlin_engine as engine;
 use purlin_engine::{Action, Loss, LostData, Step, Suggestion, Tally, ValueChange, Warning};
 use purlin_model::Reason;
+use purlin_model::driver::{Part, PartAction};
 
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
@@ -306,6 +307,48 @@ fn in_full(out: &mut String, step: &Step, look: PlanView) {
         _ => SHOWN_OF_NEW,
     };
     changes(out, step, limit, look);
+    parts(out, step, look);
+}
+
+/// The parts of a resource to which something happens, those first that lose data.
+fn parts(out: &mut String, step: &Step, look: PlanView) {
+    let mut parts: Vec<&Part> = step.parts().iter().collect();
+    parts.sort_by_key(|part| part.loss().is_none());
+    let all = parts.len();
+    let shown = if look.everything || all <= SHOWN_OF_CHANGED + 1 { all } else { SHOWN_OF_CHANGED };
+    let room = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT + 4).max(20));
+    for part in parts.into_iter().take(shown) {
+        let mut address = text::line(&part.address).into_owned();
+        if let Some(before) = &part.moved_from {
+            address = format!("{} → {address}", text::line(before));
+        }
+        out.push_str(&format!("{:INDENT$}  {} {address}\n", "", part_sign(part.action)));
+        let reason = part.notes.get("reason").and_then(|reason| Some(reason.as_str()?.to_owned()));
+        let loss = part.loss().map(|what| (DELETE, format!("loses data: {what}")));
+        for (style, text) in loss.into_iter().chain(reason.map(|reason| (DIM, reason))) {
+            for line in text::wrap(&text::line(&text), room) {
+                out.push_str(&format!("{:INDENT$}    {}\n", "", paint(style, line)));
+            }
+        }
+    }
+    if all > shown {
+        let more = format!("… and {} more parts (--verbose)", all - shown);
+        out.push_str(&format!("{:INDENT$}  {}\n", "", paint(DIM, more)));
+    }
+}
+
+/// The coloured sign and word of what happens to a part.
+fn part_sign(action: PartAction) -> String {
+    match action {
+        PartAction::None => paint(UPDATE, "→ move"),
+        PartAction::Create => sign("create"),
+        PartAction::Read => sign("read"),
+        PartAction::Update => sign("update"),
+        PartAction::CreateThenDelete | PartAction::DeleteThenCreate => sign("replace"),
+        PartAction::Delete => sign("delete"),
+        PartAction::Adopt => sign("adopt"),
+        PartAction::Forget => paint(DIM, "= forget"),
+    }
 }
 
 /// The fields that Purlin takes out of a manifest.
@@ -615,6 +658,49 @@ mod tests {
             "  - delete s3.default#shared.files  loses data; its deletion was requested\n"
         );
         assert_eq!(brief(&plan.steps[3]), "  - delete dns.default#shared.www  its deletion was requested\n");
+    }
+
+    #[test]
+    fn parts_are_below_their_resource() {
+        let part = |address: &str, action, holds_data: Option<&str>| Part {
+            address: address.into(),
+            moved_from: None,
+            type_name: "thing".into(),
+            action,
+            before: None,
+            after: None,
+            replaces: Vec::new(),
+            holds_data: holds_data.map(str::to_owned),
+            notes: purlin_model::Map::default(),
+        };
+        let because = purlin_model::Map::from_iter([("reason".into(), Value::from("its size changes"))]);
+        let few = vec![
+            part("module.vpc.aws_subnet.a[0]", PartAction::Create, None),
+            Part { notes: because, ..part("b", PartAction::DeleteThenCreate, Some("every row\u{1b}[31m")) },
+            Part { moved_from: Some("c".into()), ..part("d", PartAction::None, None) },
+            part("e", PartAction::Forget, Some("nothing, as it stays")),
+        ];
+        let of = |parts: Vec<Part>| {
+            let step = step(Action::Update, "module.default#shared.vpc", &[Reason::InputsChanged], vec![]);
+            plain(&plan(vec![step.with_parts(parts)]), Some(80))
+        };
+        let text = of(few);
+        let lines: Vec<&str> = text.lines().skip(1).take(7).collect();
+        assert_eq!(
+            lines,
+            [
+                "  ~ update module.default#shared.vpc  its inputs changed",
+                "             ± replace b",
+                "               loses data: every row\\u{1b}[31m",
+                "               its size changes",
+                "             + create module.vpc.aws_subnet.a[0]",
+                "             → move c → d",
+                "             = forget e",
+            ],
+            "{text}"
+        );
+        let many = (0..30).map(|number| part(&number.to_string(), PartAction::Create, None)).collect();
+        assert!(of(many).contains("             … and 10 more parts (--verbose)"));
     }
 
     #[test]

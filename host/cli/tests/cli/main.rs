@@ -38,6 +38,7 @@ mod manifests;
 mod missing_documents;
 mod opened;
 mod plans;
+mod previews;
 #[path = "../common/reality.rs"]
 mod reality;
 mod reconcile;

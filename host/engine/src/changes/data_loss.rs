@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use purlin_model::Value;
 use purlin_model::driver::keywords::HOLDS_DATA;
-use purlin_model::driver::{Inputs, TypeSchema};
+use purlin_model::driver::{Inputs, Part, TypeSchema};
 use purlin_schema::{Schema, is_unknown_keyword};
 use purlin_state::Record;
 use serde_json::Value as Json;
@@ -38,6 +38,16 @@ impl LostData {
         }
     }
 
+    /// The data of the parts that go, in the driver's words.
+    pub(crate) fn of_parts(parts: &[Part]) -> Option<Self> {
+        let lost = || parts.iter().filter_map(|part| Some((part.loss()?, &*part.address)));
+        let named: Vec<String> =
+            lost().take(MOST_PARTS).map(|(what, address)| format!("{what} (`{address}`)")).collect();
+        let more = lost().count() - named.len();
+        let more = (more > 0).then(|| format!("and of {more} more parts"));
+        (!named.is_empty()).then(|| Self::Named(named.into_iter().chain(more).collect::<Vec<_>>().join(", ")))
+    }
+
     /// The data that a recorded resource holds.
     pub(crate) fn of(record: &Record) -> Option<Self> {
         match record.holds_data.as_deref()? {
@@ -62,6 +72,9 @@ pub(crate) fn data_to_record(
     let other = before.filter(|before| *before.driver.digest != *driver.digest());
     now.and_then(LostData::recorded).or_else(|| other?.holds_data.clone())
 }
+
+/// The lost parts of one resource that are named.
+const MOST_PARTS: usize = 5;
 
 /// Schemas may refer to themselves; no description of inputs is nested deeper than this.
 const DEEPEST: usize = 64;

@@ -1,5 +1,6 @@
 //! The JSON of a plan.
 
+use purlin_model::driver::Part;
 use purlin_model::{FORMAT, Key, Reason, ReferenceField, Urn, Value, Worded};
 use serde::{Serialize, Serializer};
 
@@ -52,6 +53,8 @@ impl Serialize for Step {
             reasons: Vec<Worded<&'a Reason>>,
             changes: &'a [ValueChange],
             #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            parts: &'a [Part],
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
             references: &'a [ReferenceField],
         }
         Shape {
@@ -65,6 +68,7 @@ impl Serialize for Step {
             loss: self.loss(),
             reasons: self.reasons.iter().map(Worded::from).collect(),
             changes: &self.changes,
+            parts: self.parts(),
             references: &self.references,
         }
         .serialize(serializer)

@@ -1,6 +1,7 @@
 //! The steps that lose data (SPEC §9). A step loses data if it deletes a resource that holds data
-//! according to its driver, at creation or now, or if such a resource is deleted with its host.
-//! Forgotten, retained and observed resources lose nothing.
+//! according to its driver, at creation or now, or if such a resource is deleted with its host, or if
+//! its driver foresees that a part with data goes. Forgotten, retained and observed resources lose
+//! nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,6 +26,13 @@ pub(super) async fn mark(
     drivers: &dyn Drivers,
     set: &DriverSet,
 ) {
+    for step in steps.iter_mut() {
+        let Some(what) = LostData::of_parts(step.parts()) else { continue };
+        // A resource without a record has no parts yet.
+        let record = recorded.current(&step.urn);
+        let allowed = record.is_some_and(|record| is_allowed(graph, step, record));
+        step.loss = Some(Box::new(Loss { what, allowed }));
+    }
     let going = going(recorded, steps, operations);
     if going.is_empty() {
         return;
@@ -54,12 +62,17 @@ pub(super) async fn mark(
             }
         });
         let (Some(what), Some(step)) = (lost, steps.get_mut(step as usize)) else { continue };
-        let node = graph.and_then(|graph| graph.node(graph.find(step.key.as_str())?));
-        // The setting of a different definition says nothing about this resource.
-        let made_by_it = |node: &Node<'_>| record.definition == node.recipe.name;
-        let allowed = node.filter(made_by_it).is_some_and(|node| node.lifecycle.allow_data_loss);
+        let allowed = is_allowed(graph, step, &record);
         step.loss = Some(Box::new(Loss { what, allowed }));
     }
+}
+
+/// Whether the documents allow that the data of a recorded resource is lost.
+fn is_allowed(graph: Option<&Graph>, step: &Step, record: &Record) -> bool {
+    let node = graph.and_then(|graph| graph.node(graph.find(step.key.as_str())?));
+    // The setting of a different definition says nothing about this resource.
+    let made_by_it = |node: &Node<'_>| record.definition == node.recipe.name;
+    node.filter(made_by_it).is_some_and(|node| node.lifecycle.allow_data_loss)
 }
 
 /// The records that are really deleted, each with its step.

@@ -42,7 +42,7 @@ pub struct OperationOutline {
     pub work: String,
     /// The operations that come before.
     pub after: Vec<u32>,
-    /// The digest of the changes.
+    /// The digest of the changes, and of what happens to parts.
     pub changes: String,
     /// Whether the resource's data is lost.
     pub loses_data: bool,
@@ -78,6 +78,11 @@ impl Plan {
                 for side in [&change.before, &change.after] {
                     side.as_ref().unwrap_or(&Value::Null).feed(&mut feed);
                 }
+            }
+            for part in step.parts() {
+                let moved = part.moved_from.as_deref().unwrap_or_default();
+                let texts = [&*part.address, part.action.as_str(), moved, part.loss().unwrap_or_default()];
+                texts.iter().for_each(|text| feed(text.as_bytes()));
             }
             Some(OperationOutline {
                 urn: step.urn.to_string(),

@@ -1,7 +1,7 @@
 //! What drivers foresee: outputs that are certain before an effect, and failures of the preview.
 
-use purlin_engine::{Action, CancelToken, Cause, Plan};
-use purlin_model::driver::{Failure, Forecast, InputFinding, Inputs};
+use purlin_engine::{Action, CancelToken, Cause, LostData, Plan, Step};
+use purlin_model::driver::{Failure, Forecast, InputFinding, Inputs, Part, PartAction};
 use purlin_model::{Map, Unfinished, Value};
 use purlin_sandbox::CallError;
 use purlin_state::Status;
@@ -186,4 +186,71 @@ async fn a_plan_without_drivers_foresees_nothing() {
     let offline = purlin_engine::PlanOptions { offline: true, ..Default::default() };
     platform.plan_with(&documents(&[("a", "v: 1")], &[]), offline).await.expect("a plan");
     assert_eq!(asked(&platform), [""; 0]);
+}
+
+fn part(address: &str, action: PartAction, holds_data: Option<&str>) -> Part {
+    Part {
+        address: address.into(),
+        moved_from: None,
+        type_name: "thing".into(),
+        action,
+        before: None,
+        after: None,
+        replaces: Vec::new(),
+        holds_data: holds_data.map(str::to_owned),
+        notes: Map::default(),
+    }
+}
+
+/// What happens to parts is in the plan, and the loss of their data needs consent as any other.
+#[tokio::test]
+async fn parts_that_hold_data_need_consent() {
+    let platform = Platform::with(FULL);
+    let foresees = |parts: Vec<Part>| {
+        let forecast = Forecast { parts, ..Forecast::default() };
+        foreseeing(&platform, move |inputs| match inputs.params.get("v") {
+            Some(_) => Ok(forecast.clone()),
+            None => Ok(Forecast::default()),
+        });
+    };
+    let all = |v: &str| documents(&[("a", &format!("v: {v}"))], &[]);
+    foresees(vec![part("x", PartAction::Create, Some("rows"))]);
+    let plan = platform.plan(&all("1")).await.expect("a plan");
+    assert_eq!(plan.losses().count(), 0);
+    let a = plan.steps.iter().find(|step| step.key.id() == "shared.a").expect("a step");
+    assert_eq!(a.parts(), [part("x", PartAction::Create, Some("rows"))]);
+    let json = serde_json::to_value(a).expect("JSON");
+    let expected =
+        serde_json::json!([{"address": "x", "type": "thing", "action": "create", "holds_data": "rows"}]);
+    assert_eq!(json["parts"], expected);
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+
+    foresees(vec![
+        part("x", PartAction::DeleteThenCreate, Some("rows")),
+        part("y", PartAction::Forget, Some("files")),
+        part("z", PartAction::Delete, None),
+    ]);
+    let mut plan = platform.plan(&all("2")).await.expect("a plan");
+    assert_eq!(steps(&plan), ["update a"]);
+    let outline = plan.outline();
+    let [step] = &plan.losses().collect::<Vec<_>>()[..] else { panic!("one loses data") };
+    let loss = step.loss().expect("it loses data");
+    assert_eq!((loss.what(), loss.is_allowed()), (&LostData::Named("rows (`x`)".into()), false));
+    let keys = plan.losses_not_allowed();
+    assert_eq!(keys.iter().map(|key| key.id()).collect::<Vec<_>>(), ["shared.a"]);
+    plan.allow_losses(&keys);
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+
+    // A saved plan differs if its parts do, and the documents can allow the loss.
+    foresees(Vec::new());
+    platform.up(&all("1")).await;
+    foresees(vec![part("x", PartAction::Create, None)]);
+    let other = platform.plan(&all("2")).await.expect("a plan");
+    assert!(!purlin_engine::deviations(&outline, &other.outline()).is_empty());
+    foresees((0..7).map(|number| part(&number.to_string(), PartAction::Delete, Some("rows"))).collect());
+    let allowed = documents(&[("a", "v: 3")], &[("a", "allow_data_loss: true")]);
+    let plan = platform.plan(&allowed).await.expect("a plan");
+    let loss = plan.losses().find_map(Step::loss).expect("it loses data");
+    let LostData::Named(what) = loss.what() else { panic!("named") };
+    assert!(what.ends_with("rows (`4`), and of 2 more parts") && loss.is_allowed(), "{what}");
 }

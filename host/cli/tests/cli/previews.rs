@@ -1,0 +1,73 @@
+//! Drivers that foresee their effects, in the whole program: promises, parts, and answers that cannot be used.
+
+use serde_json::json;
+
+use crate::adversary::adversarial;
+
+const ONE: &str = "thing.default#shared.one";
+
+#[test]
+fn a_preview_that_cannot_be_used_holds_back_its_resource() {
+    let large = json!({"outputs": json!({"a": "x".repeat(4000)}).to_string()});
+    for (preview, limits, message) in [
+        (
+            json!({"outputs": r#"{"host": "a"}"#}),
+            "{}",
+            "returned another value for the output `/host` than it had promised",
+        ),
+        (json!({"outputs": "{"}), "{}", "broke its contract: its outputs cannot be read as JSON"),
+        (
+            json!({"parts": 10_001}),
+            "{}",
+            "broke its contract: it foresees 10001 parts, and 10000 are allowed",
+        ),
+        (large, "{output: 2KiB}", "returned more than 2 KiB, its output limit"),
+        (json!({"do": "trap"}), "{}", "the driver `acme/guests` crashed: it panicked or aborted"),
+        (
+            json!({"do": "loop"}),
+            "{time: 1s}",
+            "the driver `acme/guests` was stopped after 1s, its time limit",
+        ),
+        (json!({"do": "undecided"}), "{}", "`preview` has no effects, and cannot fail with `undecided`"),
+    ] {
+        let project = adversarial(&json!({"preview": preview}).to_string(), limits);
+        let ran = project.run(&["up", "--yes"]).status(1);
+        assert!(ran.has(message), "{preview}: {ran}");
+        assert!(!ran.has("correct-horse"), "{preview}: {ran}");
+        // Others are not affected.
+        assert!(ran.has("dns.default#shared.two") && !ran.has("blocked"), "{preview}: {ran}");
+    }
+}
+
+#[test]
+fn inputs_that_a_preview_rejects_are_at_their_place() {
+    let project = adversarial(&json!({"preview": {"do": "invalid"}}).to_string(), "{}");
+    let ran = project.run(&["plan"]).status(2);
+    assert!(ran.has("it cannot be foreseen") && ran.has("things.yaml:"), "{ran}");
+}
+
+#[test]
+fn parts_that_lose_data_need_separate_consent() {
+    let parts = json!([
+        {"address": "db.main", "action": "delete", "holds_data": "every row of {secret}", "reason": "it left the module"},
+        {"address": "net", "action": "create"},
+    ]);
+    let project = adversarial(&json!({"preview": {"parts": parts}}).to_string(), "{}");
+    let plan = project.run(&["plan"]).status(0);
+    let lines = "             - delete db.main
+               loses data: every row of {secret}
+               it left the module
+             + create net
+";
+    assert!(plan.out.contains(lines), "{plan}");
+    assert!(plan.out.ends_with("; 1 loses data.\n"), "{plan}");
+    let refused = project.run(&["up", "--yes"]).status(2);
+    let error = format!("error: 1 resource would lose its data, which needs separate consent:\n  {ONE}\n");
+    assert!(refused.err.contains(&error), "{refused}");
+    let json = project.run(&["plan", "--format", "json"]).status(0).json();
+    let steps = json["steps"].as_array().expect("steps");
+    let step = steps.iter().find(|step| step["key"] == ONE).expect("a step");
+    assert_eq!(step["parts"][0]["action"], "delete");
+    assert_eq!(step["loss"]["what"], "every row of {secret} (`db.main`)");
+    project.run(&["up", "--yes", "--allow-data-loss"]).status(0);
+}
