@@ -381,7 +381,8 @@ impl Driver {
                 call: runner.facts(&given),
             }),
             Effect::Update(change) => {
-                preview::Effect::Update(self.change(&given, &change, convert::inputs(change.after)))
+                let facts = runner.facts(&given);
+                preview::Effect::Update(self.change(&given, &change, convert::inputs(change.after), facts))
             }
             Effect::Delete { state, inputs, data_loss_allowed } => {
                 preview::Effect::Delete(wit::DeleteRequest {

@@ -310,12 +310,12 @@ pub mod exports {
                 pub unsafe fn _export_preview_cabi<T_: Guest>(arg0: *mut u8) -> *mut u8 {
                     unsafe {
                         #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
-                        let result372 = {
+                        let result363 = {
                             let l0 = i32::from(*arg0.add(0).cast::<u8>());
-                            use super::super::super::super::purlin::preview::types::Effect as V371;
-                            let v371 = match l0 {
+                            use super::super::super::super::purlin::preview::types::Effect as V362;
+                            let v362 = match l0 {
                                 0 => {
-                                    let e371 = {
+                                    let e362 = {
                                         let l1 = *arg0.add(8).cast::<*mut u8>();
                                         let l2 = *arg0
                                             .add(8 + 1 * ::core::mem::size_of::<*const u8>())
@@ -426,28 +426,28 @@ pub mod exports {
                                         let l34 = *arg0
                                             .add(8 + 23 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len35 = l34;
-                                        let bytes35 = _rt::Vec::from_raw_parts(
-                                            l33.cast(),
-                                            len35,
-                                            len35,
-                                        );
-                                        let l36 = *arg0
-                                            .add(8 + 24 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l37 = *arg0
-                                            .add(8 + 25 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let base44 = l36;
-                                        let len44 = l37;
-                                        let mut result44 = _rt::Vec::with_capacity(len44);
-                                        for i in 0..len44 {
-                                            let base = base44
+                                        let base41 = l33;
+                                        let len41 = l34;
+                                        let mut result41 = _rt::Vec::with_capacity(len41);
+                                        for i in 0..len41 {
+                                            let base = base41
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            let e44 = {
-                                                let l38 = *base.add(0).cast::<*mut u8>();
-                                                let l39 = *base
+                                            let e41 = {
+                                                let l35 = *base.add(0).cast::<*mut u8>();
+                                                let l36 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len37 = l36;
+                                                let bytes37 = _rt::Vec::from_raw_parts(
+                                                    l35.cast(),
+                                                    len37,
+                                                    len37,
+                                                );
+                                                let l38 = *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l39 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
                                                 let len40 = l39;
                                                 let bytes40 = _rt::Vec::from_raw_parts(
@@ -455,26 +455,26 @@ pub mod exports {
                                                     len40,
                                                     len40,
                                                 );
-                                                let l41 = *base
-                                                    .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>();
-                                                let l42 = *base
-                                                    .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len43 = l42;
-                                                let bytes43 = _rt::Vec::from_raw_parts(
-                                                    l41.cast(),
-                                                    len43,
-                                                    len43,
-                                                );
-                                                (_rt::string_lift(bytes40), _rt::string_lift(bytes43))
+                                                (_rt::string_lift(bytes37), _rt::string_lift(bytes40))
                                             };
-                                            result44.push(e44);
+                                            result41.push(e41);
                                         }
                                         _rt::cabi_dealloc(
-                                            base44,
-                                            len44 * (4 * ::core::mem::size_of::<*const u8>()),
+                                            base41,
+                                            len41 * (4 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
+                                        );
+                                        let l42 = *arg0
+                                            .add(8 + 24 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l43 = *arg0
+                                            .add(8 + 25 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len44 = l43;
+                                        let bytes44 = _rt::Vec::from_raw_parts(
+                                            l42.cast(),
+                                            len44,
+                                            len44,
                                         );
                                         let l45 = *arg0
                                             .add(8 + 26 * ::core::mem::size_of::<*const u8>())
@@ -530,124 +530,124 @@ pub mod exports {
                                         let l58 = *arg0
                                             .add(8 + 35 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len59 = l58;
-                                        let bytes59 = _rt::Vec::from_raw_parts(
-                                            l57.cast(),
-                                            len59,
-                                            len59,
+                                        let base62 = l57;
+                                        let len62 = l58;
+                                        let mut result62 = _rt::Vec::with_capacity(len62);
+                                        for i in 0..len62 {
+                                            let base = base62
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            let e62 = {
+                                                let l59 = *base.add(0).cast::<*mut u8>();
+                                                let l60 = *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len61 = l60;
+                                                let bytes61 = _rt::Vec::from_raw_parts(
+                                                    l59.cast(),
+                                                    len61,
+                                                    len61,
+                                                );
+                                                _rt::string_lift(bytes61)
+                                            };
+                                            result62.push(e62);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base62,
+                                            len62 * (2 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
                                         );
-                                        let l60 = *arg0
+                                        let l63 = *arg0
                                             .add(8 + 36 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l61 = *arg0
+                                        let l64 = *arg0
                                             .add(8 + 37 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base65 = l60;
-                                        let len65 = l61;
-                                        let mut result65 = _rt::Vec::with_capacity(len65);
-                                        for i in 0..len65 {
-                                            let base = base65
+                                        let base68 = l63;
+                                        let len68 = l64;
+                                        let mut result68 = _rt::Vec::with_capacity(len68);
+                                        for i in 0..len68 {
+                                            let base = base68
                                                 .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            let e65 = {
-                                                let l62 = *base.add(0).cast::<*mut u8>();
-                                                let l63 = *base
+                                            let e68 = {
+                                                let l65 = *base.add(0).cast::<*mut u8>();
+                                                let l66 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len64 = l63;
-                                                let bytes64 = _rt::Vec::from_raw_parts(
-                                                    l62.cast(),
-                                                    len64,
-                                                    len64,
+                                                let len67 = l66;
+                                                let bytes67 = _rt::Vec::from_raw_parts(
+                                                    l65.cast(),
+                                                    len67,
+                                                    len67,
                                                 );
-                                                _rt::string_lift(bytes64)
+                                                _rt::string_lift(bytes67)
                                             };
-                                            result65.push(e65);
+                                            result68.push(e68);
                                         }
                                         _rt::cabi_dealloc(
-                                            base65,
-                                            len65 * (2 * ::core::mem::size_of::<*const u8>()),
+                                            base68,
+                                            len68 * (2 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
-                                        let l66 = *arg0
+                                        let l69 = *arg0
                                             .add(8 + 38 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l67 = *arg0
+                                        let l70 = *arg0
                                             .add(8 + 39 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base71 = l66;
-                                        let len71 = l67;
-                                        let mut result71 = _rt::Vec::with_capacity(len71);
-                                        for i in 0..len71 {
-                                            let base = base71
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            let e71 = {
-                                                let l68 = *base.add(0).cast::<*mut u8>();
-                                                let l69 = *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len70 = l69;
-                                                let bytes70 = _rt::Vec::from_raw_parts(
-                                                    l68.cast(),
-                                                    len70,
-                                                    len70,
-                                                );
-                                                _rt::string_lift(bytes70)
-                                            };
-                                            result71.push(e71);
-                                        }
-                                        _rt::cabi_dealloc(
-                                            base71,
-                                            len71 * (2 * ::core::mem::size_of::<*const u8>()),
-                                            ::core::mem::size_of::<*const u8>(),
+                                        let len71 = l70;
+                                        let bytes71 = _rt::Vec::from_raw_parts(
+                                            l69.cast(),
+                                            len71,
+                                            len71,
                                         );
-                                        let l72 = *arg0
-                                            .add(8 + 40 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l73 = *arg0
-                                            .add(8 + 41 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len74 = l73;
-                                        let bytes74 = _rt::Vec::from_raw_parts(
-                                            l72.cast(),
-                                            len74,
-                                            len74,
-                                        );
-                                        let l75 = i32::from(
+                                        let l72 = i32::from(
                                             *arg0
-                                                .add(8 + 42 * ::core::mem::size_of::<*const u8>())
+                                                .add(8 + 40 * ::core::mem::size_of::<*const u8>())
                                                 .cast::<u8>(),
+                                        );
+                                        let l76 = *arg0
+                                            .add(16 + 42 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l77 = *arg0
+                                            .add(16 + 43 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len78 = l77;
+                                        let bytes78 = _rt::Vec::from_raw_parts(
+                                            l76.cast(),
+                                            len78,
+                                            len78,
                                         );
                                         let l79 = *arg0
                                             .add(16 + 44 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l80 = *arg0
-                                            .add(16 + 45 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len81 = l80;
-                                        let bytes81 = _rt::Vec::from_raw_parts(
-                                            l79.cast(),
-                                            len81,
-                                            len81,
-                                        );
-                                        let l82 = *arg0
-                                            .add(16 + 46 * ::core::mem::size_of::<*const u8>())
                                             .cast::<i64>();
-                                        let l83 = *arg0
-                                            .add(24 + 46 * ::core::mem::size_of::<*const u8>())
+                                        let l80 = *arg0
+                                            .add(24 + 44 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l84 = *arg0
-                                            .add(24 + 47 * ::core::mem::size_of::<*const u8>())
+                                        let l81 = *arg0
+                                            .add(24 + 45 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base91 = l83;
-                                        let len91 = l84;
-                                        let mut result91 = _rt::Vec::with_capacity(len91);
-                                        for i in 0..len91 {
-                                            let base = base91
+                                        let base88 = l80;
+                                        let len88 = l81;
+                                        let mut result88 = _rt::Vec::with_capacity(len88);
+                                        for i in 0..len88 {
+                                            let base = base88
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            let e91 = {
-                                                let l85 = *base.add(0).cast::<*mut u8>();
-                                                let l86 = *base
+                                            let e88 = {
+                                                let l82 = *base.add(0).cast::<*mut u8>();
+                                                let l83 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len84 = l83;
+                                                let bytes84 = _rt::Vec::from_raw_parts(
+                                                    l82.cast(),
+                                                    len84,
+                                                    len84,
+                                                );
+                                                let l85 = *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l86 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
                                                 let len87 = l86;
                                                 let bytes87 = _rt::Vec::from_raw_parts(
@@ -655,25 +655,13 @@ pub mod exports {
                                                     len87,
                                                     len87,
                                                 );
-                                                let l88 = *base
-                                                    .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>();
-                                                let l89 = *base
-                                                    .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len90 = l89;
-                                                let bytes90 = _rt::Vec::from_raw_parts(
-                                                    l88.cast(),
-                                                    len90,
-                                                    len90,
-                                                );
-                                                (_rt::string_lift(bytes87), _rt::string_lift(bytes90))
+                                                (_rt::string_lift(bytes84), _rt::string_lift(bytes87))
                                             };
-                                            result91.push(e91);
+                                            result88.push(e88);
                                         }
                                         _rt::cabi_dealloc(
-                                            base91,
-                                            len91 * (4 * ::core::mem::size_of::<*const u8>()),
+                                            base88,
+                                            len88 * (4 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
                                         super::super::super::super::__with_name0::CreateRequest {
@@ -731,56 +719,67 @@ pub mod exports {
                                                         }
                                                         _ => _rt::invalid_enum_discriminant(),
                                                     },
-                                                    deployment: _rt::string_lift(bytes35),
-                                                    labels: result44,
+                                                    labels: result41,
                                                 },
                                             },
                                             inputs: super::super::super::super::__with_name0::Inputs {
-                                                values: _rt::string_lift(bytes47),
-                                                secrets: _rt::string_lift(bytes50),
-                                                params: _rt::string_lift(bytes53),
-                                                connection: _rt::string_lift(bytes56),
-                                                account: _rt::string_lift(bytes59),
-                                                unknown: result65,
-                                                sensitive: result71,
+                                                values: _rt::string_lift(bytes44),
+                                                secrets: _rt::string_lift(bytes47),
+                                                params: _rt::string_lift(bytes50),
+                                                connection: _rt::string_lift(bytes53),
+                                                account: _rt::string_lift(bytes56),
+                                                unknown: result62,
+                                                sensitive: result68,
                                             },
-                                            name: _rt::string_lift(bytes74),
-                                            replaces: match l75 {
+                                            name: _rt::string_lift(bytes71),
+                                            replaces: match l72 {
                                                 0 => None,
                                                 1 => {
                                                     let e = {
-                                                        let l76 = *arg0
-                                                            .add(8 + 43 * ::core::mem::size_of::<*const u8>())
+                                                        let l73 = *arg0
+                                                            .add(8 + 41 * ::core::mem::size_of::<*const u8>())
                                                             .cast::<*mut u8>();
-                                                        let l77 = *arg0
-                                                            .add(8 + 44 * ::core::mem::size_of::<*const u8>())
+                                                        let l74 = *arg0
+                                                            .add(8 + 42 * ::core::mem::size_of::<*const u8>())
                                                             .cast::<usize>();
-                                                        let len78 = l77;
-                                                        let bytes78 = _rt::Vec::from_raw_parts(
-                                                            l76.cast(),
-                                                            len78,
-                                                            len78,
+                                                        let len75 = l74;
+                                                        let bytes75 = _rt::Vec::from_raw_parts(
+                                                            l73.cast(),
+                                                            len75,
+                                                            len75,
                                                         );
-                                                        _rt::string_lift(bytes78)
+                                                        _rt::string_lift(bytes75)
                                                     };
                                                     Some(e)
                                                 }
                                                 _ => _rt::invalid_enum_discriminant(),
                                             },
                                             call: super::super::super::super::__with_name0::Call {
-                                                idempotency_key: _rt::string_lift(bytes81),
-                                                deadline: l82 as u64,
-                                                hints: result91,
+                                                idempotency_key: _rt::string_lift(bytes78),
+                                                deadline: l79 as u64,
+                                                hints: result88,
                                             },
                                         }
                                     };
-                                    V371::Create(e371)
+                                    V362::Create(e362)
                                 }
                                 1 => {
-                                    let e371 = {
-                                        let l92 = *arg0.add(8).cast::<*mut u8>();
-                                        let l93 = *arg0
+                                    let e362 = {
+                                        let l89 = *arg0.add(8).cast::<*mut u8>();
+                                        let l90 = *arg0
                                             .add(8 + 1 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len91 = l90;
+                                        let bytes91 = _rt::Vec::from_raw_parts(
+                                            l89.cast(),
+                                            len91,
+                                            len91,
+                                        );
+                                        let l92 = *arg0
+                                            .add(8 + 2 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l93 = *arg0
+                                            .add(8 + 3 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len94 = l93;
                                         let bytes94 = _rt::Vec::from_raw_parts(
@@ -789,10 +788,10 @@ pub mod exports {
                                             len94,
                                         );
                                         let l95 = *arg0
-                                            .add(8 + 2 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 4 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l96 = *arg0
-                                            .add(8 + 3 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 5 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len97 = l96;
                                         let bytes97 = _rt::Vec::from_raw_parts(
@@ -801,10 +800,10 @@ pub mod exports {
                                             len97,
                                         );
                                         let l98 = *arg0
-                                            .add(8 + 4 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 6 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l99 = *arg0
-                                            .add(8 + 5 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 7 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len100 = l99;
                                         let bytes100 = _rt::Vec::from_raw_parts(
@@ -813,10 +812,10 @@ pub mod exports {
                                             len100,
                                         );
                                         let l101 = *arg0
-                                            .add(8 + 6 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 8 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l102 = *arg0
-                                            .add(8 + 7 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 9 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len103 = l102;
                                         let bytes103 = _rt::Vec::from_raw_parts(
@@ -824,28 +823,28 @@ pub mod exports {
                                             len103,
                                             len103,
                                         );
-                                        let l104 = *arg0
-                                            .add(8 + 8 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l105 = *arg0
-                                            .add(8 + 9 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len106 = l105;
-                                        let bytes106 = _rt::Vec::from_raw_parts(
-                                            l104.cast(),
-                                            len106,
-                                            len106,
-                                        );
-                                        let l107 = i32::from(
+                                        let l104 = i32::from(
                                             *arg0
                                                 .add(8 + 10 * ::core::mem::size_of::<*const u8>())
                                                 .cast::<u8>(),
                                         );
-                                        let l111 = *arg0
+                                        let l108 = *arg0
                                             .add(8 + 13 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l112 = *arg0
+                                        let l109 = *arg0
                                             .add(8 + 14 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len110 = l109;
+                                        let bytes110 = _rt::Vec::from_raw_parts(
+                                            l108.cast(),
+                                            len110,
+                                            len110,
+                                        );
+                                        let l111 = *arg0
+                                            .add(8 + 15 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l112 = *arg0
+                                            .add(8 + 16 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len113 = l112;
                                         let bytes113 = _rt::Vec::from_raw_parts(
@@ -854,10 +853,10 @@ pub mod exports {
                                             len113,
                                         );
                                         let l114 = *arg0
-                                            .add(8 + 15 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 17 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l115 = *arg0
-                                            .add(8 + 16 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 18 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len116 = l115;
                                         let bytes116 = _rt::Vec::from_raw_parts(
@@ -865,84 +864,84 @@ pub mod exports {
                                             len116,
                                             len116,
                                         );
-                                        let l117 = *arg0
-                                            .add(8 + 17 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l118 = *arg0
-                                            .add(8 + 18 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len119 = l118;
-                                        let bytes119 = _rt::Vec::from_raw_parts(
-                                            l117.cast(),
-                                            len119,
-                                            len119,
-                                        );
-                                        let l120 = i32::from(
+                                        let l117 = i32::from(
                                             *arg0
                                                 .add(8 + 19 * ::core::mem::size_of::<*const u8>())
                                                 .cast::<u8>(),
                                         );
-                                        let l124 = *arg0
+                                        let l121 = *arg0
                                             .add(8 + 22 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l125 = *arg0
+                                        let l122 = *arg0
                                             .add(8 + 23 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len126 = l125;
-                                        let bytes126 = _rt::Vec::from_raw_parts(
-                                            l124.cast(),
-                                            len126,
-                                            len126,
-                                        );
-                                        let l127 = *arg0
-                                            .add(8 + 24 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l128 = *arg0
-                                            .add(8 + 25 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let base135 = l127;
-                                        let len135 = l128;
-                                        let mut result135 = _rt::Vec::with_capacity(len135);
-                                        for i in 0..len135 {
-                                            let base = base135
+                                        let base129 = l121;
+                                        let len129 = l122;
+                                        let mut result129 = _rt::Vec::with_capacity(len129);
+                                        for i in 0..len129 {
+                                            let base = base129
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            let e135 = {
-                                                let l129 = *base.add(0).cast::<*mut u8>();
-                                                let l130 = *base
+                                            let e129 = {
+                                                let l123 = *base.add(0).cast::<*mut u8>();
+                                                let l124 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len131 = l130;
-                                                let bytes131 = _rt::Vec::from_raw_parts(
-                                                    l129.cast(),
-                                                    len131,
-                                                    len131,
+                                                let len125 = l124;
+                                                let bytes125 = _rt::Vec::from_raw_parts(
+                                                    l123.cast(),
+                                                    len125,
+                                                    len125,
                                                 );
-                                                let l132 = *base
+                                                let l126 = *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<*mut u8>();
-                                                let l133 = *base
+                                                let l127 = *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len134 = l133;
-                                                let bytes134 = _rt::Vec::from_raw_parts(
-                                                    l132.cast(),
-                                                    len134,
-                                                    len134,
+                                                let len128 = l127;
+                                                let bytes128 = _rt::Vec::from_raw_parts(
+                                                    l126.cast(),
+                                                    len128,
+                                                    len128,
                                                 );
-                                                (_rt::string_lift(bytes131), _rt::string_lift(bytes134))
+                                                (_rt::string_lift(bytes125), _rt::string_lift(bytes128))
                                             };
-                                            result135.push(e135);
+                                            result129.push(e129);
                                         }
                                         _rt::cabi_dealloc(
-                                            base135,
-                                            len135 * (4 * ::core::mem::size_of::<*const u8>()),
+                                            base129,
+                                            len129 * (4 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
-                                        let l136 = *arg0
+                                        let l130 = *arg0
+                                            .add(8 + 24 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l131 = *arg0
+                                            .add(8 + 25 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len132 = l131;
+                                        let bytes132 = _rt::Vec::from_raw_parts(
+                                            l130.cast(),
+                                            len132,
+                                            len132,
+                                        );
+                                        let l133 = *arg0
                                             .add(8 + 26 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l137 = *arg0
+                                        let l134 = *arg0
                                             .add(8 + 27 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len135 = l134;
+                                        let bytes135 = _rt::Vec::from_raw_parts(
+                                            l133.cast(),
+                                            len135,
+                                            len135,
+                                        );
+                                        let l136 = *arg0
+                                            .add(8 + 28 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l137 = *arg0
+                                            .add(8 + 29 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len138 = l137;
                                         let bytes138 = _rt::Vec::from_raw_parts(
@@ -951,52 +950,52 @@ pub mod exports {
                                             len138,
                                         );
                                         let l139 = *arg0
-                                            .add(8 + 28 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l140 = *arg0
-                                            .add(8 + 29 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len141 = l140;
-                                        let bytes141 = _rt::Vec::from_raw_parts(
-                                            l139.cast(),
-                                            len141,
-                                            len141,
-                                        );
-                                        let l142 = *arg0
                                             .add(8 + 30 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l143 = *arg0
+                                        let l140 = *arg0
                                             .add(8 + 31 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len144 = l143;
-                                        let bytes144 = _rt::Vec::from_raw_parts(
-                                            l142.cast(),
-                                            len144,
-                                            len144,
-                                        );
-                                        let l145 = *arg0
+                                        let len141 = l140;
+                                        let l142 = *arg0
                                             .add(8 + 32 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l146 = *arg0
+                                        let l143 = *arg0
                                             .add(8 + 33 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len147 = l146;
-                                        let l148 = *arg0
-                                            .add(8 + 34 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l149 = *arg0
-                                            .add(8 + 35 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let base159 = l148;
-                                        let len159 = l149;
-                                        let mut result159 = _rt::Vec::with_capacity(len159);
-                                        for i in 0..len159 {
-                                            let base = base159
+                                        let base153 = l142;
+                                        let len153 = l143;
+                                        let mut result153 = _rt::Vec::with_capacity(len153);
+                                        for i in 0..len153 {
+                                            let base = base153
                                                 .add(i * (6 * ::core::mem::size_of::<*const u8>()));
-                                            let e159 = {
-                                                let l150 = *base.add(0).cast::<*mut u8>();
-                                                let l151 = *base
+                                            let e153 = {
+                                                let l144 = *base.add(0).cast::<*mut u8>();
+                                                let l145 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len146 = l145;
+                                                let bytes146 = _rt::Vec::from_raw_parts(
+                                                    l144.cast(),
+                                                    len146,
+                                                    len146,
+                                                );
+                                                let l147 = *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l148 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len149 = l148;
+                                                let bytes149 = _rt::Vec::from_raw_parts(
+                                                    l147.cast(),
+                                                    len149,
+                                                    len149,
+                                                );
+                                                let l150 = *base
+                                                    .add(4 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l151 = *base
+                                                    .add(5 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
                                                 let len152 = l151;
                                                 let bytes152 = _rt::Vec::from_raw_parts(
@@ -1004,23 +1003,35 @@ pub mod exports {
                                                     len152,
                                                     len152,
                                                 );
-                                                let l153 = *base
-                                                    .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>();
-                                                let l154 = *base
-                                                    .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len155 = l154;
-                                                let bytes155 = _rt::Vec::from_raw_parts(
-                                                    l153.cast(),
-                                                    len155,
-                                                    len155,
-                                                );
-                                                let l156 = *base
-                                                    .add(4 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>();
+                                                super::super::super::super::__with_name0::ManifestFile {
+                                                    name: _rt::string_lift(bytes146),
+                                                    location: _rt::string_lift(bytes149),
+                                                    data: _rt::string_lift(bytes152),
+                                                }
+                                            };
+                                            result153.push(e153);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base153,
+                                            len153 * (6 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
+                                        );
+                                        let l154 = *arg0
+                                            .add(8 + 34 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l155 = *arg0
+                                            .add(8 + 35 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let base159 = l154;
+                                        let len159 = l155;
+                                        let mut result159 = _rt::Vec::with_capacity(len159);
+                                        for i in 0..len159 {
+                                            let base = base159
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            let e159 = {
+                                                let l156 = *base.add(0).cast::<*mut u8>();
                                                 let l157 = *base
-                                                    .add(5 * ::core::mem::size_of::<*const u8>())
+                                                    .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
                                                 let len158 = l157;
                                                 let bytes158 = _rt::Vec::from_raw_parts(
@@ -1028,103 +1039,91 @@ pub mod exports {
                                                     len158,
                                                     len158,
                                                 );
-                                                super::super::super::super::__with_name0::ManifestFile {
-                                                    name: _rt::string_lift(bytes152),
-                                                    location: _rt::string_lift(bytes155),
-                                                    data: _rt::string_lift(bytes158),
-                                                }
+                                                _rt::string_lift(bytes158)
                                             };
                                             result159.push(e159);
                                         }
                                         _rt::cabi_dealloc(
                                             base159,
-                                            len159 * (6 * ::core::mem::size_of::<*const u8>()),
+                                            len159 * (2 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
                                         let l160 = *arg0
                                             .add(8 + 36 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
+                                            .cast::<i32>();
                                         let l161 = *arg0
                                             .add(8 + 37 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let base165 = l160;
-                                        let len165 = l161;
-                                        let mut result165 = _rt::Vec::with_capacity(len165);
-                                        for i in 0..len165 {
-                                            let base = base165
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            let e165 = {
-                                                let l162 = *base.add(0).cast::<*mut u8>();
-                                                let l163 = *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len164 = l163;
-                                                let bytes164 = _rt::Vec::from_raw_parts(
-                                                    l162.cast(),
-                                                    len164,
-                                                    len164,
-                                                );
-                                                _rt::string_lift(bytes164)
-                                            };
-                                            result165.push(e165);
-                                        }
-                                        _rt::cabi_dealloc(
-                                            base165,
-                                            len165 * (2 * ::core::mem::size_of::<*const u8>()),
-                                            ::core::mem::size_of::<*const u8>(),
-                                        );
-                                        let l166 = *arg0
-                                            .add(8 + 38 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<i32>();
-                                        let l167 = *arg0
-                                            .add(8 + 39 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l168 = *arg0
-                                            .add(8 + 40 * ::core::mem::size_of::<*const u8>())
+                                        let l162 = *arg0
+                                            .add(8 + 38 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base175 = l167;
-                                        let len175 = l168;
-                                        let mut result175 = _rt::Vec::with_capacity(len175);
-                                        for i in 0..len175 {
-                                            let base = base175
+                                        let base169 = l161;
+                                        let len169 = l162;
+                                        let mut result169 = _rt::Vec::with_capacity(len169);
+                                        for i in 0..len169 {
+                                            let base = base169
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            let e175 = {
-                                                let l169 = *base.add(0).cast::<*mut u8>();
-                                                let l170 = *base
+                                            let e169 = {
+                                                let l163 = *base.add(0).cast::<*mut u8>();
+                                                let l164 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len171 = l170;
-                                                let bytes171 = _rt::Vec::from_raw_parts(
-                                                    l169.cast(),
-                                                    len171,
-                                                    len171,
+                                                let len165 = l164;
+                                                let bytes165 = _rt::Vec::from_raw_parts(
+                                                    l163.cast(),
+                                                    len165,
+                                                    len165,
                                                 );
-                                                let l172 = *base
+                                                let l166 = *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<*mut u8>();
-                                                let l173 = *base
+                                                let l167 = *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len174 = l173;
-                                                let bytes174 = _rt::Vec::from_raw_parts(
-                                                    l172.cast(),
-                                                    len174,
-                                                    len174,
+                                                let len168 = l167;
+                                                let bytes168 = _rt::Vec::from_raw_parts(
+                                                    l166.cast(),
+                                                    len168,
+                                                    len168,
                                                 );
-                                                (_rt::string_lift(bytes171), _rt::string_lift(bytes174))
+                                                (_rt::string_lift(bytes165), _rt::string_lift(bytes168))
                                             };
-                                            result175.push(e175);
+                                            result169.push(e169);
                                         }
                                         _rt::cabi_dealloc(
-                                            base175,
-                                            len175 * (4 * ::core::mem::size_of::<*const u8>()),
+                                            base169,
+                                            len169 * (4 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
-                                        let l176 = *arg0
+                                        let l170 = *arg0
+                                            .add(8 + 39 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l171 = *arg0
+                                            .add(8 + 40 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len172 = l171;
+                                        let bytes172 = _rt::Vec::from_raw_parts(
+                                            l170.cast(),
+                                            len172,
+                                            len172,
+                                        );
+                                        let l173 = *arg0
                                             .add(8 + 41 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l177 = *arg0
+                                        let l174 = *arg0
                                             .add(8 + 42 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len175 = l174;
+                                        let bytes175 = _rt::Vec::from_raw_parts(
+                                            l173.cast(),
+                                            len175,
+                                            len175,
+                                        );
+                                        let l176 = *arg0
+                                            .add(8 + 43 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l177 = *arg0
+                                            .add(8 + 44 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len178 = l177;
                                         let bytes178 = _rt::Vec::from_raw_parts(
@@ -1133,10 +1132,10 @@ pub mod exports {
                                             len178,
                                         );
                                         let l179 = *arg0
-                                            .add(8 + 43 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 45 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l180 = *arg0
-                                            .add(8 + 44 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 46 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len181 = l180;
                                         let bytes181 = _rt::Vec::from_raw_parts(
@@ -1145,10 +1144,10 @@ pub mod exports {
                                             len181,
                                         );
                                         let l182 = *arg0
-                                            .add(8 + 45 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 47 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l183 = *arg0
-                                            .add(8 + 46 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 48 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len184 = l183;
                                         let bytes184 = _rt::Vec::from_raw_parts(
@@ -1157,28 +1156,36 @@ pub mod exports {
                                             len184,
                                         );
                                         let l185 = *arg0
-                                            .add(8 + 47 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l186 = *arg0
-                                            .add(8 + 48 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len187 = l186;
-                                        let bytes187 = _rt::Vec::from_raw_parts(
-                                            l185.cast(),
-                                            len187,
-                                            len187,
-                                        );
-                                        let l188 = *arg0
                                             .add(8 + 49 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l189 = *arg0
+                                        let l186 = *arg0
                                             .add(8 + 50 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len190 = l189;
-                                        let bytes190 = _rt::Vec::from_raw_parts(
-                                            l188.cast(),
-                                            len190,
-                                            len190,
+                                        let base190 = l185;
+                                        let len190 = l186;
+                                        let mut result190 = _rt::Vec::with_capacity(len190);
+                                        for i in 0..len190 {
+                                            let base = base190
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            let e190 = {
+                                                let l187 = *base.add(0).cast::<*mut u8>();
+                                                let l188 = *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len189 = l188;
+                                                let bytes189 = _rt::Vec::from_raw_parts(
+                                                    l187.cast(),
+                                                    len189,
+                                                    len189,
+                                                );
+                                                _rt::string_lift(bytes189)
+                                            };
+                                            result190.push(e190);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base190,
+                                            len190 * (2 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
                                         );
                                         let l191 = *arg0
                                             .add(8 + 51 * ::core::mem::size_of::<*const u8>())
@@ -1218,37 +1225,29 @@ pub mod exports {
                                         let l198 = *arg0
                                             .add(8 + 54 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base202 = l197;
-                                        let len202 = l198;
-                                        let mut result202 = _rt::Vec::with_capacity(len202);
-                                        for i in 0..len202 {
-                                            let base = base202
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            let e202 = {
-                                                let l199 = *base.add(0).cast::<*mut u8>();
-                                                let l200 = *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len201 = l200;
-                                                let bytes201 = _rt::Vec::from_raw_parts(
-                                                    l199.cast(),
-                                                    len201,
-                                                    len201,
-                                                );
-                                                _rt::string_lift(bytes201)
-                                            };
-                                            result202.push(e202);
-                                        }
-                                        _rt::cabi_dealloc(
-                                            base202,
-                                            len202 * (2 * ::core::mem::size_of::<*const u8>()),
-                                            ::core::mem::size_of::<*const u8>(),
+                                        let len199 = l198;
+                                        let bytes199 = _rt::Vec::from_raw_parts(
+                                            l197.cast(),
+                                            len199,
+                                            len199,
                                         );
-                                        let l203 = *arg0
+                                        let l200 = *arg0
                                             .add(8 + 55 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l204 = *arg0
+                                        let l201 = *arg0
                                             .add(8 + 56 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len202 = l201;
+                                        let bytes202 = _rt::Vec::from_raw_parts(
+                                            l200.cast(),
+                                            len202,
+                                            len202,
+                                        );
+                                        let l203 = *arg0
+                                            .add(8 + 57 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l204 = *arg0
+                                            .add(8 + 58 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len205 = l204;
                                         let bytes205 = _rt::Vec::from_raw_parts(
@@ -1257,10 +1256,10 @@ pub mod exports {
                                             len205,
                                         );
                                         let l206 = *arg0
-                                            .add(8 + 57 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 59 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l207 = *arg0
-                                            .add(8 + 58 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 60 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len208 = l207;
                                         let bytes208 = _rt::Vec::from_raw_parts(
@@ -1269,10 +1268,10 @@ pub mod exports {
                                             len208,
                                         );
                                         let l209 = *arg0
-                                            .add(8 + 59 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 61 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l210 = *arg0
-                                            .add(8 + 60 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 62 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len211 = l210;
                                         let bytes211 = _rt::Vec::from_raw_parts(
@@ -1281,28 +1280,36 @@ pub mod exports {
                                             len211,
                                         );
                                         let l212 = *arg0
-                                            .add(8 + 61 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l213 = *arg0
-                                            .add(8 + 62 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len214 = l213;
-                                        let bytes214 = _rt::Vec::from_raw_parts(
-                                            l212.cast(),
-                                            len214,
-                                            len214,
-                                        );
-                                        let l215 = *arg0
                                             .add(8 + 63 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l216 = *arg0
+                                        let l213 = *arg0
                                             .add(8 + 64 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len217 = l216;
-                                        let bytes217 = _rt::Vec::from_raw_parts(
-                                            l215.cast(),
-                                            len217,
-                                            len217,
+                                        let base217 = l212;
+                                        let len217 = l213;
+                                        let mut result217 = _rt::Vec::with_capacity(len217);
+                                        for i in 0..len217 {
+                                            let base = base217
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            let e217 = {
+                                                let l214 = *base.add(0).cast::<*mut u8>();
+                                                let l215 = *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len216 = l215;
+                                                let bytes216 = _rt::Vec::from_raw_parts(
+                                                    l214.cast(),
+                                                    len216,
+                                                    len216,
+                                                );
+                                                _rt::string_lift(bytes216)
+                                            };
+                                            result217.push(e217);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base217,
+                                            len217 * (2 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
                                         );
                                         let l218 = *arg0
                                             .add(8 + 65 * ::core::mem::size_of::<*const u8>())
@@ -1342,210 +1349,201 @@ pub mod exports {
                                         let l225 = *arg0
                                             .add(8 + 68 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base229 = l224;
-                                        let len229 = l225;
-                                        let mut result229 = _rt::Vec::with_capacity(len229);
-                                        for i in 0..len229 {
-                                            let base = base229
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            let e229 = {
-                                                let l226 = *base.add(0).cast::<*mut u8>();
-                                                let l227 = *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len228 = l227;
-                                                let bytes228 = _rt::Vec::from_raw_parts(
-                                                    l226.cast(),
-                                                    len228,
-                                                    len228,
-                                                );
-                                                _rt::string_lift(bytes228)
-                                            };
-                                            result229.push(e229);
-                                        }
-                                        _rt::cabi_dealloc(
-                                            base229,
-                                            len229 * (2 * ::core::mem::size_of::<*const u8>()),
-                                            ::core::mem::size_of::<*const u8>(),
+                                        let len226 = l225;
+                                        let bytes226 = _rt::Vec::from_raw_parts(
+                                            l224.cast(),
+                                            len226,
+                                            len226,
+                                        );
+                                        let l227 = *arg0
+                                            .add(16 + 68 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l228 = *arg0
+                                            .add(16 + 69 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len229 = l228;
+                                        let bytes229 = _rt::Vec::from_raw_parts(
+                                            l227.cast(),
+                                            len229,
+                                            len229,
                                         );
                                         let l230 = *arg0
-                                            .add(8 + 69 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l231 = *arg0
-                                            .add(8 + 70 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len232 = l231;
-                                        let bytes232 = _rt::Vec::from_raw_parts(
-                                            l230.cast(),
-                                            len232,
-                                            len232,
-                                        );
-                                        let l233 = *arg0
                                             .add(16 + 70 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l234 = *arg0
-                                            .add(16 + 71 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len235 = l234;
-                                        let bytes235 = _rt::Vec::from_raw_parts(
-                                            l233.cast(),
-                                            len235,
-                                            len235,
-                                        );
-                                        let l236 = *arg0
-                                            .add(16 + 72 * ::core::mem::size_of::<*const u8>())
                                             .cast::<i64>();
-                                        let l237 = *arg0
-                                            .add(24 + 72 * ::core::mem::size_of::<*const u8>())
+                                        let l231 = *arg0
+                                            .add(24 + 70 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l238 = *arg0
-                                            .add(24 + 73 * ::core::mem::size_of::<*const u8>())
+                                        let l232 = *arg0
+                                            .add(24 + 71 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base245 = l237;
-                                        let len245 = l238;
-                                        let mut result245 = _rt::Vec::with_capacity(len245);
-                                        for i in 0..len245 {
-                                            let base = base245
+                                        let base239 = l231;
+                                        let len239 = l232;
+                                        let mut result239 = _rt::Vec::with_capacity(len239);
+                                        for i in 0..len239 {
+                                            let base = base239
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            let e245 = {
-                                                let l239 = *base.add(0).cast::<*mut u8>();
-                                                let l240 = *base
+                                            let e239 = {
+                                                let l233 = *base.add(0).cast::<*mut u8>();
+                                                let l234 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len241 = l240;
-                                                let bytes241 = _rt::Vec::from_raw_parts(
-                                                    l239.cast(),
-                                                    len241,
-                                                    len241,
+                                                let len235 = l234;
+                                                let bytes235 = _rt::Vec::from_raw_parts(
+                                                    l233.cast(),
+                                                    len235,
+                                                    len235,
                                                 );
-                                                let l242 = *base
+                                                let l236 = *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<*mut u8>();
-                                                let l243 = *base
+                                                let l237 = *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len244 = l243;
-                                                let bytes244 = _rt::Vec::from_raw_parts(
-                                                    l242.cast(),
-                                                    len244,
-                                                    len244,
+                                                let len238 = l237;
+                                                let bytes238 = _rt::Vec::from_raw_parts(
+                                                    l236.cast(),
+                                                    len238,
+                                                    len238,
                                                 );
-                                                (_rt::string_lift(bytes241), _rt::string_lift(bytes244))
+                                                (_rt::string_lift(bytes235), _rt::string_lift(bytes238))
                                             };
-                                            result245.push(e245);
+                                            result239.push(e239);
                                         }
                                         _rt::cabi_dealloc(
-                                            base245,
-                                            len245 * (4 * ::core::mem::size_of::<*const u8>()),
+                                            base239,
+                                            len239 * (4 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
                                         super::super::super::super::__with_name0::Change {
                                             subject: super::super::super::super::__with_name0::Subject {
-                                                urn: _rt::string_lift(bytes94),
-                                                guresid: _rt::string_lift(bytes97),
-                                                type_name: _rt::string_lift(bytes100),
-                                                class: _rt::string_lift(bytes103),
-                                                local_name: _rt::string_lift(bytes106),
+                                                urn: _rt::string_lift(bytes91),
+                                                guresid: _rt::string_lift(bytes94),
+                                                type_name: _rt::string_lift(bytes97),
+                                                class: _rt::string_lift(bytes100),
+                                                local_name: _rt::string_lift(bytes103),
                                                 context: super::super::super::super::__with_name0::Context {
-                                                    org: match l107 {
+                                                    org: match l104 {
                                                         0 => None,
                                                         1 => {
                                                             let e = {
-                                                                let l108 = *arg0
+                                                                let l105 = *arg0
                                                                     .add(8 + 11 * ::core::mem::size_of::<*const u8>())
                                                                     .cast::<*mut u8>();
-                                                                let l109 = *arg0
+                                                                let l106 = *arg0
                                                                     .add(8 + 12 * ::core::mem::size_of::<*const u8>())
                                                                     .cast::<usize>();
-                                                                let len110 = l109;
-                                                                let bytes110 = _rt::Vec::from_raw_parts(
-                                                                    l108.cast(),
-                                                                    len110,
-                                                                    len110,
+                                                                let len107 = l106;
+                                                                let bytes107 = _rt::Vec::from_raw_parts(
+                                                                    l105.cast(),
+                                                                    len107,
+                                                                    len107,
                                                                 );
-                                                                _rt::string_lift(bytes110)
+                                                                _rt::string_lift(bytes107)
                                                             };
                                                             Some(e)
                                                         }
                                                         _ => _rt::invalid_enum_discriminant(),
                                                     },
-                                                    app: _rt::string_lift(bytes113),
-                                                    env: _rt::string_lift(bytes116),
-                                                    env_type: _rt::string_lift(bytes119),
-                                                    namespace: match l120 {
+                                                    app: _rt::string_lift(bytes110),
+                                                    env: _rt::string_lift(bytes113),
+                                                    env_type: _rt::string_lift(bytes116),
+                                                    namespace: match l117 {
                                                         0 => None,
                                                         1 => {
                                                             let e = {
-                                                                let l121 = *arg0
+                                                                let l118 = *arg0
                                                                     .add(8 + 20 * ::core::mem::size_of::<*const u8>())
                                                                     .cast::<*mut u8>();
-                                                                let l122 = *arg0
+                                                                let l119 = *arg0
                                                                     .add(8 + 21 * ::core::mem::size_of::<*const u8>())
                                                                     .cast::<usize>();
-                                                                let len123 = l122;
-                                                                let bytes123 = _rt::Vec::from_raw_parts(
-                                                                    l121.cast(),
-                                                                    len123,
-                                                                    len123,
+                                                                let len120 = l119;
+                                                                let bytes120 = _rt::Vec::from_raw_parts(
+                                                                    l118.cast(),
+                                                                    len120,
+                                                                    len120,
                                                                 );
-                                                                _rt::string_lift(bytes123)
+                                                                _rt::string_lift(bytes120)
                                                             };
                                                             Some(e)
                                                         }
                                                         _ => _rt::invalid_enum_discriminant(),
                                                     },
-                                                    deployment: _rt::string_lift(bytes126),
-                                                    labels: result135,
+                                                    labels: result129,
                                                 },
                                             },
                                             state: super::super::super::super::__with_name0::State {
-                                                id: _rt::string_lift(bytes138),
-                                                outputs: _rt::string_lift(bytes141),
-                                                secrets: _rt::string_lift(bytes144),
+                                                id: _rt::string_lift(bytes132),
+                                                outputs: _rt::string_lift(bytes135),
+                                                secrets: _rt::string_lift(bytes138),
                                                 cookie: <_ as From<
                                                     _rt::Vec<_>,
                                                 >>::from(
-                                                    _rt::Vec::from_raw_parts(l145.cast(), len147, len147),
+                                                    _rt::Vec::from_raw_parts(l139.cast(), len141, len141),
                                                 ),
-                                                manifests: result159,
-                                                sensitive: result165,
-                                                version: l166 as u32,
-                                                notes: result175,
+                                                manifests: result153,
+                                                sensitive: result159,
+                                                version: l160 as u32,
+                                                notes: result169,
                                             },
                                             before: super::super::super::super::__with_name0::Inputs {
-                                                values: _rt::string_lift(bytes178),
-                                                secrets: _rt::string_lift(bytes181),
-                                                params: _rt::string_lift(bytes184),
-                                                connection: _rt::string_lift(bytes187),
-                                                account: _rt::string_lift(bytes190),
-                                                unknown: result196,
-                                                sensitive: result202,
+                                                values: _rt::string_lift(bytes172),
+                                                secrets: _rt::string_lift(bytes175),
+                                                params: _rt::string_lift(bytes178),
+                                                connection: _rt::string_lift(bytes181),
+                                                account: _rt::string_lift(bytes184),
+                                                unknown: result190,
+                                                sensitive: result196,
                                             },
                                             after: super::super::super::super::__with_name0::Inputs {
-                                                values: _rt::string_lift(bytes205),
-                                                secrets: _rt::string_lift(bytes208),
-                                                params: _rt::string_lift(bytes211),
-                                                connection: _rt::string_lift(bytes214),
-                                                account: _rt::string_lift(bytes217),
-                                                unknown: result223,
-                                                sensitive: result229,
+                                                values: _rt::string_lift(bytes199),
+                                                secrets: _rt::string_lift(bytes202),
+                                                params: _rt::string_lift(bytes205),
+                                                connection: _rt::string_lift(bytes208),
+                                                account: _rt::string_lift(bytes211),
+                                                unknown: result217,
+                                                sensitive: result223,
                                             },
-                                            name: _rt::string_lift(bytes232),
+                                            name: _rt::string_lift(bytes226),
                                             call: super::super::super::super::__with_name0::Call {
-                                                idempotency_key: _rt::string_lift(bytes235),
-                                                deadline: l236 as u64,
-                                                hints: result245,
+                                                idempotency_key: _rt::string_lift(bytes229),
+                                                deadline: l230 as u64,
+                                                hints: result239,
                                             },
                                         }
                                     };
-                                    V371::Update(e371)
+                                    V362::Update(e362)
                                 }
                                 n => {
                                     debug_assert_eq!(n, 2, "invalid enum discriminant");
-                                    let e371 = {
-                                        let l246 = *arg0.add(8).cast::<*mut u8>();
-                                        let l247 = *arg0
+                                    let e362 = {
+                                        let l240 = *arg0.add(8).cast::<*mut u8>();
+                                        let l241 = *arg0
                                             .add(8 + 1 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len242 = l241;
+                                        let bytes242 = _rt::Vec::from_raw_parts(
+                                            l240.cast(),
+                                            len242,
+                                            len242,
+                                        );
+                                        let l243 = *arg0
+                                            .add(8 + 2 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l244 = *arg0
+                                            .add(8 + 3 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len245 = l244;
+                                        let bytes245 = _rt::Vec::from_raw_parts(
+                                            l243.cast(),
+                                            len245,
+                                            len245,
+                                        );
+                                        let l246 = *arg0
+                                            .add(8 + 4 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l247 = *arg0
+                                            .add(8 + 5 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len248 = l247;
                                         let bytes248 = _rt::Vec::from_raw_parts(
@@ -1554,10 +1552,10 @@ pub mod exports {
                                             len248,
                                         );
                                         let l249 = *arg0
-                                            .add(8 + 2 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 6 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l250 = *arg0
-                                            .add(8 + 3 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 7 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len251 = l250;
                                         let bytes251 = _rt::Vec::from_raw_parts(
@@ -1566,10 +1564,10 @@ pub mod exports {
                                             len251,
                                         );
                                         let l252 = *arg0
-                                            .add(8 + 4 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 8 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l253 = *arg0
-                                            .add(8 + 5 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 9 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len254 = l253;
                                         let bytes254 = _rt::Vec::from_raw_parts(
@@ -1577,40 +1575,40 @@ pub mod exports {
                                             len254,
                                             len254,
                                         );
-                                        let l255 = *arg0
-                                            .add(8 + 6 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l256 = *arg0
-                                            .add(8 + 7 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len257 = l256;
-                                        let bytes257 = _rt::Vec::from_raw_parts(
-                                            l255.cast(),
-                                            len257,
-                                            len257,
-                                        );
-                                        let l258 = *arg0
-                                            .add(8 + 8 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l259 = *arg0
-                                            .add(8 + 9 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len260 = l259;
-                                        let bytes260 = _rt::Vec::from_raw_parts(
-                                            l258.cast(),
-                                            len260,
-                                            len260,
-                                        );
-                                        let l261 = i32::from(
+                                        let l255 = i32::from(
                                             *arg0
                                                 .add(8 + 10 * ::core::mem::size_of::<*const u8>())
                                                 .cast::<u8>(),
                                         );
-                                        let l265 = *arg0
+                                        let l259 = *arg0
                                             .add(8 + 13 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l266 = *arg0
+                                        let l260 = *arg0
                                             .add(8 + 14 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len261 = l260;
+                                        let bytes261 = _rt::Vec::from_raw_parts(
+                                            l259.cast(),
+                                            len261,
+                                            len261,
+                                        );
+                                        let l262 = *arg0
+                                            .add(8 + 15 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l263 = *arg0
+                                            .add(8 + 16 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len264 = l263;
+                                        let bytes264 = _rt::Vec::from_raw_parts(
+                                            l262.cast(),
+                                            len264,
+                                            len264,
+                                        );
+                                        let l265 = *arg0
+                                            .add(8 + 17 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l266 = *arg0
+                                            .add(8 + 18 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len267 = l266;
                                         let bytes267 = _rt::Vec::from_raw_parts(
@@ -1618,46 +1616,54 @@ pub mod exports {
                                             len267,
                                             len267,
                                         );
-                                        let l268 = *arg0
-                                            .add(8 + 15 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l269 = *arg0
-                                            .add(8 + 16 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len270 = l269;
-                                        let bytes270 = _rt::Vec::from_raw_parts(
-                                            l268.cast(),
-                                            len270,
-                                            len270,
-                                        );
-                                        let l271 = *arg0
-                                            .add(8 + 17 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l272 = *arg0
-                                            .add(8 + 18 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len273 = l272;
-                                        let bytes273 = _rt::Vec::from_raw_parts(
-                                            l271.cast(),
-                                            len273,
-                                            len273,
-                                        );
-                                        let l274 = i32::from(
+                                        let l268 = i32::from(
                                             *arg0
                                                 .add(8 + 19 * ::core::mem::size_of::<*const u8>())
                                                 .cast::<u8>(),
                                         );
-                                        let l278 = *arg0
+                                        let l272 = *arg0
                                             .add(8 + 22 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l279 = *arg0
+                                        let l273 = *arg0
                                             .add(8 + 23 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len280 = l279;
-                                        let bytes280 = _rt::Vec::from_raw_parts(
-                                            l278.cast(),
-                                            len280,
-                                            len280,
+                                        let base280 = l272;
+                                        let len280 = l273;
+                                        let mut result280 = _rt::Vec::with_capacity(len280);
+                                        for i in 0..len280 {
+                                            let base = base280
+                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                            let e280 = {
+                                                let l274 = *base.add(0).cast::<*mut u8>();
+                                                let l275 = *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len276 = l275;
+                                                let bytes276 = _rt::Vec::from_raw_parts(
+                                                    l274.cast(),
+                                                    len276,
+                                                    len276,
+                                                );
+                                                let l277 = *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l278 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len279 = l278;
+                                                let bytes279 = _rt::Vec::from_raw_parts(
+                                                    l277.cast(),
+                                                    len279,
+                                                    len279,
+                                                );
+                                                (_rt::string_lift(bytes276), _rt::string_lift(bytes279))
+                                            };
+                                            result280.push(e280);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base280,
+                                            len280 * (4 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
                                         );
                                         let l281 = *arg0
                                             .add(8 + 24 * ::core::mem::size_of::<*const u8>())
@@ -1665,115 +1671,119 @@ pub mod exports {
                                         let l282 = *arg0
                                             .add(8 + 25 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base289 = l281;
-                                        let len289 = l282;
-                                        let mut result289 = _rt::Vec::with_capacity(len289);
-                                        for i in 0..len289 {
-                                            let base = base289
-                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            let e289 = {
-                                                let l283 = *base.add(0).cast::<*mut u8>();
-                                                let l284 = *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len285 = l284;
-                                                let bytes285 = _rt::Vec::from_raw_parts(
-                                                    l283.cast(),
-                                                    len285,
-                                                    len285,
-                                                );
-                                                let l286 = *base
-                                                    .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>();
-                                                let l287 = *base
-                                                    .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len288 = l287;
-                                                let bytes288 = _rt::Vec::from_raw_parts(
-                                                    l286.cast(),
-                                                    len288,
-                                                    len288,
-                                                );
-                                                (_rt::string_lift(bytes285), _rt::string_lift(bytes288))
-                                            };
-                                            result289.push(e289);
-                                        }
-                                        _rt::cabi_dealloc(
-                                            base289,
-                                            len289 * (4 * ::core::mem::size_of::<*const u8>()),
-                                            ::core::mem::size_of::<*const u8>(),
+                                        let len283 = l282;
+                                        let bytes283 = _rt::Vec::from_raw_parts(
+                                            l281.cast(),
+                                            len283,
+                                            len283,
                                         );
-                                        let l290 = *arg0
+                                        let l284 = *arg0
                                             .add(8 + 26 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l291 = *arg0
+                                        let l285 = *arg0
                                             .add(8 + 27 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len292 = l291;
-                                        let bytes292 = _rt::Vec::from_raw_parts(
-                                            l290.cast(),
-                                            len292,
-                                            len292,
+                                        let len286 = l285;
+                                        let bytes286 = _rt::Vec::from_raw_parts(
+                                            l284.cast(),
+                                            len286,
+                                            len286,
                                         );
-                                        let l293 = *arg0
+                                        let l287 = *arg0
                                             .add(8 + 28 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l294 = *arg0
+                                        let l288 = *arg0
                                             .add(8 + 29 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len295 = l294;
-                                        let bytes295 = _rt::Vec::from_raw_parts(
-                                            l293.cast(),
-                                            len295,
-                                            len295,
+                                        let len289 = l288;
+                                        let bytes289 = _rt::Vec::from_raw_parts(
+                                            l287.cast(),
+                                            len289,
+                                            len289,
                                         );
-                                        let l296 = *arg0
+                                        let l290 = *arg0
                                             .add(8 + 30 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l297 = *arg0
+                                        let l291 = *arg0
                                             .add(8 + 31 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len298 = l297;
-                                        let bytes298 = _rt::Vec::from_raw_parts(
-                                            l296.cast(),
-                                            len298,
-                                            len298,
-                                        );
-                                        let l299 = *arg0
+                                        let len292 = l291;
+                                        let l293 = *arg0
                                             .add(8 + 32 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l300 = *arg0
+                                        let l294 = *arg0
                                             .add(8 + 33 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len301 = l300;
-                                        let l302 = *arg0
-                                            .add(8 + 34 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l303 = *arg0
-                                            .add(8 + 35 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let base313 = l302;
-                                        let len313 = l303;
-                                        let mut result313 = _rt::Vec::with_capacity(len313);
-                                        for i in 0..len313 {
-                                            let base = base313
+                                        let base304 = l293;
+                                        let len304 = l294;
+                                        let mut result304 = _rt::Vec::with_capacity(len304);
+                                        for i in 0..len304 {
+                                            let base = base304
                                                 .add(i * (6 * ::core::mem::size_of::<*const u8>()));
-                                            let e313 = {
-                                                let l304 = *base.add(0).cast::<*mut u8>();
-                                                let l305 = *base
+                                            let e304 = {
+                                                let l295 = *base.add(0).cast::<*mut u8>();
+                                                let l296 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len306 = l305;
-                                                let bytes306 = _rt::Vec::from_raw_parts(
-                                                    l304.cast(),
-                                                    len306,
-                                                    len306,
+                                                let len297 = l296;
+                                                let bytes297 = _rt::Vec::from_raw_parts(
+                                                    l295.cast(),
+                                                    len297,
+                                                    len297,
                                                 );
-                                                let l307 = *base
+                                                let l298 = *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<*mut u8>();
-                                                let l308 = *base
+                                                let l299 = *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len300 = l299;
+                                                let bytes300 = _rt::Vec::from_raw_parts(
+                                                    l298.cast(),
+                                                    len300,
+                                                    len300,
+                                                );
+                                                let l301 = *base
+                                                    .add(4 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l302 = *base
+                                                    .add(5 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len303 = l302;
+                                                let bytes303 = _rt::Vec::from_raw_parts(
+                                                    l301.cast(),
+                                                    len303,
+                                                    len303,
+                                                );
+                                                super::super::super::super::__with_name0::ManifestFile {
+                                                    name: _rt::string_lift(bytes297),
+                                                    location: _rt::string_lift(bytes300),
+                                                    data: _rt::string_lift(bytes303),
+                                                }
+                                            };
+                                            result304.push(e304);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base304,
+                                            len304 * (6 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
+                                        );
+                                        let l305 = *arg0
+                                            .add(8 + 34 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l306 = *arg0
+                                            .add(8 + 35 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let base310 = l305;
+                                        let len310 = l306;
+                                        let mut result310 = _rt::Vec::with_capacity(len310);
+                                        for i in 0..len310 {
+                                            let base = base310
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            let e310 = {
+                                                let l307 = *base.add(0).cast::<*mut u8>();
+                                                let l308 = *base
+                                                    .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
                                                 let len309 = l308;
                                                 let bytes309 = _rt::Vec::from_raw_parts(
@@ -1781,115 +1791,103 @@ pub mod exports {
                                                     len309,
                                                     len309,
                                                 );
-                                                let l310 = *base
-                                                    .add(4 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>();
-                                                let l311 = *base
-                                                    .add(5 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len312 = l311;
-                                                let bytes312 = _rt::Vec::from_raw_parts(
-                                                    l310.cast(),
-                                                    len312,
-                                                    len312,
-                                                );
-                                                super::super::super::super::__with_name0::ManifestFile {
-                                                    name: _rt::string_lift(bytes306),
-                                                    location: _rt::string_lift(bytes309),
-                                                    data: _rt::string_lift(bytes312),
-                                                }
+                                                _rt::string_lift(bytes309)
                                             };
-                                            result313.push(e313);
+                                            result310.push(e310);
                                         }
                                         _rt::cabi_dealloc(
-                                            base313,
-                                            len313 * (6 * ::core::mem::size_of::<*const u8>()),
+                                            base310,
+                                            len310 * (2 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
-                                        let l314 = *arg0
+                                        let l311 = *arg0
                                             .add(8 + 36 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l315 = *arg0
+                                            .cast::<i32>();
+                                        let l312 = *arg0
                                             .add(8 + 37 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l313 = *arg0
+                                            .add(8 + 38 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base319 = l314;
-                                        let len319 = l315;
-                                        let mut result319 = _rt::Vec::with_capacity(len319);
-                                        for i in 0..len319 {
-                                            let base = base319
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            let e319 = {
-                                                let l316 = *base.add(0).cast::<*mut u8>();
-                                                let l317 = *base
+                                        let base320 = l312;
+                                        let len320 = l313;
+                                        let mut result320 = _rt::Vec::with_capacity(len320);
+                                        for i in 0..len320 {
+                                            let base = base320
+                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                            let e320 = {
+                                                let l314 = *base.add(0).cast::<*mut u8>();
+                                                let l315 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len318 = l317;
-                                                let bytes318 = _rt::Vec::from_raw_parts(
-                                                    l316.cast(),
-                                                    len318,
-                                                    len318,
+                                                let len316 = l315;
+                                                let bytes316 = _rt::Vec::from_raw_parts(
+                                                    l314.cast(),
+                                                    len316,
+                                                    len316,
                                                 );
-                                                _rt::string_lift(bytes318)
+                                                let l317 = *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l318 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len319 = l318;
+                                                let bytes319 = _rt::Vec::from_raw_parts(
+                                                    l317.cast(),
+                                                    len319,
+                                                    len319,
+                                                );
+                                                (_rt::string_lift(bytes316), _rt::string_lift(bytes319))
                                             };
-                                            result319.push(e319);
+                                            result320.push(e320);
                                         }
                                         _rt::cabi_dealloc(
-                                            base319,
-                                            len319 * (2 * ::core::mem::size_of::<*const u8>()),
+                                            base320,
+                                            len320 * (4 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
-                                        let l320 = *arg0
-                                            .add(8 + 38 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<i32>();
                                         let l321 = *arg0
                                             .add(8 + 39 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l322 = *arg0
                                             .add(8 + 40 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base329 = l321;
-                                        let len329 = l322;
-                                        let mut result329 = _rt::Vec::with_capacity(len329);
-                                        for i in 0..len329 {
-                                            let base = base329
-                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            let e329 = {
-                                                let l323 = *base.add(0).cast::<*mut u8>();
-                                                let l324 = *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len325 = l324;
-                                                let bytes325 = _rt::Vec::from_raw_parts(
-                                                    l323.cast(),
-                                                    len325,
-                                                    len325,
-                                                );
-                                                let l326 = *base
-                                                    .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>();
-                                                let l327 = *base
-                                                    .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len328 = l327;
-                                                let bytes328 = _rt::Vec::from_raw_parts(
-                                                    l326.cast(),
-                                                    len328,
-                                                    len328,
-                                                );
-                                                (_rt::string_lift(bytes325), _rt::string_lift(bytes328))
-                                            };
-                                            result329.push(e329);
-                                        }
-                                        _rt::cabi_dealloc(
-                                            base329,
-                                            len329 * (4 * ::core::mem::size_of::<*const u8>()),
-                                            ::core::mem::size_of::<*const u8>(),
+                                        let len323 = l322;
+                                        let bytes323 = _rt::Vec::from_raw_parts(
+                                            l321.cast(),
+                                            len323,
+                                            len323,
                                         );
-                                        let l330 = *arg0
+                                        let l324 = *arg0
                                             .add(8 + 41 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l331 = *arg0
+                                        let l325 = *arg0
                                             .add(8 + 42 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len326 = l325;
+                                        let bytes326 = _rt::Vec::from_raw_parts(
+                                            l324.cast(),
+                                            len326,
+                                            len326,
+                                        );
+                                        let l327 = *arg0
+                                            .add(8 + 43 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l328 = *arg0
+                                            .add(8 + 44 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let len329 = l328;
+                                        let bytes329 = _rt::Vec::from_raw_parts(
+                                            l327.cast(),
+                                            len329,
+                                            len329,
+                                        );
+                                        let l330 = *arg0
+                                            .add(8 + 45 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l331 = *arg0
+                                            .add(8 + 46 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len332 = l331;
                                         let bytes332 = _rt::Vec::from_raw_parts(
@@ -1898,10 +1896,10 @@ pub mod exports {
                                             len332,
                                         );
                                         let l333 = *arg0
-                                            .add(8 + 43 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 47 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
                                         let l334 = *arg0
-                                            .add(8 + 44 * ::core::mem::size_of::<*const u8>())
+                                            .add(8 + 48 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
                                         let len335 = l334;
                                         let bytes335 = _rt::Vec::from_raw_parts(
@@ -1910,419 +1908,382 @@ pub mod exports {
                                             len335,
                                         );
                                         let l336 = *arg0
-                                            .add(8 + 45 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l337 = *arg0
-                                            .add(8 + 46 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len338 = l337;
-                                        let bytes338 = _rt::Vec::from_raw_parts(
-                                            l336.cast(),
-                                            len338,
-                                            len338,
-                                        );
-                                        let l339 = *arg0
-                                            .add(8 + 47 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l340 = *arg0
-                                            .add(8 + 48 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let len341 = l340;
-                                        let bytes341 = _rt::Vec::from_raw_parts(
-                                            l339.cast(),
-                                            len341,
-                                            len341,
-                                        );
-                                        let l342 = *arg0
                                             .add(8 + 49 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l343 = *arg0
+                                        let l337 = *arg0
                                             .add(8 + 50 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len344 = l343;
-                                        let bytes344 = _rt::Vec::from_raw_parts(
-                                            l342.cast(),
-                                            len344,
-                                            len344,
+                                        let base341 = l336;
+                                        let len341 = l337;
+                                        let mut result341 = _rt::Vec::with_capacity(len341);
+                                        for i in 0..len341 {
+                                            let base = base341
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            let e341 = {
+                                                let l338 = *base.add(0).cast::<*mut u8>();
+                                                let l339 = *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len340 = l339;
+                                                let bytes340 = _rt::Vec::from_raw_parts(
+                                                    l338.cast(),
+                                                    len340,
+                                                    len340,
+                                                );
+                                                _rt::string_lift(bytes340)
+                                            };
+                                            result341.push(e341);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base341,
+                                            len341 * (2 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
                                         );
-                                        let l345 = *arg0
+                                        let l342 = *arg0
                                             .add(8 + 51 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l346 = *arg0
+                                        let l343 = *arg0
                                             .add(8 + 52 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base350 = l345;
-                                        let len350 = l346;
-                                        let mut result350 = _rt::Vec::with_capacity(len350);
-                                        for i in 0..len350 {
-                                            let base = base350
+                                        let base347 = l342;
+                                        let len347 = l343;
+                                        let mut result347 = _rt::Vec::with_capacity(len347);
+                                        for i in 0..len347 {
+                                            let base = base347
                                                 .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            let e350 = {
-                                                let l347 = *base.add(0).cast::<*mut u8>();
-                                                let l348 = *base
+                                            let e347 = {
+                                                let l344 = *base.add(0).cast::<*mut u8>();
+                                                let l345 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len349 = l348;
-                                                let bytes349 = _rt::Vec::from_raw_parts(
-                                                    l347.cast(),
-                                                    len349,
-                                                    len349,
+                                                let len346 = l345;
+                                                let bytes346 = _rt::Vec::from_raw_parts(
+                                                    l344.cast(),
+                                                    len346,
+                                                    len346,
                                                 );
-                                                _rt::string_lift(bytes349)
+                                                _rt::string_lift(bytes346)
                                             };
-                                            result350.push(e350);
+                                            result347.push(e347);
                                         }
                                         _rt::cabi_dealloc(
-                                            base350,
-                                            len350 * (2 * ::core::mem::size_of::<*const u8>()),
+                                            base347,
+                                            len347 * (2 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
-                                        let l351 = *arg0
-                                            .add(8 + 53 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>();
-                                        let l352 = *arg0
-                                            .add(8 + 54 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>();
-                                        let base356 = l351;
-                                        let len356 = l352;
-                                        let mut result356 = _rt::Vec::with_capacity(len356);
-                                        for i in 0..len356 {
-                                            let base = base356
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            let e356 = {
-                                                let l353 = *base.add(0).cast::<*mut u8>();
-                                                let l354 = *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>();
-                                                let len355 = l354;
-                                                let bytes355 = _rt::Vec::from_raw_parts(
-                                                    l353.cast(),
-                                                    len355,
-                                                    len355,
-                                                );
-                                                _rt::string_lift(bytes355)
-                                            };
-                                            result356.push(e356);
-                                        }
-                                        _rt::cabi_dealloc(
-                                            base356,
-                                            len356 * (2 * ::core::mem::size_of::<*const u8>()),
-                                            ::core::mem::size_of::<*const u8>(),
-                                        );
-                                        let l357 = i32::from(
+                                        let l348 = i32::from(
                                             *arg0
-                                                .add(8 + 55 * ::core::mem::size_of::<*const u8>())
+                                                .add(8 + 53 * ::core::mem::size_of::<*const u8>())
                                                 .cast::<u8>(),
                                         );
-                                        let l358 = *arg0
-                                            .add(8 + 56 * ::core::mem::size_of::<*const u8>())
+                                        let l349 = *arg0
+                                            .add(8 + 54 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l359 = *arg0
-                                            .add(8 + 57 * ::core::mem::size_of::<*const u8>())
+                                        let l350 = *arg0
+                                            .add(8 + 55 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let len360 = l359;
-                                        let bytes360 = _rt::Vec::from_raw_parts(
-                                            l358.cast(),
-                                            len360,
-                                            len360,
+                                        let len351 = l350;
+                                        let bytes351 = _rt::Vec::from_raw_parts(
+                                            l349.cast(),
+                                            len351,
+                                            len351,
                                         );
-                                        let l361 = *arg0
-                                            .add(8 + 58 * ::core::mem::size_of::<*const u8>())
+                                        let l352 = *arg0
+                                            .add(8 + 56 * ::core::mem::size_of::<*const u8>())
                                             .cast::<i64>();
-                                        let l362 = *arg0
-                                            .add(16 + 58 * ::core::mem::size_of::<*const u8>())
+                                        let l353 = *arg0
+                                            .add(16 + 56 * ::core::mem::size_of::<*const u8>())
                                             .cast::<*mut u8>();
-                                        let l363 = *arg0
-                                            .add(16 + 59 * ::core::mem::size_of::<*const u8>())
+                                        let l354 = *arg0
+                                            .add(16 + 57 * ::core::mem::size_of::<*const u8>())
                                             .cast::<usize>();
-                                        let base370 = l362;
-                                        let len370 = l363;
-                                        let mut result370 = _rt::Vec::with_capacity(len370);
-                                        for i in 0..len370 {
-                                            let base = base370
+                                        let base361 = l353;
+                                        let len361 = l354;
+                                        let mut result361 = _rt::Vec::with_capacity(len361);
+                                        for i in 0..len361 {
+                                            let base = base361
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            let e370 = {
-                                                let l364 = *base.add(0).cast::<*mut u8>();
-                                                let l365 = *base
+                                            let e361 = {
+                                                let l355 = *base.add(0).cast::<*mut u8>();
+                                                let l356 = *base
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len366 = l365;
-                                                let bytes366 = _rt::Vec::from_raw_parts(
-                                                    l364.cast(),
-                                                    len366,
-                                                    len366,
+                                                let len357 = l356;
+                                                let bytes357 = _rt::Vec::from_raw_parts(
+                                                    l355.cast(),
+                                                    len357,
+                                                    len357,
                                                 );
-                                                let l367 = *base
+                                                let l358 = *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<*mut u8>();
-                                                let l368 = *base
+                                                let l359 = *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>();
-                                                let len369 = l368;
-                                                let bytes369 = _rt::Vec::from_raw_parts(
-                                                    l367.cast(),
-                                                    len369,
-                                                    len369,
+                                                let len360 = l359;
+                                                let bytes360 = _rt::Vec::from_raw_parts(
+                                                    l358.cast(),
+                                                    len360,
+                                                    len360,
                                                 );
-                                                (_rt::string_lift(bytes366), _rt::string_lift(bytes369))
+                                                (_rt::string_lift(bytes357), _rt::string_lift(bytes360))
                                             };
-                                            result370.push(e370);
+                                            result361.push(e361);
                                         }
                                         _rt::cabi_dealloc(
-                                            base370,
-                                            len370 * (4 * ::core::mem::size_of::<*const u8>()),
+                                            base361,
+                                            len361 * (4 * ::core::mem::size_of::<*const u8>()),
                                             ::core::mem::size_of::<*const u8>(),
                                         );
                                         super::super::super::super::__with_name0::DeleteRequest {
                                             subject: super::super::super::super::__with_name0::Subject {
-                                                urn: _rt::string_lift(bytes248),
-                                                guresid: _rt::string_lift(bytes251),
-                                                type_name: _rt::string_lift(bytes254),
-                                                class: _rt::string_lift(bytes257),
-                                                local_name: _rt::string_lift(bytes260),
+                                                urn: _rt::string_lift(bytes242),
+                                                guresid: _rt::string_lift(bytes245),
+                                                type_name: _rt::string_lift(bytes248),
+                                                class: _rt::string_lift(bytes251),
+                                                local_name: _rt::string_lift(bytes254),
                                                 context: super::super::super::super::__with_name0::Context {
-                                                    org: match l261 {
+                                                    org: match l255 {
                                                         0 => None,
                                                         1 => {
                                                             let e = {
-                                                                let l262 = *arg0
+                                                                let l256 = *arg0
                                                                     .add(8 + 11 * ::core::mem::size_of::<*const u8>())
                                                                     .cast::<*mut u8>();
-                                                                let l263 = *arg0
+                                                                let l257 = *arg0
                                                                     .add(8 + 12 * ::core::mem::size_of::<*const u8>())
                                                                     .cast::<usize>();
-                                                                let len264 = l263;
-                                                                let bytes264 = _rt::Vec::from_raw_parts(
-                                                                    l262.cast(),
-                                                                    len264,
-                                                                    len264,
+                                                                let len258 = l257;
+                                                                let bytes258 = _rt::Vec::from_raw_parts(
+                                                                    l256.cast(),
+                                                                    len258,
+                                                                    len258,
                                                                 );
-                                                                _rt::string_lift(bytes264)
+                                                                _rt::string_lift(bytes258)
                                                             };
                                                             Some(e)
                                                         }
                                                         _ => _rt::invalid_enum_discriminant(),
                                                     },
-                                                    app: _rt::string_lift(bytes267),
-                                                    env: _rt::string_lift(bytes270),
-                                                    env_type: _rt::string_lift(bytes273),
-                                                    namespace: match l274 {
+                                                    app: _rt::string_lift(bytes261),
+                                                    env: _rt::string_lift(bytes264),
+                                                    env_type: _rt::string_lift(bytes267),
+                                                    namespace: match l268 {
                                                         0 => None,
                                                         1 => {
                                                             let e = {
-                                                                let l275 = *arg0
+                                                                let l269 = *arg0
                                                                     .add(8 + 20 * ::core::mem::size_of::<*const u8>())
                                                                     .cast::<*mut u8>();
-                                                                let l276 = *arg0
+                                                                let l270 = *arg0
                                                                     .add(8 + 21 * ::core::mem::size_of::<*const u8>())
                                                                     .cast::<usize>();
-                                                                let len277 = l276;
-                                                                let bytes277 = _rt::Vec::from_raw_parts(
-                                                                    l275.cast(),
-                                                                    len277,
-                                                                    len277,
+                                                                let len271 = l270;
+                                                                let bytes271 = _rt::Vec::from_raw_parts(
+                                                                    l269.cast(),
+                                                                    len271,
+                                                                    len271,
                                                                 );
-                                                                _rt::string_lift(bytes277)
+                                                                _rt::string_lift(bytes271)
                                                             };
                                                             Some(e)
                                                         }
                                                         _ => _rt::invalid_enum_discriminant(),
                                                     },
-                                                    deployment: _rt::string_lift(bytes280),
-                                                    labels: result289,
+                                                    labels: result280,
                                                 },
                                             },
                                             state: super::super::super::super::__with_name0::State {
-                                                id: _rt::string_lift(bytes292),
-                                                outputs: _rt::string_lift(bytes295),
-                                                secrets: _rt::string_lift(bytes298),
+                                                id: _rt::string_lift(bytes283),
+                                                outputs: _rt::string_lift(bytes286),
+                                                secrets: _rt::string_lift(bytes289),
                                                 cookie: <_ as From<
                                                     _rt::Vec<_>,
                                                 >>::from(
-                                                    _rt::Vec::from_raw_parts(l299.cast(), len301, len301),
+                                                    _rt::Vec::from_raw_parts(l290.cast(), len292, len292),
                                                 ),
-                                                manifests: result313,
-                                                sensitive: result319,
-                                                version: l320 as u32,
-                                                notes: result329,
+                                                manifests: result304,
+                                                sensitive: result310,
+                                                version: l311 as u32,
+                                                notes: result320,
                                             },
                                             inputs: super::super::super::super::__with_name0::Inputs {
-                                                values: _rt::string_lift(bytes332),
-                                                secrets: _rt::string_lift(bytes335),
-                                                params: _rt::string_lift(bytes338),
-                                                connection: _rt::string_lift(bytes341),
-                                                account: _rt::string_lift(bytes344),
-                                                unknown: result350,
-                                                sensitive: result356,
+                                                values: _rt::string_lift(bytes323),
+                                                secrets: _rt::string_lift(bytes326),
+                                                params: _rt::string_lift(bytes329),
+                                                connection: _rt::string_lift(bytes332),
+                                                account: _rt::string_lift(bytes335),
+                                                unknown: result341,
+                                                sensitive: result347,
                                             },
-                                            data_loss_allowed: _rt::bool_lift(l357 as u8),
+                                            data_loss_allowed: _rt::bool_lift(l348 as u8),
                                             call: super::super::super::super::__with_name0::Call {
-                                                idempotency_key: _rt::string_lift(bytes360),
-                                                deadline: l361 as u64,
-                                                hints: result370,
+                                                idempotency_key: _rt::string_lift(bytes351),
+                                                deadline: l352 as u64,
+                                                hints: result361,
                                             },
                                         }
                                     };
-                                    V371::Delete(e371)
+                                    V362::Delete(e362)
                                 }
                             };
-                            T_::preview(v371)
+                            T_::preview(v362)
                         };
                         _rt::cabi_dealloc(
                             arg0,
-                            24 + 74 * ::core::mem::size_of::<*const u8>(),
+                            24 + 72 * ::core::mem::size_of::<*const u8>(),
                             8,
                         );
-                        let ptr373 = (&raw mut _RET_AREA.0).cast::<u8>();
-                        match result372 {
+                        let ptr364 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        match result363 {
                             Ok(e) => {
-                                *ptr373.add(0).cast::<u8>() = (0i32) as u8;
+                                *ptr364.add(0).cast::<u8>() = (0i32) as u8;
                                 let super::super::super::super::purlin::preview::types::Forecast {
-                                    outputs: outputs374,
-                                    secrets: secrets374,
-                                    unknown: unknown374,
-                                    sensitive: sensitive374,
-                                    parts: parts374,
-                                    token: token374,
-                                    notes: notes374,
+                                    outputs: outputs365,
+                                    secrets: secrets365,
+                                    unknown: unknown365,
+                                    sensitive: sensitive365,
+                                    parts: parts365,
+                                    token: token365,
+                                    notes: notes365,
                                 } = e;
-                                let vec375 = (outputs374.into_bytes()).into_boxed_slice();
-                                let ptr375 = vec375.as_ptr().cast::<u8>();
-                                let len375 = vec375.len();
-                                ::core::mem::forget(vec375);
-                                *ptr373
+                                let vec366 = (outputs365.into_bytes()).into_boxed_slice();
+                                let ptr366 = vec366.as_ptr().cast::<u8>();
+                                let len366 = vec366.len();
+                                ::core::mem::forget(vec366);
+                                *ptr364
                                     .add(8 + 1 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<usize>() = len375;
-                                *ptr373.add(8).cast::<*mut u8>() = ptr375.cast_mut();
-                                let vec376 = (secrets374.into_bytes()).into_boxed_slice();
-                                let ptr376 = vec376.as_ptr().cast::<u8>();
-                                let len376 = vec376.len();
-                                ::core::mem::forget(vec376);
-                                *ptr373
+                                    .cast::<usize>() = len366;
+                                *ptr364.add(8).cast::<*mut u8>() = ptr366.cast_mut();
+                                let vec367 = (secrets365.into_bytes()).into_boxed_slice();
+                                let ptr367 = vec367.as_ptr().cast::<u8>();
+                                let len367 = vec367.len();
+                                ::core::mem::forget(vec367);
+                                *ptr364
                                     .add(8 + 3 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<usize>() = len376;
-                                *ptr373
+                                    .cast::<usize>() = len367;
+                                *ptr364
                                     .add(8 + 2 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<*mut u8>() = ptr376.cast_mut();
-                                let vec378 = unknown374;
-                                let len378 = vec378.len();
-                                let layout378 = _rt::alloc::Layout::from_size_align(
-                                        vec378.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                    .cast::<*mut u8>() = ptr367.cast_mut();
+                                let vec369 = unknown365;
+                                let len369 = vec369.len();
+                                let layout369 = _rt::alloc::Layout::from_size_align(
+                                        vec369.len() * (2 * ::core::mem::size_of::<*const u8>()),
                                         ::core::mem::size_of::<*const u8>(),
                                     )
                                     .unwrap();
-                                let (result378, _cleanup378) = wit_bindgen::rt::Cleanup::new(
-                                    layout378,
+                                let (result369, _cleanup369) = wit_bindgen::rt::Cleanup::new(
+                                    layout369,
                                 );
-                                if let Some(cleanup) = _cleanup378 {
+                                if let Some(cleanup) = _cleanup369 {
                                     cleanup.forget();
                                 }
-                                for (i, e) in vec378.into_iter().enumerate() {
-                                    let base = result378
+                                for (i, e) in vec369.into_iter().enumerate() {
+                                    let base = result369
                                         .add(i * (2 * ::core::mem::size_of::<*const u8>()));
                                     {
-                                        let vec377 = (e.into_bytes()).into_boxed_slice();
-                                        let ptr377 = vec377.as_ptr().cast::<u8>();
-                                        let len377 = vec377.len();
-                                        ::core::mem::forget(vec377);
+                                        let vec368 = (e.into_bytes()).into_boxed_slice();
+                                        let ptr368 = vec368.as_ptr().cast::<u8>();
+                                        let len368 = vec368.len();
+                                        ::core::mem::forget(vec368);
                                         *base
                                             .add(::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len377;
-                                        *base.add(0).cast::<*mut u8>() = ptr377.cast_mut();
+                                            .cast::<usize>() = len368;
+                                        *base.add(0).cast::<*mut u8>() = ptr368.cast_mut();
                                     }
                                 }
-                                *ptr373
+                                *ptr364
                                     .add(8 + 5 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<usize>() = len378;
-                                *ptr373
+                                    .cast::<usize>() = len369;
+                                *ptr364
                                     .add(8 + 4 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<*mut u8>() = result378;
-                                let vec380 = sensitive374;
-                                let len380 = vec380.len();
-                                let layout380 = _rt::alloc::Layout::from_size_align(
-                                        vec380.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                    .cast::<*mut u8>() = result369;
+                                let vec371 = sensitive365;
+                                let len371 = vec371.len();
+                                let layout371 = _rt::alloc::Layout::from_size_align(
+                                        vec371.len() * (2 * ::core::mem::size_of::<*const u8>()),
                                         ::core::mem::size_of::<*const u8>(),
                                     )
                                     .unwrap();
-                                let (result380, _cleanup380) = wit_bindgen::rt::Cleanup::new(
-                                    layout380,
+                                let (result371, _cleanup371) = wit_bindgen::rt::Cleanup::new(
+                                    layout371,
                                 );
-                                if let Some(cleanup) = _cleanup380 {
+                                if let Some(cleanup) = _cleanup371 {
                                     cleanup.forget();
                                 }
-                                for (i, e) in vec380.into_iter().enumerate() {
-                                    let base = result380
+                                for (i, e) in vec371.into_iter().enumerate() {
+                                    let base = result371
                                         .add(i * (2 * ::core::mem::size_of::<*const u8>()));
                                     {
-                                        let vec379 = (e.into_bytes()).into_boxed_slice();
-                                        let ptr379 = vec379.as_ptr().cast::<u8>();
-                                        let len379 = vec379.len();
-                                        ::core::mem::forget(vec379);
+                                        let vec370 = (e.into_bytes()).into_boxed_slice();
+                                        let ptr370 = vec370.as_ptr().cast::<u8>();
+                                        let len370 = vec370.len();
+                                        ::core::mem::forget(vec370);
                                         *base
                                             .add(::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len379;
-                                        *base.add(0).cast::<*mut u8>() = ptr379.cast_mut();
+                                            .cast::<usize>() = len370;
+                                        *base.add(0).cast::<*mut u8>() = ptr370.cast_mut();
                                     }
                                 }
-                                *ptr373
+                                *ptr364
                                     .add(8 + 7 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<usize>() = len380;
-                                *ptr373
+                                    .cast::<usize>() = len371;
+                                *ptr364
                                     .add(8 + 6 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<*mut u8>() = result380;
-                                let vec398 = parts374;
-                                let len398 = vec398.len();
-                                let layout398 = _rt::alloc::Layout::from_size_align(
-                                        vec398.len() * (25 * ::core::mem::size_of::<*const u8>()),
+                                    .cast::<*mut u8>() = result371;
+                                let vec389 = parts365;
+                                let len389 = vec389.len();
+                                let layout389 = _rt::alloc::Layout::from_size_align(
+                                        vec389.len() * (25 * ::core::mem::size_of::<*const u8>()),
                                         ::core::mem::size_of::<*const u8>(),
                                     )
                                     .unwrap();
-                                let (result398, _cleanup398) = wit_bindgen::rt::Cleanup::new(
-                                    layout398,
+                                let (result389, _cleanup389) = wit_bindgen::rt::Cleanup::new(
+                                    layout389,
                                 );
-                                if let Some(cleanup) = _cleanup398 {
+                                if let Some(cleanup) = _cleanup389 {
                                     cleanup.forget();
                                 }
-                                for (i, e) in vec398.into_iter().enumerate() {
-                                    let base = result398
+                                for (i, e) in vec389.into_iter().enumerate() {
+                                    let base = result389
                                         .add(i * (25 * ::core::mem::size_of::<*const u8>()));
                                     {
                                         let super::super::super::super::purlin::preview::types::Part {
-                                            address: address381,
-                                            moved_from: moved_from381,
-                                            type_name: type_name381,
-                                            action: action381,
-                                            before: before381,
-                                            after: after381,
-                                            unknown: unknown381,
-                                            sensitive: sensitive381,
-                                            replaces: replaces381,
-                                            holds_data: holds_data381,
-                                            notes: notes381,
+                                            address: address372,
+                                            moved_from: moved_from372,
+                                            type_name: type_name372,
+                                            action: action372,
+                                            before: before372,
+                                            after: after372,
+                                            unknown: unknown372,
+                                            sensitive: sensitive372,
+                                            replaces: replaces372,
+                                            holds_data: holds_data372,
+                                            notes: notes372,
                                         } = e;
-                                        let vec382 = (address381.into_bytes()).into_boxed_slice();
-                                        let ptr382 = vec382.as_ptr().cast::<u8>();
-                                        let len382 = vec382.len();
-                                        ::core::mem::forget(vec382);
+                                        let vec373 = (address372.into_bytes()).into_boxed_slice();
+                                        let ptr373 = vec373.as_ptr().cast::<u8>();
+                                        let len373 = vec373.len();
+                                        ::core::mem::forget(vec373);
                                         *base
                                             .add(::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len382;
-                                        *base.add(0).cast::<*mut u8>() = ptr382.cast_mut();
-                                        match moved_from381 {
+                                            .cast::<usize>() = len373;
+                                        *base.add(0).cast::<*mut u8>() = ptr373.cast_mut();
+                                        match moved_from372 {
                                             Some(e) => {
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<u8>() = (1i32) as u8;
-                                                let vec383 = (e.into_bytes()).into_boxed_slice();
-                                                let ptr383 = vec383.as_ptr().cast::<u8>();
-                                                let len383 = vec383.len();
-                                                ::core::mem::forget(vec383);
+                                                let vec374 = (e.into_bytes()).into_boxed_slice();
+                                                let ptr374 = vec374.as_ptr().cast::<u8>();
+                                                let len374 = vec374.len();
+                                                ::core::mem::forget(vec374);
                                                 *base
                                                     .add(4 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len383;
+                                                    .cast::<usize>() = len374;
                                                 *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr383.cast_mut();
+                                                    .cast::<*mut u8>() = ptr374.cast_mut();
                                             }
                                             None => {
                                                 *base
@@ -2330,34 +2291,34 @@ pub mod exports {
                                                     .cast::<u8>() = (0i32) as u8;
                                             }
                                         };
-                                        let vec384 = (type_name381.into_bytes()).into_boxed_slice();
-                                        let ptr384 = vec384.as_ptr().cast::<u8>();
-                                        let len384 = vec384.len();
-                                        ::core::mem::forget(vec384);
+                                        let vec375 = (type_name372.into_bytes()).into_boxed_slice();
+                                        let ptr375 = vec375.as_ptr().cast::<u8>();
+                                        let len375 = vec375.len();
+                                        ::core::mem::forget(vec375);
                                         *base
                                             .add(6 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len384;
+                                            .cast::<usize>() = len375;
                                         *base
                                             .add(5 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr384.cast_mut();
+                                            .cast::<*mut u8>() = ptr375.cast_mut();
                                         *base
                                             .add(7 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<u8>() = (action381.clone() as i32) as u8;
-                                        match before381 {
+                                            .cast::<u8>() = (action372.clone() as i32) as u8;
+                                        match before372 {
                                             Some(e) => {
                                                 *base
                                                     .add(8 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<u8>() = (1i32) as u8;
-                                                let vec385 = (e.into_bytes()).into_boxed_slice();
-                                                let ptr385 = vec385.as_ptr().cast::<u8>();
-                                                let len385 = vec385.len();
-                                                ::core::mem::forget(vec385);
+                                                let vec376 = (e.into_bytes()).into_boxed_slice();
+                                                let ptr376 = vec376.as_ptr().cast::<u8>();
+                                                let len376 = vec376.len();
+                                                ::core::mem::forget(vec376);
                                                 *base
                                                     .add(10 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len385;
+                                                    .cast::<usize>() = len376;
                                                 *base
                                                     .add(9 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr385.cast_mut();
+                                                    .cast::<*mut u8>() = ptr376.cast_mut();
                                             }
                                             None => {
                                                 *base
@@ -2365,21 +2326,21 @@ pub mod exports {
                                                     .cast::<u8>() = (0i32) as u8;
                                             }
                                         };
-                                        match after381 {
+                                        match after372 {
                                             Some(e) => {
                                                 *base
                                                     .add(11 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<u8>() = (1i32) as u8;
-                                                let vec386 = (e.into_bytes()).into_boxed_slice();
-                                                let ptr386 = vec386.as_ptr().cast::<u8>();
-                                                let len386 = vec386.len();
-                                                ::core::mem::forget(vec386);
+                                                let vec377 = (e.into_bytes()).into_boxed_slice();
+                                                let ptr377 = vec377.as_ptr().cast::<u8>();
+                                                let len377 = vec377.len();
+                                                ::core::mem::forget(vec377);
                                                 *base
                                                     .add(13 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len386;
+                                                    .cast::<usize>() = len377;
                                                 *base
                                                     .add(12 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr386.cast_mut();
+                                                    .cast::<*mut u8>() = ptr377.cast_mut();
                                             }
                                             None => {
                                                 *base
@@ -2387,10 +2348,131 @@ pub mod exports {
                                                     .cast::<u8>() = (0i32) as u8;
                                             }
                                         };
-                                        let vec388 = unknown381;
+                                        let vec379 = unknown372;
+                                        let len379 = vec379.len();
+                                        let layout379 = _rt::alloc::Layout::from_size_align(
+                                                vec379.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                                ::core::mem::size_of::<*const u8>(),
+                                            )
+                                            .unwrap();
+                                        let (result379, _cleanup379) = wit_bindgen::rt::Cleanup::new(
+                                            layout379,
+                                        );
+                                        if let Some(cleanup) = _cleanup379 {
+                                            cleanup.forget();
+                                        }
+                                        for (i, e) in vec379.into_iter().enumerate() {
+                                            let base = result379
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            {
+                                                let vec378 = (e.into_bytes()).into_boxed_slice();
+                                                let ptr378 = vec378.as_ptr().cast::<u8>();
+                                                let len378 = vec378.len();
+                                                ::core::mem::forget(vec378);
+                                                *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len378;
+                                                *base.add(0).cast::<*mut u8>() = ptr378.cast_mut();
+                                            }
+                                        }
+                                        *base
+                                            .add(15 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len379;
+                                        *base
+                                            .add(14 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = result379;
+                                        let vec381 = sensitive372;
+                                        let len381 = vec381.len();
+                                        let layout381 = _rt::alloc::Layout::from_size_align(
+                                                vec381.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                                ::core::mem::size_of::<*const u8>(),
+                                            )
+                                            .unwrap();
+                                        let (result381, _cleanup381) = wit_bindgen::rt::Cleanup::new(
+                                            layout381,
+                                        );
+                                        if let Some(cleanup) = _cleanup381 {
+                                            cleanup.forget();
+                                        }
+                                        for (i, e) in vec381.into_iter().enumerate() {
+                                            let base = result381
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            {
+                                                let vec380 = (e.into_bytes()).into_boxed_slice();
+                                                let ptr380 = vec380.as_ptr().cast::<u8>();
+                                                let len380 = vec380.len();
+                                                ::core::mem::forget(vec380);
+                                                *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len380;
+                                                *base.add(0).cast::<*mut u8>() = ptr380.cast_mut();
+                                            }
+                                        }
+                                        *base
+                                            .add(17 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len381;
+                                        *base
+                                            .add(16 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = result381;
+                                        let vec383 = replaces372;
+                                        let len383 = vec383.len();
+                                        let layout383 = _rt::alloc::Layout::from_size_align(
+                                                vec383.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                                ::core::mem::size_of::<*const u8>(),
+                                            )
+                                            .unwrap();
+                                        let (result383, _cleanup383) = wit_bindgen::rt::Cleanup::new(
+                                            layout383,
+                                        );
+                                        if let Some(cleanup) = _cleanup383 {
+                                            cleanup.forget();
+                                        }
+                                        for (i, e) in vec383.into_iter().enumerate() {
+                                            let base = result383
+                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                            {
+                                                let vec382 = (e.into_bytes()).into_boxed_slice();
+                                                let ptr382 = vec382.as_ptr().cast::<u8>();
+                                                let len382 = vec382.len();
+                                                ::core::mem::forget(vec382);
+                                                *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len382;
+                                                *base.add(0).cast::<*mut u8>() = ptr382.cast_mut();
+                                            }
+                                        }
+                                        *base
+                                            .add(19 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len383;
+                                        *base
+                                            .add(18 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = result383;
+                                        match holds_data372 {
+                                            Some(e) => {
+                                                *base
+                                                    .add(20 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<u8>() = (1i32) as u8;
+                                                let vec384 = (e.into_bytes()).into_boxed_slice();
+                                                let ptr384 = vec384.as_ptr().cast::<u8>();
+                                                let len384 = vec384.len();
+                                                ::core::mem::forget(vec384);
+                                                *base
+                                                    .add(22 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len384;
+                                                *base
+                                                    .add(21 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>() = ptr384.cast_mut();
+                                            }
+                                            None => {
+                                                *base
+                                                    .add(20 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<u8>() = (0i32) as u8;
+                                            }
+                                        };
+                                        let vec388 = notes372;
                                         let len388 = vec388.len();
                                         let layout388 = _rt::alloc::Layout::from_size_align(
-                                                vec388.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                                vec388.len() * (4 * ::core::mem::size_of::<*const u8>()),
                                                 ::core::mem::size_of::<*const u8>(),
                                             )
                                             .unwrap();
@@ -2402,804 +2484,778 @@ pub mod exports {
                                         }
                                         for (i, e) in vec388.into_iter().enumerate() {
                                             let base = result388
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
                                             {
-                                                let vec387 = (e.into_bytes()).into_boxed_slice();
+                                                let (t385_0, t385_1) = e;
+                                                let vec386 = (t385_0.into_bytes()).into_boxed_slice();
+                                                let ptr386 = vec386.as_ptr().cast::<u8>();
+                                                let len386 = vec386.len();
+                                                ::core::mem::forget(vec386);
+                                                *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len386;
+                                                *base.add(0).cast::<*mut u8>() = ptr386.cast_mut();
+                                                let vec387 = (t385_1.into_bytes()).into_boxed_slice();
                                                 let ptr387 = vec387.as_ptr().cast::<u8>();
                                                 let len387 = vec387.len();
                                                 ::core::mem::forget(vec387);
                                                 *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len387;
-                                                *base.add(0).cast::<*mut u8>() = ptr387.cast_mut();
-                                            }
-                                        }
-                                        *base
-                                            .add(15 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len388;
-                                        *base
-                                            .add(14 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result388;
-                                        let vec390 = sensitive381;
-                                        let len390 = vec390.len();
-                                        let layout390 = _rt::alloc::Layout::from_size_align(
-                                                vec390.len() * (2 * ::core::mem::size_of::<*const u8>()),
-                                                ::core::mem::size_of::<*const u8>(),
-                                            )
-                                            .unwrap();
-                                        let (result390, _cleanup390) = wit_bindgen::rt::Cleanup::new(
-                                            layout390,
-                                        );
-                                        if let Some(cleanup) = _cleanup390 {
-                                            cleanup.forget();
-                                        }
-                                        for (i, e) in vec390.into_iter().enumerate() {
-                                            let base = result390
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            {
-                                                let vec389 = (e.into_bytes()).into_boxed_slice();
-                                                let ptr389 = vec389.as_ptr().cast::<u8>();
-                                                let len389 = vec389.len();
-                                                ::core::mem::forget(vec389);
-                                                *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len389;
-                                                *base.add(0).cast::<*mut u8>() = ptr389.cast_mut();
-                                            }
-                                        }
-                                        *base
-                                            .add(17 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len390;
-                                        *base
-                                            .add(16 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result390;
-                                        let vec392 = replaces381;
-                                        let len392 = vec392.len();
-                                        let layout392 = _rt::alloc::Layout::from_size_align(
-                                                vec392.len() * (2 * ::core::mem::size_of::<*const u8>()),
-                                                ::core::mem::size_of::<*const u8>(),
-                                            )
-                                            .unwrap();
-                                        let (result392, _cleanup392) = wit_bindgen::rt::Cleanup::new(
-                                            layout392,
-                                        );
-                                        if let Some(cleanup) = _cleanup392 {
-                                            cleanup.forget();
-                                        }
-                                        for (i, e) in vec392.into_iter().enumerate() {
-                                            let base = result392
-                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
-                                            {
-                                                let vec391 = (e.into_bytes()).into_boxed_slice();
-                                                let ptr391 = vec391.as_ptr().cast::<u8>();
-                                                let len391 = vec391.len();
-                                                ::core::mem::forget(vec391);
-                                                *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len391;
-                                                *base.add(0).cast::<*mut u8>() = ptr391.cast_mut();
-                                            }
-                                        }
-                                        *base
-                                            .add(19 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len392;
-                                        *base
-                                            .add(18 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result392;
-                                        match holds_data381 {
-                                            Some(e) => {
-                                                *base
-                                                    .add(20 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<u8>() = (1i32) as u8;
-                                                let vec393 = (e.into_bytes()).into_boxed_slice();
-                                                let ptr393 = vec393.as_ptr().cast::<u8>();
-                                                let len393 = vec393.len();
-                                                ::core::mem::forget(vec393);
-                                                *base
-                                                    .add(22 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len393;
-                                                *base
-                                                    .add(21 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr393.cast_mut();
-                                            }
-                                            None => {
-                                                *base
-                                                    .add(20 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<u8>() = (0i32) as u8;
-                                            }
-                                        };
-                                        let vec397 = notes381;
-                                        let len397 = vec397.len();
-                                        let layout397 = _rt::alloc::Layout::from_size_align(
-                                                vec397.len() * (4 * ::core::mem::size_of::<*const u8>()),
-                                                ::core::mem::size_of::<*const u8>(),
-                                            )
-                                            .unwrap();
-                                        let (result397, _cleanup397) = wit_bindgen::rt::Cleanup::new(
-                                            layout397,
-                                        );
-                                        if let Some(cleanup) = _cleanup397 {
-                                            cleanup.forget();
-                                        }
-                                        for (i, e) in vec397.into_iter().enumerate() {
-                                            let base = result397
-                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            {
-                                                let (t394_0, t394_1) = e;
-                                                let vec395 = (t394_0.into_bytes()).into_boxed_slice();
-                                                let ptr395 = vec395.as_ptr().cast::<u8>();
-                                                let len395 = vec395.len();
-                                                ::core::mem::forget(vec395);
-                                                *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len395;
-                                                *base.add(0).cast::<*mut u8>() = ptr395.cast_mut();
-                                                let vec396 = (t394_1.into_bytes()).into_boxed_slice();
-                                                let ptr396 = vec396.as_ptr().cast::<u8>();
-                                                let len396 = vec396.len();
-                                                ::core::mem::forget(vec396);
-                                                *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len396;
+                                                    .cast::<usize>() = len387;
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr396.cast_mut();
+                                                    .cast::<*mut u8>() = ptr387.cast_mut();
                                             }
                                         }
                                         *base
                                             .add(24 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len397;
+                                            .cast::<usize>() = len388;
                                         *base
                                             .add(23 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result397;
+                                            .cast::<*mut u8>() = result388;
                                     }
                                 }
-                                *ptr373
+                                *ptr364
                                     .add(8 + 9 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<usize>() = len398;
-                                *ptr373
+                                    .cast::<usize>() = len389;
+                                *ptr364
                                     .add(8 + 8 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<*mut u8>() = result398;
-                                match token374 {
+                                    .cast::<*mut u8>() = result389;
+                                match token365 {
                                     Some(e) => {
-                                        *ptr373
+                                        *ptr364
                                             .add(8 + 10 * ::core::mem::size_of::<*const u8>())
                                             .cast::<u8>() = (1i32) as u8;
-                                        let vec399 = <_ as Into<_rt::Vec<_>>>::into(e)
+                                        let vec390 = <_ as Into<_rt::Vec<_>>>::into(e)
                                             .into_boxed_slice();
-                                        let ptr399 = vec399.as_ptr().cast::<u8>();
-                                        let len399 = vec399.len();
-                                        ::core::mem::forget(vec399);
-                                        *ptr373
+                                        let ptr390 = vec390.as_ptr().cast::<u8>();
+                                        let len390 = vec390.len();
+                                        ::core::mem::forget(vec390);
+                                        *ptr364
                                             .add(8 + 12 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len399;
-                                        *ptr373
+                                            .cast::<usize>() = len390;
+                                        *ptr364
                                             .add(8 + 11 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr399.cast_mut();
+                                            .cast::<*mut u8>() = ptr390.cast_mut();
                                     }
                                     None => {
-                                        *ptr373
+                                        *ptr364
                                             .add(8 + 10 * ::core::mem::size_of::<*const u8>())
                                             .cast::<u8>() = (0i32) as u8;
                                     }
                                 };
-                                let vec403 = notes374;
-                                let len403 = vec403.len();
-                                let layout403 = _rt::alloc::Layout::from_size_align(
-                                        vec403.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                let vec394 = notes365;
+                                let len394 = vec394.len();
+                                let layout394 = _rt::alloc::Layout::from_size_align(
+                                        vec394.len() * (4 * ::core::mem::size_of::<*const u8>()),
                                         ::core::mem::size_of::<*const u8>(),
                                     )
                                     .unwrap();
-                                let (result403, _cleanup403) = wit_bindgen::rt::Cleanup::new(
-                                    layout403,
+                                let (result394, _cleanup394) = wit_bindgen::rt::Cleanup::new(
+                                    layout394,
                                 );
-                                if let Some(cleanup) = _cleanup403 {
+                                if let Some(cleanup) = _cleanup394 {
                                     cleanup.forget();
                                 }
-                                for (i, e) in vec403.into_iter().enumerate() {
-                                    let base = result403
+                                for (i, e) in vec394.into_iter().enumerate() {
+                                    let base = result394
                                         .add(i * (4 * ::core::mem::size_of::<*const u8>()));
                                     {
-                                        let (t400_0, t400_1) = e;
-                                        let vec401 = (t400_0.into_bytes()).into_boxed_slice();
-                                        let ptr401 = vec401.as_ptr().cast::<u8>();
-                                        let len401 = vec401.len();
-                                        ::core::mem::forget(vec401);
+                                        let (t391_0, t391_1) = e;
+                                        let vec392 = (t391_0.into_bytes()).into_boxed_slice();
+                                        let ptr392 = vec392.as_ptr().cast::<u8>();
+                                        let len392 = vec392.len();
+                                        ::core::mem::forget(vec392);
                                         *base
                                             .add(::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len401;
-                                        *base.add(0).cast::<*mut u8>() = ptr401.cast_mut();
-                                        let vec402 = (t400_1.into_bytes()).into_boxed_slice();
-                                        let ptr402 = vec402.as_ptr().cast::<u8>();
-                                        let len402 = vec402.len();
-                                        ::core::mem::forget(vec402);
+                                            .cast::<usize>() = len392;
+                                        *base.add(0).cast::<*mut u8>() = ptr392.cast_mut();
+                                        let vec393 = (t391_1.into_bytes()).into_boxed_slice();
+                                        let ptr393 = vec393.as_ptr().cast::<u8>();
+                                        let len393 = vec393.len();
+                                        ::core::mem::forget(vec393);
                                         *base
                                             .add(3 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len402;
+                                            .cast::<usize>() = len393;
                                         *base
                                             .add(2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr402.cast_mut();
+                                            .cast::<*mut u8>() = ptr393.cast_mut();
                                     }
                                 }
-                                *ptr373
+                                *ptr364
                                     .add(8 + 14 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<usize>() = len403;
-                                *ptr373
+                                    .cast::<usize>() = len394;
+                                *ptr364
                                     .add(8 + 13 * ::core::mem::size_of::<*const u8>())
-                                    .cast::<*mut u8>() = result403;
+                                    .cast::<*mut u8>() = result394;
                             }
                             Err(e) => {
-                                *ptr373.add(0).cast::<u8>() = (1i32) as u8;
-                                use super::super::super::super::__with_name0::Failure as V485;
+                                *ptr364.add(0).cast::<u8>() = (1i32) as u8;
+                                use super::super::super::super::__with_name0::Failure as V476;
                                 match e {
-                                    V485::InvalidInputs(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (0i32) as u8;
-                                        let vec407 = e;
-                                        let len407 = vec407.len();
-                                        let layout407 = _rt::alloc::Layout::from_size_align(
-                                                vec407.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                    V476::InvalidInputs(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (0i32) as u8;
+                                        let vec398 = e;
+                                        let len398 = vec398.len();
+                                        let layout398 = _rt::alloc::Layout::from_size_align(
+                                                vec398.len() * (4 * ::core::mem::size_of::<*const u8>()),
                                                 ::core::mem::size_of::<*const u8>(),
                                             )
                                             .unwrap();
-                                        let (result407, _cleanup407) = wit_bindgen::rt::Cleanup::new(
-                                            layout407,
+                                        let (result398, _cleanup398) = wit_bindgen::rt::Cleanup::new(
+                                            layout398,
                                         );
-                                        if let Some(cleanup) = _cleanup407 {
+                                        if let Some(cleanup) = _cleanup398 {
                                             cleanup.forget();
                                         }
-                                        for (i, e) in vec407.into_iter().enumerate() {
-                                            let base = result407
+                                        for (i, e) in vec398.into_iter().enumerate() {
+                                            let base = result398
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
                                             {
                                                 let super::super::super::super::__with_name0::Finding {
-                                                    pointer: pointer404,
-                                                    message: message404,
+                                                    pointer: pointer395,
+                                                    message: message395,
                                                 } = e;
-                                                let vec405 = (pointer404.into_bytes()).into_boxed_slice();
-                                                let ptr405 = vec405.as_ptr().cast::<u8>();
-                                                let len405 = vec405.len();
-                                                ::core::mem::forget(vec405);
+                                                let vec396 = (pointer395.into_bytes()).into_boxed_slice();
+                                                let ptr396 = vec396.as_ptr().cast::<u8>();
+                                                let len396 = vec396.len();
+                                                ::core::mem::forget(vec396);
                                                 *base
                                                     .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len405;
-                                                *base.add(0).cast::<*mut u8>() = ptr405.cast_mut();
-                                                let vec406 = (message404.into_bytes()).into_boxed_slice();
+                                                    .cast::<usize>() = len396;
+                                                *base.add(0).cast::<*mut u8>() = ptr396.cast_mut();
+                                                let vec397 = (message395.into_bytes()).into_boxed_slice();
+                                                let ptr397 = vec397.as_ptr().cast::<u8>();
+                                                let len397 = vec397.len();
+                                                ::core::mem::forget(vec397);
+                                                *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len397;
+                                                *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>() = ptr397.cast_mut();
+                                            }
+                                        }
+                                        *ptr364
+                                            .add(16 + 1 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len398;
+                                        *ptr364.add(16).cast::<*mut u8>() = result398;
+                                    }
+                                    V476::Denied(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (1i32) as u8;
+                                        let super::super::super::super::__with_name0::Denial {
+                                            capability: capability399,
+                                            target: target399,
+                                            message: message399,
+                                        } = e;
+                                        let vec400 = (capability399.into_bytes())
+                                            .into_boxed_slice();
+                                        let ptr400 = vec400.as_ptr().cast::<u8>();
+                                        let len400 = vec400.len();
+                                        ::core::mem::forget(vec400);
+                                        *ptr364
+                                            .add(16 + 1 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len400;
+                                        *ptr364.add(16).cast::<*mut u8>() = ptr400.cast_mut();
+                                        let vec401 = (target399.into_bytes()).into_boxed_slice();
+                                        let ptr401 = vec401.as_ptr().cast::<u8>();
+                                        let len401 = vec401.len();
+                                        ::core::mem::forget(vec401);
+                                        *ptr364
+                                            .add(16 + 3 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len401;
+                                        *ptr364
+                                            .add(16 + 2 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = ptr401.cast_mut();
+                                        let vec402 = (message399.into_bytes()).into_boxed_slice();
+                                        let ptr402 = vec402.as_ptr().cast::<u8>();
+                                        let len402 = vec402.len();
+                                        ::core::mem::forget(vec402);
+                                        *ptr364
+                                            .add(16 + 5 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len402;
+                                        *ptr364
+                                            .add(16 + 4 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = ptr402.cast_mut();
+                                    }
+                                    V476::NotFound(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (2i32) as u8;
+                                        let super::super::super::super::__with_name0::Problem {
+                                            message: message403,
+                                            details: details403,
+                                        } = e;
+                                        let vec404 = (message403.into_bytes()).into_boxed_slice();
+                                        let ptr404 = vec404.as_ptr().cast::<u8>();
+                                        let len404 = vec404.len();
+                                        ::core::mem::forget(vec404);
+                                        *ptr364
+                                            .add(16 + 1 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len404;
+                                        *ptr364.add(16).cast::<*mut u8>() = ptr404.cast_mut();
+                                        let vec408 = details403;
+                                        let len408 = vec408.len();
+                                        let layout408 = _rt::alloc::Layout::from_size_align(
+                                                vec408.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                                ::core::mem::size_of::<*const u8>(),
+                                            )
+                                            .unwrap();
+                                        let (result408, _cleanup408) = wit_bindgen::rt::Cleanup::new(
+                                            layout408,
+                                        );
+                                        if let Some(cleanup) = _cleanup408 {
+                                            cleanup.forget();
+                                        }
+                                        for (i, e) in vec408.into_iter().enumerate() {
+                                            let base = result408
+                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                            {
+                                                let (t405_0, t405_1) = e;
+                                                let vec406 = (t405_0.into_bytes()).into_boxed_slice();
                                                 let ptr406 = vec406.as_ptr().cast::<u8>();
                                                 let len406 = vec406.len();
                                                 ::core::mem::forget(vec406);
                                                 *base
-                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>() = len406;
+                                                *base.add(0).cast::<*mut u8>() = ptr406.cast_mut();
+                                                let vec407 = (t405_1.into_bytes()).into_boxed_slice();
+                                                let ptr407 = vec407.as_ptr().cast::<u8>();
+                                                let len407 = vec407.len();
+                                                ::core::mem::forget(vec407);
+                                                *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len407;
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr406.cast_mut();
+                                                    .cast::<*mut u8>() = ptr407.cast_mut();
                                             }
                                         }
-                                        *ptr373
-                                            .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len407;
-                                        *ptr373.add(16).cast::<*mut u8>() = result407;
+                                        *ptr364
+                                            .add(16 + 3 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len408;
+                                        *ptr364
+                                            .add(16 + 2 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = result408;
                                     }
-                                    V485::Denied(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (1i32) as u8;
-                                        let super::super::super::super::__with_name0::Denial {
-                                            capability: capability408,
-                                            target: target408,
-                                            message: message408,
+                                    V476::Conflict(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (3i32) as u8;
+                                        let super::super::super::super::__with_name0::Problem {
+                                            message: message409,
+                                            details: details409,
                                         } = e;
-                                        let vec409 = (capability408.into_bytes())
-                                            .into_boxed_slice();
-                                        let ptr409 = vec409.as_ptr().cast::<u8>();
-                                        let len409 = vec409.len();
-                                        ::core::mem::forget(vec409);
-                                        *ptr373
-                                            .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len409;
-                                        *ptr373.add(16).cast::<*mut u8>() = ptr409.cast_mut();
-                                        let vec410 = (target408.into_bytes()).into_boxed_slice();
+                                        let vec410 = (message409.into_bytes()).into_boxed_slice();
                                         let ptr410 = vec410.as_ptr().cast::<u8>();
                                         let len410 = vec410.len();
                                         ::core::mem::forget(vec410);
-                                        *ptr373
-                                            .add(16 + 3 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len410;
-                                        *ptr373
-                                            .add(16 + 2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr410.cast_mut();
-                                        let vec411 = (message408.into_bytes()).into_boxed_slice();
-                                        let ptr411 = vec411.as_ptr().cast::<u8>();
-                                        let len411 = vec411.len();
-                                        ::core::mem::forget(vec411);
-                                        *ptr373
-                                            .add(16 + 5 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len411;
-                                        *ptr373
-                                            .add(16 + 4 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr411.cast_mut();
-                                    }
-                                    V485::NotFound(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (2i32) as u8;
-                                        let super::super::super::super::__with_name0::Problem {
-                                            message: message412,
-                                            details: details412,
-                                        } = e;
-                                        let vec413 = (message412.into_bytes()).into_boxed_slice();
-                                        let ptr413 = vec413.as_ptr().cast::<u8>();
-                                        let len413 = vec413.len();
-                                        ::core::mem::forget(vec413);
-                                        *ptr373
+                                        *ptr364
                                             .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len413;
-                                        *ptr373.add(16).cast::<*mut u8>() = ptr413.cast_mut();
-                                        let vec417 = details412;
-                                        let len417 = vec417.len();
-                                        let layout417 = _rt::alloc::Layout::from_size_align(
-                                                vec417.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                            .cast::<usize>() = len410;
+                                        *ptr364.add(16).cast::<*mut u8>() = ptr410.cast_mut();
+                                        let vec414 = details409;
+                                        let len414 = vec414.len();
+                                        let layout414 = _rt::alloc::Layout::from_size_align(
+                                                vec414.len() * (4 * ::core::mem::size_of::<*const u8>()),
                                                 ::core::mem::size_of::<*const u8>(),
                                             )
                                             .unwrap();
-                                        let (result417, _cleanup417) = wit_bindgen::rt::Cleanup::new(
-                                            layout417,
+                                        let (result414, _cleanup414) = wit_bindgen::rt::Cleanup::new(
+                                            layout414,
                                         );
-                                        if let Some(cleanup) = _cleanup417 {
+                                        if let Some(cleanup) = _cleanup414 {
                                             cleanup.forget();
                                         }
-                                        for (i, e) in vec417.into_iter().enumerate() {
-                                            let base = result417
+                                        for (i, e) in vec414.into_iter().enumerate() {
+                                            let base = result414
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
                                             {
-                                                let (t414_0, t414_1) = e;
-                                                let vec415 = (t414_0.into_bytes()).into_boxed_slice();
-                                                let ptr415 = vec415.as_ptr().cast::<u8>();
-                                                let len415 = vec415.len();
-                                                ::core::mem::forget(vec415);
+                                                let (t411_0, t411_1) = e;
+                                                let vec412 = (t411_0.into_bytes()).into_boxed_slice();
+                                                let ptr412 = vec412.as_ptr().cast::<u8>();
+                                                let len412 = vec412.len();
+                                                ::core::mem::forget(vec412);
                                                 *base
                                                     .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len415;
-                                                *base.add(0).cast::<*mut u8>() = ptr415.cast_mut();
-                                                let vec416 = (t414_1.into_bytes()).into_boxed_slice();
-                                                let ptr416 = vec416.as_ptr().cast::<u8>();
-                                                let len416 = vec416.len();
-                                                ::core::mem::forget(vec416);
+                                                    .cast::<usize>() = len412;
+                                                *base.add(0).cast::<*mut u8>() = ptr412.cast_mut();
+                                                let vec413 = (t411_1.into_bytes()).into_boxed_slice();
+                                                let ptr413 = vec413.as_ptr().cast::<u8>();
+                                                let len413 = vec413.len();
+                                                ::core::mem::forget(vec413);
                                                 *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len416;
+                                                    .cast::<usize>() = len413;
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr416.cast_mut();
+                                                    .cast::<*mut u8>() = ptr413.cast_mut();
                                             }
                                         }
-                                        *ptr373
+                                        *ptr364
                                             .add(16 + 3 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len417;
-                                        *ptr373
+                                            .cast::<usize>() = len414;
+                                        *ptr364
                                             .add(16 + 2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result417;
+                                            .cast::<*mut u8>() = result414;
                                     }
-                                    V485::Conflict(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (3i32) as u8;
-                                        let super::super::super::super::__with_name0::Problem {
-                                            message: message418,
-                                            details: details418,
+                                    V476::RetryAfter(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (4i32) as u8;
+                                        let super::super::super::super::__with_name0::Retry {
+                                            after_ms: after_ms415,
+                                            message: message415,
                                         } = e;
-                                        let vec419 = (message418.into_bytes()).into_boxed_slice();
-                                        let ptr419 = vec419.as_ptr().cast::<u8>();
-                                        let len419 = vec419.len();
-                                        ::core::mem::forget(vec419);
-                                        *ptr373
-                                            .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len419;
-                                        *ptr373.add(16).cast::<*mut u8>() = ptr419.cast_mut();
-                                        let vec423 = details418;
-                                        let len423 = vec423.len();
-                                        let layout423 = _rt::alloc::Layout::from_size_align(
-                                                vec423.len() * (4 * ::core::mem::size_of::<*const u8>()),
-                                                ::core::mem::size_of::<*const u8>(),
-                                            )
-                                            .unwrap();
-                                        let (result423, _cleanup423) = wit_bindgen::rt::Cleanup::new(
-                                            layout423,
-                                        );
-                                        if let Some(cleanup) = _cleanup423 {
-                                            cleanup.forget();
-                                        }
-                                        for (i, e) in vec423.into_iter().enumerate() {
-                                            let base = result423
-                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            {
-                                                let (t420_0, t420_1) = e;
-                                                let vec421 = (t420_0.into_bytes()).into_boxed_slice();
+                                        *ptr364.add(16).cast::<i64>() = _rt::as_i64(after_ms415);
+                                        let vec416 = (message415.into_bytes()).into_boxed_slice();
+                                        let ptr416 = vec416.as_ptr().cast::<u8>();
+                                        let len416 = vec416.len();
+                                        ::core::mem::forget(vec416);
+                                        *ptr364
+                                            .add(24 + 1 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len416;
+                                        *ptr364.add(24).cast::<*mut u8>() = ptr416.cast_mut();
+                                    }
+                                    V476::Pending(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (5i32) as u8;
+                                        let super::super::super::super::__with_name0::Pending {
+                                            state: state417,
+                                            after_ms: after_ms417,
+                                            message: message417,
+                                        } = e;
+                                        match state417 {
+                                            Some(e) => {
+                                                *ptr364.add(16).cast::<u8>() = (1i32) as u8;
+                                                let super::super::super::super::__with_name0::State {
+                                                    id: id418,
+                                                    outputs: outputs418,
+                                                    secrets: secrets418,
+                                                    cookie: cookie418,
+                                                    manifests: manifests418,
+                                                    sensitive: sensitive418,
+                                                    version: version418,
+                                                    notes: notes418,
+                                                } = e;
+                                                let vec419 = (id418.into_bytes()).into_boxed_slice();
+                                                let ptr419 = vec419.as_ptr().cast::<u8>();
+                                                let len419 = vec419.len();
+                                                ::core::mem::forget(vec419);
+                                                *ptr364
+                                                    .add(16 + 2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len419;
+                                                *ptr364
+                                                    .add(16 + 1 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>() = ptr419.cast_mut();
+                                                let vec420 = (outputs418.into_bytes()).into_boxed_slice();
+                                                let ptr420 = vec420.as_ptr().cast::<u8>();
+                                                let len420 = vec420.len();
+                                                ::core::mem::forget(vec420);
+                                                *ptr364
+                                                    .add(16 + 4 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len420;
+                                                *ptr364
+                                                    .add(16 + 3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>() = ptr420.cast_mut();
+                                                let vec421 = (secrets418.into_bytes()).into_boxed_slice();
                                                 let ptr421 = vec421.as_ptr().cast::<u8>();
                                                 let len421 = vec421.len();
                                                 ::core::mem::forget(vec421);
-                                                *base
-                                                    .add(::core::mem::size_of::<*const u8>())
+                                                *ptr364
+                                                    .add(16 + 6 * ::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>() = len421;
-                                                *base.add(0).cast::<*mut u8>() = ptr421.cast_mut();
-                                                let vec422 = (t420_1.into_bytes()).into_boxed_slice();
+                                                *ptr364
+                                                    .add(16 + 5 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>() = ptr421.cast_mut();
+                                                let vec422 = <_ as Into<_rt::Vec<_>>>::into(cookie418)
+                                                    .into_boxed_slice();
                                                 let ptr422 = vec422.as_ptr().cast::<u8>();
                                                 let len422 = vec422.len();
                                                 ::core::mem::forget(vec422);
-                                                *base
-                                                    .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len422;
-                                                *base
-                                                    .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr422.cast_mut();
-                                            }
-                                        }
-                                        *ptr373
-                                            .add(16 + 3 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len423;
-                                        *ptr373
-                                            .add(16 + 2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result423;
-                                    }
-                                    V485::RetryAfter(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (4i32) as u8;
-                                        let super::super::super::super::__with_name0::Retry {
-                                            after_ms: after_ms424,
-                                            message: message424,
-                                        } = e;
-                                        *ptr373.add(16).cast::<i64>() = _rt::as_i64(after_ms424);
-                                        let vec425 = (message424.into_bytes()).into_boxed_slice();
-                                        let ptr425 = vec425.as_ptr().cast::<u8>();
-                                        let len425 = vec425.len();
-                                        ::core::mem::forget(vec425);
-                                        *ptr373
-                                            .add(24 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len425;
-                                        *ptr373.add(24).cast::<*mut u8>() = ptr425.cast_mut();
-                                    }
-                                    V485::Pending(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (5i32) as u8;
-                                        let super::super::super::super::__with_name0::Pending {
-                                            state: state426,
-                                            after_ms: after_ms426,
-                                            message: message426,
-                                        } = e;
-                                        match state426 {
-                                            Some(e) => {
-                                                *ptr373.add(16).cast::<u8>() = (1i32) as u8;
-                                                let super::super::super::super::__with_name0::State {
-                                                    id: id427,
-                                                    outputs: outputs427,
-                                                    secrets: secrets427,
-                                                    cookie: cookie427,
-                                                    manifests: manifests427,
-                                                    sensitive: sensitive427,
-                                                    version: version427,
-                                                    notes: notes427,
-                                                } = e;
-                                                let vec428 = (id427.into_bytes()).into_boxed_slice();
-                                                let ptr428 = vec428.as_ptr().cast::<u8>();
-                                                let len428 = vec428.len();
-                                                ::core::mem::forget(vec428);
-                                                *ptr373
-                                                    .add(16 + 2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len428;
-                                                *ptr373
-                                                    .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr428.cast_mut();
-                                                let vec429 = (outputs427.into_bytes()).into_boxed_slice();
-                                                let ptr429 = vec429.as_ptr().cast::<u8>();
-                                                let len429 = vec429.len();
-                                                ::core::mem::forget(vec429);
-                                                *ptr373
-                                                    .add(16 + 4 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len429;
-                                                *ptr373
-                                                    .add(16 + 3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr429.cast_mut();
-                                                let vec430 = (secrets427.into_bytes()).into_boxed_slice();
-                                                let ptr430 = vec430.as_ptr().cast::<u8>();
-                                                let len430 = vec430.len();
-                                                ::core::mem::forget(vec430);
-                                                *ptr373
-                                                    .add(16 + 6 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len430;
-                                                *ptr373
-                                                    .add(16 + 5 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr430.cast_mut();
-                                                let vec431 = <_ as Into<_rt::Vec<_>>>::into(cookie427)
-                                                    .into_boxed_slice();
-                                                let ptr431 = vec431.as_ptr().cast::<u8>();
-                                                let len431 = vec431.len();
-                                                ::core::mem::forget(vec431);
-                                                *ptr373
+                                                *ptr364
                                                     .add(16 + 8 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len431;
-                                                *ptr373
+                                                    .cast::<usize>() = len422;
+                                                *ptr364
                                                     .add(16 + 7 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr431.cast_mut();
-                                                let vec436 = manifests427;
-                                                let len436 = vec436.len();
-                                                let layout436 = _rt::alloc::Layout::from_size_align(
-                                                        vec436.len() * (6 * ::core::mem::size_of::<*const u8>()),
+                                                    .cast::<*mut u8>() = ptr422.cast_mut();
+                                                let vec427 = manifests418;
+                                                let len427 = vec427.len();
+                                                let layout427 = _rt::alloc::Layout::from_size_align(
+                                                        vec427.len() * (6 * ::core::mem::size_of::<*const u8>()),
                                                         ::core::mem::size_of::<*const u8>(),
                                                     )
                                                     .unwrap();
-                                                let (result436, _cleanup436) = wit_bindgen::rt::Cleanup::new(
-                                                    layout436,
+                                                let (result427, _cleanup427) = wit_bindgen::rt::Cleanup::new(
+                                                    layout427,
                                                 );
-                                                if let Some(cleanup) = _cleanup436 {
+                                                if let Some(cleanup) = _cleanup427 {
                                                     cleanup.forget();
                                                 }
-                                                for (i, e) in vec436.into_iter().enumerate() {
-                                                    let base = result436
+                                                for (i, e) in vec427.into_iter().enumerate() {
+                                                    let base = result427
                                                         .add(i * (6 * ::core::mem::size_of::<*const u8>()));
                                                     {
                                                         let super::super::super::super::__with_name0::ManifestFile {
-                                                            name: name432,
-                                                            location: location432,
-                                                            data: data432,
+                                                            name: name423,
+                                                            location: location423,
+                                                            data: data423,
                                                         } = e;
-                                                        let vec433 = (name432.into_bytes()).into_boxed_slice();
-                                                        let ptr433 = vec433.as_ptr().cast::<u8>();
-                                                        let len433 = vec433.len();
-                                                        ::core::mem::forget(vec433);
+                                                        let vec424 = (name423.into_bytes()).into_boxed_slice();
+                                                        let ptr424 = vec424.as_ptr().cast::<u8>();
+                                                        let len424 = vec424.len();
+                                                        ::core::mem::forget(vec424);
                                                         *base
                                                             .add(::core::mem::size_of::<*const u8>())
-                                                            .cast::<usize>() = len433;
-                                                        *base.add(0).cast::<*mut u8>() = ptr433.cast_mut();
-                                                        let vec434 = (location432.into_bytes()).into_boxed_slice();
-                                                        let ptr434 = vec434.as_ptr().cast::<u8>();
-                                                        let len434 = vec434.len();
-                                                        ::core::mem::forget(vec434);
+                                                            .cast::<usize>() = len424;
+                                                        *base.add(0).cast::<*mut u8>() = ptr424.cast_mut();
+                                                        let vec425 = (location423.into_bytes()).into_boxed_slice();
+                                                        let ptr425 = vec425.as_ptr().cast::<u8>();
+                                                        let len425 = vec425.len();
+                                                        ::core::mem::forget(vec425);
                                                         *base
                                                             .add(3 * ::core::mem::size_of::<*const u8>())
-                                                            .cast::<usize>() = len434;
+                                                            .cast::<usize>() = len425;
                                                         *base
                                                             .add(2 * ::core::mem::size_of::<*const u8>())
-                                                            .cast::<*mut u8>() = ptr434.cast_mut();
-                                                        let vec435 = (data432.into_bytes()).into_boxed_slice();
-                                                        let ptr435 = vec435.as_ptr().cast::<u8>();
-                                                        let len435 = vec435.len();
-                                                        ::core::mem::forget(vec435);
+                                                            .cast::<*mut u8>() = ptr425.cast_mut();
+                                                        let vec426 = (data423.into_bytes()).into_boxed_slice();
+                                                        let ptr426 = vec426.as_ptr().cast::<u8>();
+                                                        let len426 = vec426.len();
+                                                        ::core::mem::forget(vec426);
                                                         *base
                                                             .add(5 * ::core::mem::size_of::<*const u8>())
-                                                            .cast::<usize>() = len435;
+                                                            .cast::<usize>() = len426;
                                                         *base
                                                             .add(4 * ::core::mem::size_of::<*const u8>())
-                                                            .cast::<*mut u8>() = ptr435.cast_mut();
+                                                            .cast::<*mut u8>() = ptr426.cast_mut();
                                                     }
                                                 }
-                                                *ptr373
+                                                *ptr364
                                                     .add(16 + 10 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len436;
-                                                *ptr373
+                                                    .cast::<usize>() = len427;
+                                                *ptr364
                                                     .add(16 + 9 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = result436;
-                                                let vec438 = sensitive427;
-                                                let len438 = vec438.len();
-                                                let layout438 = _rt::alloc::Layout::from_size_align(
-                                                        vec438.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                                    .cast::<*mut u8>() = result427;
+                                                let vec429 = sensitive418;
+                                                let len429 = vec429.len();
+                                                let layout429 = _rt::alloc::Layout::from_size_align(
+                                                        vec429.len() * (2 * ::core::mem::size_of::<*const u8>()),
                                                         ::core::mem::size_of::<*const u8>(),
                                                     )
                                                     .unwrap();
-                                                let (result438, _cleanup438) = wit_bindgen::rt::Cleanup::new(
-                                                    layout438,
+                                                let (result429, _cleanup429) = wit_bindgen::rt::Cleanup::new(
+                                                    layout429,
                                                 );
-                                                if let Some(cleanup) = _cleanup438 {
+                                                if let Some(cleanup) = _cleanup429 {
                                                     cleanup.forget();
                                                 }
-                                                for (i, e) in vec438.into_iter().enumerate() {
-                                                    let base = result438
+                                                for (i, e) in vec429.into_iter().enumerate() {
+                                                    let base = result429
                                                         .add(i * (2 * ::core::mem::size_of::<*const u8>()));
                                                     {
-                                                        let vec437 = (e.into_bytes()).into_boxed_slice();
-                                                        let ptr437 = vec437.as_ptr().cast::<u8>();
-                                                        let len437 = vec437.len();
-                                                        ::core::mem::forget(vec437);
+                                                        let vec428 = (e.into_bytes()).into_boxed_slice();
+                                                        let ptr428 = vec428.as_ptr().cast::<u8>();
+                                                        let len428 = vec428.len();
+                                                        ::core::mem::forget(vec428);
                                                         *base
                                                             .add(::core::mem::size_of::<*const u8>())
-                                                            .cast::<usize>() = len437;
-                                                        *base.add(0).cast::<*mut u8>() = ptr437.cast_mut();
+                                                            .cast::<usize>() = len428;
+                                                        *base.add(0).cast::<*mut u8>() = ptr428.cast_mut();
                                                     }
                                                 }
-                                                *ptr373
+                                                *ptr364
                                                     .add(16 + 12 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len438;
-                                                *ptr373
+                                                    .cast::<usize>() = len429;
+                                                *ptr364
                                                     .add(16 + 11 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = result438;
-                                                *ptr373
+                                                    .cast::<*mut u8>() = result429;
+                                                *ptr364
                                                     .add(16 + 13 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<i32>() = _rt::as_i32(version427);
-                                                let vec442 = notes427;
-                                                let len442 = vec442.len();
-                                                let layout442 = _rt::alloc::Layout::from_size_align(
-                                                        vec442.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                                    .cast::<i32>() = _rt::as_i32(version418);
+                                                let vec433 = notes418;
+                                                let len433 = vec433.len();
+                                                let layout433 = _rt::alloc::Layout::from_size_align(
+                                                        vec433.len() * (4 * ::core::mem::size_of::<*const u8>()),
                                                         ::core::mem::size_of::<*const u8>(),
                                                     )
                                                     .unwrap();
-                                                let (result442, _cleanup442) = wit_bindgen::rt::Cleanup::new(
-                                                    layout442,
+                                                let (result433, _cleanup433) = wit_bindgen::rt::Cleanup::new(
+                                                    layout433,
                                                 );
-                                                if let Some(cleanup) = _cleanup442 {
+                                                if let Some(cleanup) = _cleanup433 {
                                                     cleanup.forget();
                                                 }
-                                                for (i, e) in vec442.into_iter().enumerate() {
-                                                    let base = result442
+                                                for (i, e) in vec433.into_iter().enumerate() {
+                                                    let base = result433
                                                         .add(i * (4 * ::core::mem::size_of::<*const u8>()));
                                                     {
-                                                        let (t439_0, t439_1) = e;
-                                                        let vec440 = (t439_0.into_bytes()).into_boxed_slice();
-                                                        let ptr440 = vec440.as_ptr().cast::<u8>();
-                                                        let len440 = vec440.len();
-                                                        ::core::mem::forget(vec440);
+                                                        let (t430_0, t430_1) = e;
+                                                        let vec431 = (t430_0.into_bytes()).into_boxed_slice();
+                                                        let ptr431 = vec431.as_ptr().cast::<u8>();
+                                                        let len431 = vec431.len();
+                                                        ::core::mem::forget(vec431);
                                                         *base
                                                             .add(::core::mem::size_of::<*const u8>())
-                                                            .cast::<usize>() = len440;
-                                                        *base.add(0).cast::<*mut u8>() = ptr440.cast_mut();
-                                                        let vec441 = (t439_1.into_bytes()).into_boxed_slice();
-                                                        let ptr441 = vec441.as_ptr().cast::<u8>();
-                                                        let len441 = vec441.len();
-                                                        ::core::mem::forget(vec441);
+                                                            .cast::<usize>() = len431;
+                                                        *base.add(0).cast::<*mut u8>() = ptr431.cast_mut();
+                                                        let vec432 = (t430_1.into_bytes()).into_boxed_slice();
+                                                        let ptr432 = vec432.as_ptr().cast::<u8>();
+                                                        let len432 = vec432.len();
+                                                        ::core::mem::forget(vec432);
                                                         *base
                                                             .add(3 * ::core::mem::size_of::<*const u8>())
-                                                            .cast::<usize>() = len441;
+                                                            .cast::<usize>() = len432;
                                                         *base
                                                             .add(2 * ::core::mem::size_of::<*const u8>())
-                                                            .cast::<*mut u8>() = ptr441.cast_mut();
+                                                            .cast::<*mut u8>() = ptr432.cast_mut();
                                                     }
                                                 }
-                                                *ptr373
+                                                *ptr364
                                                     .add(16 + 15 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len442;
-                                                *ptr373
+                                                    .cast::<usize>() = len433;
+                                                *ptr364
                                                     .add(16 + 14 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = result442;
+                                                    .cast::<*mut u8>() = result433;
                                             }
                                             None => {
-                                                *ptr373.add(16).cast::<u8>() = (0i32) as u8;
+                                                *ptr364.add(16).cast::<u8>() = (0i32) as u8;
                                             }
                                         };
-                                        *ptr373
+                                        *ptr364
                                             .add(16 + 16 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<i64>() = _rt::as_i64(after_ms426);
-                                        let vec443 = (message426.into_bytes()).into_boxed_slice();
-                                        let ptr443 = vec443.as_ptr().cast::<u8>();
-                                        let len443 = vec443.len();
-                                        ::core::mem::forget(vec443);
-                                        *ptr373
+                                            .cast::<i64>() = _rt::as_i64(after_ms417);
+                                        let vec434 = (message417.into_bytes()).into_boxed_slice();
+                                        let ptr434 = vec434.as_ptr().cast::<u8>();
+                                        let len434 = vec434.len();
+                                        ::core::mem::forget(vec434);
+                                        *ptr364
                                             .add(24 + 17 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len443;
-                                        *ptr373
+                                            .cast::<usize>() = len434;
+                                        *ptr364
                                             .add(24 + 16 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr443.cast_mut();
+                                            .cast::<*mut u8>() = ptr434.cast_mut();
                                     }
-                                    V485::Partial(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (6i32) as u8;
+                                    V476::Partial(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (6i32) as u8;
                                         let super::super::super::super::__with_name0::Partial {
-                                            state: state444,
-                                            problem: problem444,
+                                            state: state435,
+                                            problem: problem435,
                                         } = e;
                                         let super::super::super::super::__with_name0::State {
-                                            id: id445,
-                                            outputs: outputs445,
-                                            secrets: secrets445,
-                                            cookie: cookie445,
-                                            manifests: manifests445,
-                                            sensitive: sensitive445,
-                                            version: version445,
-                                            notes: notes445,
-                                        } = state444;
-                                        let vec446 = (id445.into_bytes()).into_boxed_slice();
-                                        let ptr446 = vec446.as_ptr().cast::<u8>();
-                                        let len446 = vec446.len();
-                                        ::core::mem::forget(vec446);
-                                        *ptr373
+                                            id: id436,
+                                            outputs: outputs436,
+                                            secrets: secrets436,
+                                            cookie: cookie436,
+                                            manifests: manifests436,
+                                            sensitive: sensitive436,
+                                            version: version436,
+                                            notes: notes436,
+                                        } = state435;
+                                        let vec437 = (id436.into_bytes()).into_boxed_slice();
+                                        let ptr437 = vec437.as_ptr().cast::<u8>();
+                                        let len437 = vec437.len();
+                                        ::core::mem::forget(vec437);
+                                        *ptr364
                                             .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len446;
-                                        *ptr373.add(16).cast::<*mut u8>() = ptr446.cast_mut();
-                                        let vec447 = (outputs445.into_bytes()).into_boxed_slice();
-                                        let ptr447 = vec447.as_ptr().cast::<u8>();
-                                        let len447 = vec447.len();
-                                        ::core::mem::forget(vec447);
-                                        *ptr373
+                                            .cast::<usize>() = len437;
+                                        *ptr364.add(16).cast::<*mut u8>() = ptr437.cast_mut();
+                                        let vec438 = (outputs436.into_bytes()).into_boxed_slice();
+                                        let ptr438 = vec438.as_ptr().cast::<u8>();
+                                        let len438 = vec438.len();
+                                        ::core::mem::forget(vec438);
+                                        *ptr364
                                             .add(16 + 3 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len447;
-                                        *ptr373
+                                            .cast::<usize>() = len438;
+                                        *ptr364
                                             .add(16 + 2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr447.cast_mut();
-                                        let vec448 = (secrets445.into_bytes()).into_boxed_slice();
-                                        let ptr448 = vec448.as_ptr().cast::<u8>();
-                                        let len448 = vec448.len();
-                                        ::core::mem::forget(vec448);
-                                        *ptr373
+                                            .cast::<*mut u8>() = ptr438.cast_mut();
+                                        let vec439 = (secrets436.into_bytes()).into_boxed_slice();
+                                        let ptr439 = vec439.as_ptr().cast::<u8>();
+                                        let len439 = vec439.len();
+                                        ::core::mem::forget(vec439);
+                                        *ptr364
                                             .add(16 + 5 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len448;
-                                        *ptr373
+                                            .cast::<usize>() = len439;
+                                        *ptr364
                                             .add(16 + 4 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr448.cast_mut();
-                                        let vec449 = <_ as Into<_rt::Vec<_>>>::into(cookie445)
+                                            .cast::<*mut u8>() = ptr439.cast_mut();
+                                        let vec440 = <_ as Into<_rt::Vec<_>>>::into(cookie436)
                                             .into_boxed_slice();
-                                        let ptr449 = vec449.as_ptr().cast::<u8>();
-                                        let len449 = vec449.len();
-                                        ::core::mem::forget(vec449);
-                                        *ptr373
+                                        let ptr440 = vec440.as_ptr().cast::<u8>();
+                                        let len440 = vec440.len();
+                                        ::core::mem::forget(vec440);
+                                        *ptr364
                                             .add(16 + 7 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len449;
-                                        *ptr373
+                                            .cast::<usize>() = len440;
+                                        *ptr364
                                             .add(16 + 6 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr449.cast_mut();
-                                        let vec454 = manifests445;
-                                        let len454 = vec454.len();
-                                        let layout454 = _rt::alloc::Layout::from_size_align(
-                                                vec454.len() * (6 * ::core::mem::size_of::<*const u8>()),
+                                            .cast::<*mut u8>() = ptr440.cast_mut();
+                                        let vec445 = manifests436;
+                                        let len445 = vec445.len();
+                                        let layout445 = _rt::alloc::Layout::from_size_align(
+                                                vec445.len() * (6 * ::core::mem::size_of::<*const u8>()),
                                                 ::core::mem::size_of::<*const u8>(),
                                             )
                                             .unwrap();
-                                        let (result454, _cleanup454) = wit_bindgen::rt::Cleanup::new(
-                                            layout454,
+                                        let (result445, _cleanup445) = wit_bindgen::rt::Cleanup::new(
+                                            layout445,
                                         );
-                                        if let Some(cleanup) = _cleanup454 {
+                                        if let Some(cleanup) = _cleanup445 {
                                             cleanup.forget();
                                         }
-                                        for (i, e) in vec454.into_iter().enumerate() {
-                                            let base = result454
+                                        for (i, e) in vec445.into_iter().enumerate() {
+                                            let base = result445
                                                 .add(i * (6 * ::core::mem::size_of::<*const u8>()));
                                             {
                                                 let super::super::super::super::__with_name0::ManifestFile {
-                                                    name: name450,
-                                                    location: location450,
-                                                    data: data450,
+                                                    name: name441,
+                                                    location: location441,
+                                                    data: data441,
                                                 } = e;
-                                                let vec451 = (name450.into_bytes()).into_boxed_slice();
-                                                let ptr451 = vec451.as_ptr().cast::<u8>();
-                                                let len451 = vec451.len();
-                                                ::core::mem::forget(vec451);
+                                                let vec442 = (name441.into_bytes()).into_boxed_slice();
+                                                let ptr442 = vec442.as_ptr().cast::<u8>();
+                                                let len442 = vec442.len();
+                                                ::core::mem::forget(vec442);
                                                 *base
                                                     .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len451;
-                                                *base.add(0).cast::<*mut u8>() = ptr451.cast_mut();
-                                                let vec452 = (location450.into_bytes()).into_boxed_slice();
-                                                let ptr452 = vec452.as_ptr().cast::<u8>();
-                                                let len452 = vec452.len();
-                                                ::core::mem::forget(vec452);
+                                                    .cast::<usize>() = len442;
+                                                *base.add(0).cast::<*mut u8>() = ptr442.cast_mut();
+                                                let vec443 = (location441.into_bytes()).into_boxed_slice();
+                                                let ptr443 = vec443.as_ptr().cast::<u8>();
+                                                let len443 = vec443.len();
+                                                ::core::mem::forget(vec443);
                                                 *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len452;
+                                                    .cast::<usize>() = len443;
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr452.cast_mut();
-                                                let vec453 = (data450.into_bytes()).into_boxed_slice();
-                                                let ptr453 = vec453.as_ptr().cast::<u8>();
-                                                let len453 = vec453.len();
-                                                ::core::mem::forget(vec453);
+                                                    .cast::<*mut u8>() = ptr443.cast_mut();
+                                                let vec444 = (data441.into_bytes()).into_boxed_slice();
+                                                let ptr444 = vec444.as_ptr().cast::<u8>();
+                                                let len444 = vec444.len();
+                                                ::core::mem::forget(vec444);
                                                 *base
                                                     .add(5 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len453;
+                                                    .cast::<usize>() = len444;
                                                 *base
                                                     .add(4 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr453.cast_mut();
+                                                    .cast::<*mut u8>() = ptr444.cast_mut();
                                             }
                                         }
-                                        *ptr373
+                                        *ptr364
                                             .add(16 + 9 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len454;
-                                        *ptr373
+                                            .cast::<usize>() = len445;
+                                        *ptr364
                                             .add(16 + 8 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result454;
-                                        let vec456 = sensitive445;
-                                        let len456 = vec456.len();
-                                        let layout456 = _rt::alloc::Layout::from_size_align(
-                                                vec456.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                            .cast::<*mut u8>() = result445;
+                                        let vec447 = sensitive436;
+                                        let len447 = vec447.len();
+                                        let layout447 = _rt::alloc::Layout::from_size_align(
+                                                vec447.len() * (2 * ::core::mem::size_of::<*const u8>()),
                                                 ::core::mem::size_of::<*const u8>(),
                                             )
                                             .unwrap();
-                                        let (result456, _cleanup456) = wit_bindgen::rt::Cleanup::new(
-                                            layout456,
+                                        let (result447, _cleanup447) = wit_bindgen::rt::Cleanup::new(
+                                            layout447,
                                         );
-                                        if let Some(cleanup) = _cleanup456 {
+                                        if let Some(cleanup) = _cleanup447 {
                                             cleanup.forget();
                                         }
-                                        for (i, e) in vec456.into_iter().enumerate() {
-                                            let base = result456
+                                        for (i, e) in vec447.into_iter().enumerate() {
+                                            let base = result447
                                                 .add(i * (2 * ::core::mem::size_of::<*const u8>()));
                                             {
-                                                let vec455 = (e.into_bytes()).into_boxed_slice();
+                                                let vec446 = (e.into_bytes()).into_boxed_slice();
+                                                let ptr446 = vec446.as_ptr().cast::<u8>();
+                                                let len446 = vec446.len();
+                                                ::core::mem::forget(vec446);
+                                                *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len446;
+                                                *base.add(0).cast::<*mut u8>() = ptr446.cast_mut();
+                                            }
+                                        }
+                                        *ptr364
+                                            .add(16 + 11 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len447;
+                                        *ptr364
+                                            .add(16 + 10 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = result447;
+                                        *ptr364
+                                            .add(16 + 12 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<i32>() = _rt::as_i32(version436);
+                                        let vec451 = notes436;
+                                        let len451 = vec451.len();
+                                        let layout451 = _rt::alloc::Layout::from_size_align(
+                                                vec451.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                                ::core::mem::size_of::<*const u8>(),
+                                            )
+                                            .unwrap();
+                                        let (result451, _cleanup451) = wit_bindgen::rt::Cleanup::new(
+                                            layout451,
+                                        );
+                                        if let Some(cleanup) = _cleanup451 {
+                                            cleanup.forget();
+                                        }
+                                        for (i, e) in vec451.into_iter().enumerate() {
+                                            let base = result451
+                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                            {
+                                                let (t448_0, t448_1) = e;
+                                                let vec449 = (t448_0.into_bytes()).into_boxed_slice();
+                                                let ptr449 = vec449.as_ptr().cast::<u8>();
+                                                let len449 = vec449.len();
+                                                ::core::mem::forget(vec449);
+                                                *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len449;
+                                                *base.add(0).cast::<*mut u8>() = ptr449.cast_mut();
+                                                let vec450 = (t448_1.into_bytes()).into_boxed_slice();
+                                                let ptr450 = vec450.as_ptr().cast::<u8>();
+                                                let len450 = vec450.len();
+                                                ::core::mem::forget(vec450);
+                                                *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>() = len450;
+                                                *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>() = ptr450.cast_mut();
+                                            }
+                                        }
+                                        *ptr364
+                                            .add(16 + 14 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len451;
+                                        *ptr364
+                                            .add(16 + 13 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = result451;
+                                        let super::super::super::super::__with_name0::Problem {
+                                            message: message452,
+                                            details: details452,
+                                        } = problem435;
+                                        let vec453 = (message452.into_bytes()).into_boxed_slice();
+                                        let ptr453 = vec453.as_ptr().cast::<u8>();
+                                        let len453 = vec453.len();
+                                        ::core::mem::forget(vec453);
+                                        *ptr364
+                                            .add(16 + 16 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len453;
+                                        *ptr364
+                                            .add(16 + 15 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = ptr453.cast_mut();
+                                        let vec457 = details452;
+                                        let len457 = vec457.len();
+                                        let layout457 = _rt::alloc::Layout::from_size_align(
+                                                vec457.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                                ::core::mem::size_of::<*const u8>(),
+                                            )
+                                            .unwrap();
+                                        let (result457, _cleanup457) = wit_bindgen::rt::Cleanup::new(
+                                            layout457,
+                                        );
+                                        if let Some(cleanup) = _cleanup457 {
+                                            cleanup.forget();
+                                        }
+                                        for (i, e) in vec457.into_iter().enumerate() {
+                                            let base = result457
+                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                            {
+                                                let (t454_0, t454_1) = e;
+                                                let vec455 = (t454_0.into_bytes()).into_boxed_slice();
                                                 let ptr455 = vec455.as_ptr().cast::<u8>();
                                                 let len455 = vec455.len();
                                                 ::core::mem::forget(vec455);
@@ -3207,301 +3263,206 @@ pub mod exports {
                                                     .add(::core::mem::size_of::<*const u8>())
                                                     .cast::<usize>() = len455;
                                                 *base.add(0).cast::<*mut u8>() = ptr455.cast_mut();
-                                            }
-                                        }
-                                        *ptr373
-                                            .add(16 + 11 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len456;
-                                        *ptr373
-                                            .add(16 + 10 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result456;
-                                        *ptr373
-                                            .add(16 + 12 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<i32>() = _rt::as_i32(version445);
-                                        let vec460 = notes445;
-                                        let len460 = vec460.len();
-                                        let layout460 = _rt::alloc::Layout::from_size_align(
-                                                vec460.len() * (4 * ::core::mem::size_of::<*const u8>()),
-                                                ::core::mem::size_of::<*const u8>(),
-                                            )
-                                            .unwrap();
-                                        let (result460, _cleanup460) = wit_bindgen::rt::Cleanup::new(
-                                            layout460,
-                                        );
-                                        if let Some(cleanup) = _cleanup460 {
-                                            cleanup.forget();
-                                        }
-                                        for (i, e) in vec460.into_iter().enumerate() {
-                                            let base = result460
-                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            {
-                                                let (t457_0, t457_1) = e;
-                                                let vec458 = (t457_0.into_bytes()).into_boxed_slice();
-                                                let ptr458 = vec458.as_ptr().cast::<u8>();
-                                                let len458 = vec458.len();
-                                                ::core::mem::forget(vec458);
-                                                *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len458;
-                                                *base.add(0).cast::<*mut u8>() = ptr458.cast_mut();
-                                                let vec459 = (t457_1.into_bytes()).into_boxed_slice();
-                                                let ptr459 = vec459.as_ptr().cast::<u8>();
-                                                let len459 = vec459.len();
-                                                ::core::mem::forget(vec459);
+                                                let vec456 = (t454_1.into_bytes()).into_boxed_slice();
+                                                let ptr456 = vec456.as_ptr().cast::<u8>();
+                                                let len456 = vec456.len();
+                                                ::core::mem::forget(vec456);
                                                 *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len459;
+                                                    .cast::<usize>() = len456;
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr459.cast_mut();
+                                                    .cast::<*mut u8>() = ptr456.cast_mut();
                                             }
                                         }
-                                        *ptr373
-                                            .add(16 + 14 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len460;
-                                        *ptr373
-                                            .add(16 + 13 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result460;
-                                        let super::super::super::super::__with_name0::Problem {
-                                            message: message461,
-                                            details: details461,
-                                        } = problem444;
-                                        let vec462 = (message461.into_bytes()).into_boxed_slice();
-                                        let ptr462 = vec462.as_ptr().cast::<u8>();
-                                        let len462 = vec462.len();
-                                        ::core::mem::forget(vec462);
-                                        *ptr373
-                                            .add(16 + 16 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len462;
-                                        *ptr373
-                                            .add(16 + 15 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr462.cast_mut();
-                                        let vec466 = details461;
-                                        let len466 = vec466.len();
-                                        let layout466 = _rt::alloc::Layout::from_size_align(
-                                                vec466.len() * (4 * ::core::mem::size_of::<*const u8>()),
-                                                ::core::mem::size_of::<*const u8>(),
-                                            )
-                                            .unwrap();
-                                        let (result466, _cleanup466) = wit_bindgen::rt::Cleanup::new(
-                                            layout466,
-                                        );
-                                        if let Some(cleanup) = _cleanup466 {
-                                            cleanup.forget();
-                                        }
-                                        for (i, e) in vec466.into_iter().enumerate() {
-                                            let base = result466
-                                                .add(i * (4 * ::core::mem::size_of::<*const u8>()));
-                                            {
-                                                let (t463_0, t463_1) = e;
-                                                let vec464 = (t463_0.into_bytes()).into_boxed_slice();
-                                                let ptr464 = vec464.as_ptr().cast::<u8>();
-                                                let len464 = vec464.len();
-                                                ::core::mem::forget(vec464);
-                                                *base
-                                                    .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len464;
-                                                *base.add(0).cast::<*mut u8>() = ptr464.cast_mut();
-                                                let vec465 = (t463_1.into_bytes()).into_boxed_slice();
-                                                let ptr465 = vec465.as_ptr().cast::<u8>();
-                                                let len465 = vec465.len();
-                                                ::core::mem::forget(vec465);
-                                                *base
-                                                    .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len465;
-                                                *base
-                                                    .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr465.cast_mut();
-                                            }
-                                        }
-                                        *ptr373
+                                        *ptr364
                                             .add(16 + 18 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len466;
-                                        *ptr373
+                                            .cast::<usize>() = len457;
+                                        *ptr364
                                             .add(16 + 17 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result466;
+                                            .cast::<*mut u8>() = result457;
                                     }
-                                    V485::Failed(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (7i32) as u8;
+                                    V476::Failed(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (7i32) as u8;
                                         let super::super::super::super::__with_name0::Problem {
-                                            message: message467,
-                                            details: details467,
+                                            message: message458,
+                                            details: details458,
                                         } = e;
-                                        let vec468 = (message467.into_bytes()).into_boxed_slice();
-                                        let ptr468 = vec468.as_ptr().cast::<u8>();
-                                        let len468 = vec468.len();
-                                        ::core::mem::forget(vec468);
-                                        *ptr373
+                                        let vec459 = (message458.into_bytes()).into_boxed_slice();
+                                        let ptr459 = vec459.as_ptr().cast::<u8>();
+                                        let len459 = vec459.len();
+                                        ::core::mem::forget(vec459);
+                                        *ptr364
                                             .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len468;
-                                        *ptr373.add(16).cast::<*mut u8>() = ptr468.cast_mut();
-                                        let vec472 = details467;
-                                        let len472 = vec472.len();
-                                        let layout472 = _rt::alloc::Layout::from_size_align(
-                                                vec472.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                            .cast::<usize>() = len459;
+                                        *ptr364.add(16).cast::<*mut u8>() = ptr459.cast_mut();
+                                        let vec463 = details458;
+                                        let len463 = vec463.len();
+                                        let layout463 = _rt::alloc::Layout::from_size_align(
+                                                vec463.len() * (4 * ::core::mem::size_of::<*const u8>()),
                                                 ::core::mem::size_of::<*const u8>(),
                                             )
                                             .unwrap();
-                                        let (result472, _cleanup472) = wit_bindgen::rt::Cleanup::new(
-                                            layout472,
+                                        let (result463, _cleanup463) = wit_bindgen::rt::Cleanup::new(
+                                            layout463,
                                         );
-                                        if let Some(cleanup) = _cleanup472 {
+                                        if let Some(cleanup) = _cleanup463 {
                                             cleanup.forget();
                                         }
-                                        for (i, e) in vec472.into_iter().enumerate() {
-                                            let base = result472
+                                        for (i, e) in vec463.into_iter().enumerate() {
+                                            let base = result463
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
                                             {
-                                                let (t469_0, t469_1) = e;
-                                                let vec470 = (t469_0.into_bytes()).into_boxed_slice();
-                                                let ptr470 = vec470.as_ptr().cast::<u8>();
-                                                let len470 = vec470.len();
-                                                ::core::mem::forget(vec470);
+                                                let (t460_0, t460_1) = e;
+                                                let vec461 = (t460_0.into_bytes()).into_boxed_slice();
+                                                let ptr461 = vec461.as_ptr().cast::<u8>();
+                                                let len461 = vec461.len();
+                                                ::core::mem::forget(vec461);
                                                 *base
                                                     .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len470;
-                                                *base.add(0).cast::<*mut u8>() = ptr470.cast_mut();
-                                                let vec471 = (t469_1.into_bytes()).into_boxed_slice();
-                                                let ptr471 = vec471.as_ptr().cast::<u8>();
-                                                let len471 = vec471.len();
-                                                ::core::mem::forget(vec471);
+                                                    .cast::<usize>() = len461;
+                                                *base.add(0).cast::<*mut u8>() = ptr461.cast_mut();
+                                                let vec462 = (t460_1.into_bytes()).into_boxed_slice();
+                                                let ptr462 = vec462.as_ptr().cast::<u8>();
+                                                let len462 = vec462.len();
+                                                ::core::mem::forget(vec462);
                                                 *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len471;
+                                                    .cast::<usize>() = len462;
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr471.cast_mut();
+                                                    .cast::<*mut u8>() = ptr462.cast_mut();
                                             }
                                         }
-                                        *ptr373
+                                        *ptr364
                                             .add(16 + 3 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len472;
-                                        *ptr373
+                                            .cast::<usize>() = len463;
+                                        *ptr364
                                             .add(16 + 2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result472;
+                                            .cast::<*mut u8>() = result463;
                                     }
-                                    V485::Undecided(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (8i32) as u8;
+                                    V476::Undecided(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (8i32) as u8;
                                         let super::super::super::super::__with_name0::Problem {
-                                            message: message473,
-                                            details: details473,
+                                            message: message464,
+                                            details: details464,
                                         } = e;
-                                        let vec474 = (message473.into_bytes()).into_boxed_slice();
-                                        let ptr474 = vec474.as_ptr().cast::<u8>();
-                                        let len474 = vec474.len();
-                                        ::core::mem::forget(vec474);
-                                        *ptr373
+                                        let vec465 = (message464.into_bytes()).into_boxed_slice();
+                                        let ptr465 = vec465.as_ptr().cast::<u8>();
+                                        let len465 = vec465.len();
+                                        ::core::mem::forget(vec465);
+                                        *ptr364
                                             .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len474;
-                                        *ptr373.add(16).cast::<*mut u8>() = ptr474.cast_mut();
-                                        let vec478 = details473;
-                                        let len478 = vec478.len();
-                                        let layout478 = _rt::alloc::Layout::from_size_align(
-                                                vec478.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                            .cast::<usize>() = len465;
+                                        *ptr364.add(16).cast::<*mut u8>() = ptr465.cast_mut();
+                                        let vec469 = details464;
+                                        let len469 = vec469.len();
+                                        let layout469 = _rt::alloc::Layout::from_size_align(
+                                                vec469.len() * (4 * ::core::mem::size_of::<*const u8>()),
                                                 ::core::mem::size_of::<*const u8>(),
                                             )
                                             .unwrap();
-                                        let (result478, _cleanup478) = wit_bindgen::rt::Cleanup::new(
-                                            layout478,
+                                        let (result469, _cleanup469) = wit_bindgen::rt::Cleanup::new(
+                                            layout469,
                                         );
-                                        if let Some(cleanup) = _cleanup478 {
+                                        if let Some(cleanup) = _cleanup469 {
                                             cleanup.forget();
                                         }
-                                        for (i, e) in vec478.into_iter().enumerate() {
-                                            let base = result478
+                                        for (i, e) in vec469.into_iter().enumerate() {
+                                            let base = result469
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
                                             {
-                                                let (t475_0, t475_1) = e;
-                                                let vec476 = (t475_0.into_bytes()).into_boxed_slice();
-                                                let ptr476 = vec476.as_ptr().cast::<u8>();
-                                                let len476 = vec476.len();
-                                                ::core::mem::forget(vec476);
+                                                let (t466_0, t466_1) = e;
+                                                let vec467 = (t466_0.into_bytes()).into_boxed_slice();
+                                                let ptr467 = vec467.as_ptr().cast::<u8>();
+                                                let len467 = vec467.len();
+                                                ::core::mem::forget(vec467);
                                                 *base
                                                     .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len476;
-                                                *base.add(0).cast::<*mut u8>() = ptr476.cast_mut();
-                                                let vec477 = (t475_1.into_bytes()).into_boxed_slice();
-                                                let ptr477 = vec477.as_ptr().cast::<u8>();
-                                                let len477 = vec477.len();
-                                                ::core::mem::forget(vec477);
+                                                    .cast::<usize>() = len467;
+                                                *base.add(0).cast::<*mut u8>() = ptr467.cast_mut();
+                                                let vec468 = (t466_1.into_bytes()).into_boxed_slice();
+                                                let ptr468 = vec468.as_ptr().cast::<u8>();
+                                                let len468 = vec468.len();
+                                                ::core::mem::forget(vec468);
                                                 *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len477;
+                                                    .cast::<usize>() = len468;
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr477.cast_mut();
+                                                    .cast::<*mut u8>() = ptr468.cast_mut();
                                             }
                                         }
-                                        *ptr373
+                                        *ptr364
                                             .add(16 + 3 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len478;
-                                        *ptr373
+                                            .cast::<usize>() = len469;
+                                        *ptr364
                                             .add(16 + 2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result478;
+                                            .cast::<*mut u8>() = result469;
                                     }
-                                    V485::NeedsDeleteBefore(e) => {
-                                        *ptr373.add(8).cast::<u8>() = (9i32) as u8;
+                                    V476::NeedsDeleteBefore(e) => {
+                                        *ptr364.add(8).cast::<u8>() = (9i32) as u8;
                                         let super::super::super::super::__with_name0::Problem {
-                                            message: message479,
-                                            details: details479,
+                                            message: message470,
+                                            details: details470,
                                         } = e;
-                                        let vec480 = (message479.into_bytes()).into_boxed_slice();
-                                        let ptr480 = vec480.as_ptr().cast::<u8>();
-                                        let len480 = vec480.len();
-                                        ::core::mem::forget(vec480);
-                                        *ptr373
+                                        let vec471 = (message470.into_bytes()).into_boxed_slice();
+                                        let ptr471 = vec471.as_ptr().cast::<u8>();
+                                        let len471 = vec471.len();
+                                        ::core::mem::forget(vec471);
+                                        *ptr364
                                             .add(16 + 1 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len480;
-                                        *ptr373.add(16).cast::<*mut u8>() = ptr480.cast_mut();
-                                        let vec484 = details479;
-                                        let len484 = vec484.len();
-                                        let layout484 = _rt::alloc::Layout::from_size_align(
-                                                vec484.len() * (4 * ::core::mem::size_of::<*const u8>()),
+                                            .cast::<usize>() = len471;
+                                        *ptr364.add(16).cast::<*mut u8>() = ptr471.cast_mut();
+                                        let vec475 = details470;
+                                        let len475 = vec475.len();
+                                        let layout475 = _rt::alloc::Layout::from_size_align(
+                                                vec475.len() * (4 * ::core::mem::size_of::<*const u8>()),
                                                 ::core::mem::size_of::<*const u8>(),
                                             )
                                             .unwrap();
-                                        let (result484, _cleanup484) = wit_bindgen::rt::Cleanup::new(
-                                            layout484,
+                                        let (result475, _cleanup475) = wit_bindgen::rt::Cleanup::new(
+                                            layout475,
                                         );
-                                        if let Some(cleanup) = _cleanup484 {
+                                        if let Some(cleanup) = _cleanup475 {
                                             cleanup.forget();
                                         }
-                                        for (i, e) in vec484.into_iter().enumerate() {
-                                            let base = result484
+                                        for (i, e) in vec475.into_iter().enumerate() {
+                                            let base = result475
                                                 .add(i * (4 * ::core::mem::size_of::<*const u8>()));
                                             {
-                                                let (t481_0, t481_1) = e;
-                                                let vec482 = (t481_0.into_bytes()).into_boxed_slice();
-                                                let ptr482 = vec482.as_ptr().cast::<u8>();
-                                                let len482 = vec482.len();
-                                                ::core::mem::forget(vec482);
+                                                let (t472_0, t472_1) = e;
+                                                let vec473 = (t472_0.into_bytes()).into_boxed_slice();
+                                                let ptr473 = vec473.as_ptr().cast::<u8>();
+                                                let len473 = vec473.len();
+                                                ::core::mem::forget(vec473);
                                                 *base
                                                     .add(::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len482;
-                                                *base.add(0).cast::<*mut u8>() = ptr482.cast_mut();
-                                                let vec483 = (t481_1.into_bytes()).into_boxed_slice();
-                                                let ptr483 = vec483.as_ptr().cast::<u8>();
-                                                let len483 = vec483.len();
-                                                ::core::mem::forget(vec483);
+                                                    .cast::<usize>() = len473;
+                                                *base.add(0).cast::<*mut u8>() = ptr473.cast_mut();
+                                                let vec474 = (t472_1.into_bytes()).into_boxed_slice();
+                                                let ptr474 = vec474.as_ptr().cast::<u8>();
+                                                let len474 = vec474.len();
+                                                ::core::mem::forget(vec474);
                                                 *base
                                                     .add(3 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<usize>() = len483;
+                                                    .cast::<usize>() = len474;
                                                 *base
                                                     .add(2 * ::core::mem::size_of::<*const u8>())
-                                                    .cast::<*mut u8>() = ptr483.cast_mut();
+                                                    .cast::<*mut u8>() = ptr474.cast_mut();
                                             }
                                         }
-                                        *ptr373
+                                        *ptr364
                                             .add(16 + 3 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len484;
-                                        *ptr373
+                                            .cast::<usize>() = len475;
+                                        *ptr364
                                             .add(16 + 2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = result484;
+                                            .cast::<*mut u8>() = result475;
                                     }
                                 }
                             }
                         };
-                        ptr373
+                        ptr364
                     }
                 }
                 #[doc(hidden)]
@@ -4584,66 +4545,66 @@ macro_rules! __export_previews_impl {
         =
         "component-type:wit-bindgen:0.60.0:purlin:preview@0.1.0:previews:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2585] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2573] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x9a\x13\x01A\x02\x01\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x8e\x13\x01A\x02\x01\
 A\x11\x01BE\x01s\x04\0\x04json\x03\0\0\x01s\x04\0\x07pointer\x03\0\x02\x01ks\x01\
-o\x02ss\x01p\x05\x01r\x07\x03org\x04\x03apps\x03envs\x08env-types\x09namespace\x04\
-\x0adeployments\x06labels\x06\x04\0\x07context\x03\0\x07\x01r\x06\x03urns\x07gur\
-esids\x09type-names\x05classs\x0alocal-names\x07context\x08\x04\0\x07subject\x03\
-\0\x09\x01p\x03\x01r\x07\x06values\x01\x07secrets\x01\x06params\x01\x0aconnectio\
-n\x01\x07account\x01\x07unknown\x0b\x09sensitive\x0b\x04\0\x06inputs\x03\0\x0c\x01\
-r\x03\x04names\x08locations\x04data\x01\x04\0\x0dmanifest-file\x03\0\x0e\x01p}\x01\
-p\x0f\x01o\x02s\x01\x01p\x12\x01r\x08\x02ids\x07outputs\x01\x07secrets\x01\x06co\
-okie\x10\x09manifests\x11\x09sensitive\x0b\x07versiony\x05notes\x13\x04\0\x05sta\
-te\x03\0\x14\x01r\x03\x0fidempotency-keys\x08deadlinew\x05hints\x13\x04\0\x04cal\
-l\x03\0\x16\x01r\x02\x07pointer\x03\x07messages\x04\0\x07finding\x03\0\x18\x01r\x02\
-\x07messages\x07details\x06\x04\0\x07problem\x03\0\x1a\x01r\x03\x0acapabilitys\x06\
-targets\x07messages\x04\0\x06denial\x03\0\x1c\x01r\x02\x08after-msw\x07messages\x04\
-\0\x05retry\x03\0\x1e\x01r\x02\x05state\x15\x07problem\x1b\x04\0\x07partial\x03\0\
-\x20\x01k\x15\x01r\x03\x05state\"\x08after-msw\x07messages\x04\0\x07pending\x03\0\
-#\x01p\x19\x01q\x0a\x0einvalid-inputs\x01%\0\x06denied\x01\x1d\0\x09not-found\x01\
-\x1b\0\x08conflict\x01\x1b\0\x0bretry-after\x01\x1f\0\x07pending\x01$\0\x07parti\
-al\x01!\0\x06failed\x01\x1b\0\x09undecided\x01\x1b\0\x13needs-delete-before\x01\x1b\
-\0\x04\0\x07failure\x03\0&\x01r\x03\x0acapabilitys\x07pattern\x04\x06reasons\x04\
-\0\x14requested-capability\x03\0(\x01ps\x01r\x04\x09type-names\x0aimplements*\x06\
-inputs\x01\x07outputs\x01\x04\0\x0btype-schema\x03\0+\x01p,\x01p)\x01r\x06\x04na\
-mes\x07versions\x0bdescriptions\x05types-\x16requested-capabilities.\x05notes\x13\
-\x04\0\x0bdriver-info\x03\0/\x01k\x0d\x01r\x04\x07subject\x0a\x06inputs\x0d\x08p\
-revious1\x04call\x17\x04\0\x0dcheck-request\x03\02\x01r\x03\x06values\x01\x07sec\
-rets\x01\x08warnings%\x04\0\x07checked\x03\04\x01r\x03\x07subject\x0a\x06inputs\x0d\
-\x04call\x17\x04\0\x0cname-request\x03\06\x01r\x05\x07subject\x0a\x06inputs\x0d\x04\
-names\x08replaces\x04\x04call\x17\x04\0\x0ecreate-request\x03\08\x01r\x07\x07sub\
-ject\x0a\x02id\x04\x04names\x06inputs\x0d\x05state\"\x05known*\x04call\x17\x04\0\
-\x0cread-request\x03\0:\x01k\x01\x01r\x02\x05state\x15\x06values<\x04\0\x08obser\
-ved\x03\0=\x01r\x06\x07subject\x0a\x05state\x15\x06before\x0d\x05after\x0d\x04na\
-mes\x04call\x17\x04\0\x06change\x03\0?\x01r\x03\x08replaces\x0b\x15delete-before\
--replace\x7f\x0estable-outputs\x0b\x04\0\x06impact\x03\0A\x01r\x05\x07subject\x0a\
-\x05state\x15\x06inputs\x0d\x11data-loss-allowed\x7f\x04call\x17\x04\0\x0edelete\
--request\x03\0C\x03\0\x19purlin:driver/types@0.3.0\x05\0\x02\x03\0\0\x06change\x02\
-\x03\0\0\x0ecreate-request\x02\x03\0\0\x0edelete-request\x02\x03\0\0\x04json\x02\
-\x03\0\0\x07pointer\x01B\x1a\x02\x03\x02\x01\x01\x04\0\x06change\x03\0\0\x02\x03\
-\x02\x01\x02\x04\0\x0ecreate-request\x03\0\x02\x02\x03\x02\x01\x03\x04\0\x0edele\
-te-request\x03\0\x04\x02\x03\x02\x01\x04\x04\0\x04json\x03\0\x06\x02\x03\x02\x01\
-\x05\x04\0\x07pointer\x03\0\x08\x01q\x03\x06create\x01\x03\0\x06update\x01\x01\0\
-\x06delete\x01\x05\0\x04\0\x06effect\x03\0\x0a\x01m\x09\x04none\x06create\x04rea\
-d\x06update\x12create-then-delete\x12delete-then-create\x06delete\x05adopt\x06fo\
-rget\x04\0\x06action\x03\0\x0c\x01ks\x01k\x07\x01p\x09\x01o\x02s\x07\x01p\x11\x01\
-r\x0b\x07addresss\x0amoved-from\x0e\x09type-names\x06action\x0d\x06before\x0f\x05\
-after\x0f\x07unknown\x10\x09sensitive\x10\x08replaces\x10\x0aholds-data\x0e\x05n\
-otes\x12\x04\0\x04part\x03\0\x13\x01p\x14\x01p}\x01k\x16\x01r\x07\x07outputs\x07\
-\x07secrets\x07\x07unknown\x10\x09sensitive\x10\x05parts\x15\x05token\x17\x05not\
-es\x12\x04\0\x08forecast\x03\0\x18\x03\0\x1apurlin:preview/types@0.1.0\x05\x06\x02\
-\x03\0\x01\x06action\x01B\x08\x02\x03\x02\x01\x07\x04\0\x06action\x03\0\0\x01p}\x01\
-k\x02\x01@\0\0\x03\x04\0\x05token\x01\x04\x01@\x02\x07addresss\x06action\x01\x01\
-\0\x04\0\x07reached\x01\x05\x03\0\x1cpurlin:preview/consent@0.1.0\x05\x08\x02\x03\
-\0\0\x07failure\x02\x03\0\x01\x06effect\x02\x03\0\x01\x08forecast\x01B\x09\x02\x03\
-\x02\x01\x09\x04\0\x07failure\x03\0\0\x02\x03\x02\x01\x0a\x04\0\x06effect\x03\0\x02\
-\x02\x03\x02\x01\x0b\x04\0\x08forecast\x03\0\x04\x01j\x01\x05\x01\x01\x01@\x01\x06\
-effect\x03\0\x06\x04\0\x07preview\x01\x07\x04\0\x1cpurlin:preview/preview@0.1.0\x05\
-\x0c\x04\0\x1dpurlin:preview/previews@0.1.0\x04\0\x0b\x0e\x01\0\x08previews\x03\0\
-\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bi\
-ndgen-rust\x060.60.0";
+o\x02ss\x01p\x05\x01r\x06\x03org\x04\x03apps\x03envs\x08env-types\x09namespace\x04\
+\x06labels\x06\x04\0\x07context\x03\0\x07\x01r\x06\x03urns\x07guresids\x09type-n\
+ames\x05classs\x0alocal-names\x07context\x08\x04\0\x07subject\x03\0\x09\x01p\x03\
+\x01r\x07\x06values\x01\x07secrets\x01\x06params\x01\x0aconnection\x01\x07accoun\
+t\x01\x07unknown\x0b\x09sensitive\x0b\x04\0\x06inputs\x03\0\x0c\x01r\x03\x04name\
+s\x08locations\x04data\x01\x04\0\x0dmanifest-file\x03\0\x0e\x01p}\x01p\x0f\x01o\x02\
+s\x01\x01p\x12\x01r\x08\x02ids\x07outputs\x01\x07secrets\x01\x06cookie\x10\x09ma\
+nifests\x11\x09sensitive\x0b\x07versiony\x05notes\x13\x04\0\x05state\x03\0\x14\x01\
+r\x03\x0fidempotency-keys\x08deadlinew\x05hints\x13\x04\0\x04call\x03\0\x16\x01r\
+\x02\x07pointer\x03\x07messages\x04\0\x07finding\x03\0\x18\x01r\x02\x07messages\x07\
+details\x06\x04\0\x07problem\x03\0\x1a\x01r\x03\x0acapabilitys\x06targets\x07mes\
+sages\x04\0\x06denial\x03\0\x1c\x01r\x02\x08after-msw\x07messages\x04\0\x05retry\
+\x03\0\x1e\x01r\x02\x05state\x15\x07problem\x1b\x04\0\x07partial\x03\0\x20\x01k\x15\
+\x01r\x03\x05state\"\x08after-msw\x07messages\x04\0\x07pending\x03\0#\x01p\x19\x01\
+q\x0a\x0einvalid-inputs\x01%\0\x06denied\x01\x1d\0\x09not-found\x01\x1b\0\x08con\
+flict\x01\x1b\0\x0bretry-after\x01\x1f\0\x07pending\x01$\0\x07partial\x01!\0\x06\
+failed\x01\x1b\0\x09undecided\x01\x1b\0\x13needs-delete-before\x01\x1b\0\x04\0\x07\
+failure\x03\0&\x01r\x03\x0acapabilitys\x07pattern\x04\x06reasons\x04\0\x14reques\
+ted-capability\x03\0(\x01ps\x01r\x04\x09type-names\x0aimplements*\x06inputs\x01\x07\
+outputs\x01\x04\0\x0btype-schema\x03\0+\x01p,\x01p)\x01r\x06\x04names\x07version\
+s\x0bdescriptions\x05types-\x16requested-capabilities.\x05notes\x13\x04\0\x0bdri\
+ver-info\x03\0/\x01k\x0d\x01r\x04\x07subject\x0a\x06inputs\x0d\x08previous1\x04c\
+all\x17\x04\0\x0dcheck-request\x03\02\x01r\x03\x06values\x01\x07secrets\x01\x08w\
+arnings%\x04\0\x07checked\x03\04\x01r\x03\x07subject\x0a\x06inputs\x0d\x04call\x17\
+\x04\0\x0cname-request\x03\06\x01r\x05\x07subject\x0a\x06inputs\x0d\x04names\x08\
+replaces\x04\x04call\x17\x04\0\x0ecreate-request\x03\08\x01r\x07\x07subject\x0a\x02\
+id\x04\x04names\x06inputs\x0d\x05state\"\x05known*\x04call\x17\x04\0\x0cread-req\
+uest\x03\0:\x01k\x01\x01r\x02\x05state\x15\x06values<\x04\0\x08observed\x03\0=\x01\
+r\x06\x07subject\x0a\x05state\x15\x06before\x0d\x05after\x0d\x04names\x04call\x17\
+\x04\0\x06change\x03\0?\x01r\x03\x08replaces\x0b\x15delete-before-replace\x7f\x0e\
+stable-outputs\x0b\x04\0\x06impact\x03\0A\x01r\x05\x07subject\x0a\x05state\x15\x06\
+inputs\x0d\x11data-loss-allowed\x7f\x04call\x17\x04\0\x0edelete-request\x03\0C\x03\
+\0\x19purlin:driver/types@0.3.0\x05\0\x02\x03\0\0\x06change\x02\x03\0\0\x0ecreat\
+e-request\x02\x03\0\0\x0edelete-request\x02\x03\0\0\x04json\x02\x03\0\0\x07point\
+er\x01B\x1a\x02\x03\x02\x01\x01\x04\0\x06change\x03\0\0\x02\x03\x02\x01\x02\x04\0\
+\x0ecreate-request\x03\0\x02\x02\x03\x02\x01\x03\x04\0\x0edelete-request\x03\0\x04\
+\x02\x03\x02\x01\x04\x04\0\x04json\x03\0\x06\x02\x03\x02\x01\x05\x04\0\x07pointe\
+r\x03\0\x08\x01q\x03\x06create\x01\x03\0\x06update\x01\x01\0\x06delete\x01\x05\0\
+\x04\0\x06effect\x03\0\x0a\x01m\x09\x04none\x06create\x04read\x06update\x12creat\
+e-then-delete\x12delete-then-create\x06delete\x05adopt\x06forget\x04\0\x06action\
+\x03\0\x0c\x01ks\x01k\x07\x01p\x09\x01o\x02s\x07\x01p\x11\x01r\x0b\x07addresss\x0a\
+moved-from\x0e\x09type-names\x06action\x0d\x06before\x0f\x05after\x0f\x07unknown\
+\x10\x09sensitive\x10\x08replaces\x10\x0aholds-data\x0e\x05notes\x12\x04\0\x04pa\
+rt\x03\0\x13\x01p\x14\x01p}\x01k\x16\x01r\x07\x07outputs\x07\x07secrets\x07\x07u\
+nknown\x10\x09sensitive\x10\x05parts\x15\x05token\x17\x05notes\x12\x04\0\x08fore\
+cast\x03\0\x18\x03\0\x1apurlin:preview/types@0.1.0\x05\x06\x02\x03\0\x01\x06acti\
+on\x01B\x08\x02\x03\x02\x01\x07\x04\0\x06action\x03\0\0\x01p}\x01k\x02\x01@\0\0\x03\
+\x04\0\x05token\x01\x04\x01@\x02\x07addresss\x06action\x01\x01\0\x04\0\x07reache\
+d\x01\x05\x03\0\x1cpurlin:preview/consent@0.1.0\x05\x08\x02\x03\0\0\x07failure\x02\
+\x03\0\x01\x06effect\x02\x03\0\x01\x08forecast\x01B\x09\x02\x03\x02\x01\x09\x04\0\
+\x07failure\x03\0\0\x02\x03\x02\x01\x0a\x04\0\x06effect\x03\0\x02\x02\x03\x02\x01\
+\x0b\x04\0\x08forecast\x03\0\x04\x01j\x01\x05\x01\x01\x01@\x01\x06effect\x03\0\x06\
+\x04\0\x07preview\x01\x07\x04\0\x1cpurlin:preview/preview@0.1.0\x05\x0c\x04\0\x1d\
+purlin:preview/previews@0.1.0\x04\0\x0b\x0e\x01\0\x08previews\x03\0\0\0G\x09prod\
+ucers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x06\
+0.60.0";
         };
     };
 }
@@ -4656,61 +4617,61 @@ pub use __export_previews_impl as export_preview;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 2492] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x9d\x12\x01A\x02\x01\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 2480] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x91\x12\x01A\x02\x01\
 A\x0c\x01BE\x01s\x04\0\x04json\x03\0\0\x01s\x04\0\x07pointer\x03\0\x02\x01ks\x01\
-o\x02ss\x01p\x05\x01r\x07\x03org\x04\x03apps\x03envs\x08env-types\x09namespace\x04\
-\x0adeployments\x06labels\x06\x04\0\x07context\x03\0\x07\x01r\x06\x03urns\x07gur\
-esids\x09type-names\x05classs\x0alocal-names\x07context\x08\x04\0\x07subject\x03\
-\0\x09\x01p\x03\x01r\x07\x06values\x01\x07secrets\x01\x06params\x01\x0aconnectio\
-n\x01\x07account\x01\x07unknown\x0b\x09sensitive\x0b\x04\0\x06inputs\x03\0\x0c\x01\
-r\x03\x04names\x08locations\x04data\x01\x04\0\x0dmanifest-file\x03\0\x0e\x01p}\x01\
-p\x0f\x01o\x02s\x01\x01p\x12\x01r\x08\x02ids\x07outputs\x01\x07secrets\x01\x06co\
-okie\x10\x09manifests\x11\x09sensitive\x0b\x07versiony\x05notes\x13\x04\0\x05sta\
-te\x03\0\x14\x01r\x03\x0fidempotency-keys\x08deadlinew\x05hints\x13\x04\0\x04cal\
-l\x03\0\x16\x01r\x02\x07pointer\x03\x07messages\x04\0\x07finding\x03\0\x18\x01r\x02\
-\x07messages\x07details\x06\x04\0\x07problem\x03\0\x1a\x01r\x03\x0acapabilitys\x06\
-targets\x07messages\x04\0\x06denial\x03\0\x1c\x01r\x02\x08after-msw\x07messages\x04\
-\0\x05retry\x03\0\x1e\x01r\x02\x05state\x15\x07problem\x1b\x04\0\x07partial\x03\0\
-\x20\x01k\x15\x01r\x03\x05state\"\x08after-msw\x07messages\x04\0\x07pending\x03\0\
-#\x01p\x19\x01q\x0a\x0einvalid-inputs\x01%\0\x06denied\x01\x1d\0\x09not-found\x01\
-\x1b\0\x08conflict\x01\x1b\0\x0bretry-after\x01\x1f\0\x07pending\x01$\0\x07parti\
-al\x01!\0\x06failed\x01\x1b\0\x09undecided\x01\x1b\0\x13needs-delete-before\x01\x1b\
-\0\x04\0\x07failure\x03\0&\x01r\x03\x0acapabilitys\x07pattern\x04\x06reasons\x04\
-\0\x14requested-capability\x03\0(\x01ps\x01r\x04\x09type-names\x0aimplements*\x06\
-inputs\x01\x07outputs\x01\x04\0\x0btype-schema\x03\0+\x01p,\x01p)\x01r\x06\x04na\
-mes\x07versions\x0bdescriptions\x05types-\x16requested-capabilities.\x05notes\x13\
-\x04\0\x0bdriver-info\x03\0/\x01k\x0d\x01r\x04\x07subject\x0a\x06inputs\x0d\x08p\
-revious1\x04call\x17\x04\0\x0dcheck-request\x03\02\x01r\x03\x06values\x01\x07sec\
-rets\x01\x08warnings%\x04\0\x07checked\x03\04\x01r\x03\x07subject\x0a\x06inputs\x0d\
-\x04call\x17\x04\0\x0cname-request\x03\06\x01r\x05\x07subject\x0a\x06inputs\x0d\x04\
-names\x08replaces\x04\x04call\x17\x04\0\x0ecreate-request\x03\08\x01r\x07\x07sub\
-ject\x0a\x02id\x04\x04names\x06inputs\x0d\x05state\"\x05known*\x04call\x17\x04\0\
-\x0cread-request\x03\0:\x01k\x01\x01r\x02\x05state\x15\x06values<\x04\0\x08obser\
-ved\x03\0=\x01r\x06\x07subject\x0a\x05state\x15\x06before\x0d\x05after\x0d\x04na\
-mes\x04call\x17\x04\0\x06change\x03\0?\x01r\x03\x08replaces\x0b\x15delete-before\
--replace\x7f\x0estable-outputs\x0b\x04\0\x06impact\x03\0A\x01r\x05\x07subject\x0a\
-\x05state\x15\x06inputs\x0d\x11data-loss-allowed\x7f\x04call\x17\x04\0\x0edelete\
--request\x03\0C\x03\0\x19purlin:driver/types@0.3.0\x05\0\x02\x03\0\0\x06change\x02\
-\x03\0\0\x0ecreate-request\x02\x03\0\0\x0edelete-request\x02\x03\0\0\x04json\x02\
-\x03\0\0\x07pointer\x01B\x1a\x02\x03\x02\x01\x01\x04\0\x06change\x03\0\0\x02\x03\
-\x02\x01\x02\x04\0\x0ecreate-request\x03\0\x02\x02\x03\x02\x01\x03\x04\0\x0edele\
-te-request\x03\0\x04\x02\x03\x02\x01\x04\x04\0\x04json\x03\0\x06\x02\x03\x02\x01\
-\x05\x04\0\x07pointer\x03\0\x08\x01q\x03\x06create\x01\x03\0\x06update\x01\x01\0\
-\x06delete\x01\x05\0\x04\0\x06effect\x03\0\x0a\x01m\x09\x04none\x06create\x04rea\
-d\x06update\x12create-then-delete\x12delete-then-create\x06delete\x05adopt\x06fo\
-rget\x04\0\x06action\x03\0\x0c\x01ks\x01k\x07\x01p\x09\x01o\x02s\x07\x01p\x11\x01\
-r\x0b\x07addresss\x0amoved-from\x0e\x09type-names\x06action\x0d\x06before\x0f\x05\
-after\x0f\x07unknown\x10\x09sensitive\x10\x08replaces\x10\x0aholds-data\x0e\x05n\
-otes\x12\x04\0\x04part\x03\0\x13\x01p\x14\x01p}\x01k\x16\x01r\x07\x07outputs\x07\
-\x07secrets\x07\x07unknown\x10\x09sensitive\x10\x05parts\x15\x05token\x17\x05not\
-es\x12\x04\0\x08forecast\x03\0\x18\x03\0\x1apurlin:preview/types@0.1.0\x05\x06\x02\
-\x03\0\x01\x06action\x01B\x08\x02\x03\x02\x01\x07\x04\0\x06action\x03\0\0\x01p}\x01\
-k\x02\x01@\0\0\x03\x04\0\x05token\x01\x04\x01@\x02\x07addresss\x06action\x01\x01\
-\0\x04\0\x07reached\x01\x05\x03\0\x1cpurlin:preview/consent@0.1.0\x05\x08\x04\0=\
-purlin:preview/previews-with-all-of-its-exports-removed@0.1.0\x04\0\x0b.\x01\0(p\
-reviews-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed\
--by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+o\x02ss\x01p\x05\x01r\x06\x03org\x04\x03apps\x03envs\x08env-types\x09namespace\x04\
+\x06labels\x06\x04\0\x07context\x03\0\x07\x01r\x06\x03urns\x07guresids\x09type-n\
+ames\x05classs\x0alocal-names\x07context\x08\x04\0\x07subject\x03\0\x09\x01p\x03\
+\x01r\x07\x06values\x01\x07secrets\x01\x06params\x01\x0aconnection\x01\x07accoun\
+t\x01\x07unknown\x0b\x09sensitive\x0b\x04\0\x06inputs\x03\0\x0c\x01r\x03\x04name\
+s\x08locations\x04data\x01\x04\0\x0dmanifest-file\x03\0\x0e\x01p}\x01p\x0f\x01o\x02\
+s\x01\x01p\x12\x01r\x08\x02ids\x07outputs\x01\x07secrets\x01\x06cookie\x10\x09ma\
+nifests\x11\x09sensitive\x0b\x07versiony\x05notes\x13\x04\0\x05state\x03\0\x14\x01\
+r\x03\x0fidempotency-keys\x08deadlinew\x05hints\x13\x04\0\x04call\x03\0\x16\x01r\
+\x02\x07pointer\x03\x07messages\x04\0\x07finding\x03\0\x18\x01r\x02\x07messages\x07\
+details\x06\x04\0\x07problem\x03\0\x1a\x01r\x03\x0acapabilitys\x06targets\x07mes\
+sages\x04\0\x06denial\x03\0\x1c\x01r\x02\x08after-msw\x07messages\x04\0\x05retry\
+\x03\0\x1e\x01r\x02\x05state\x15\x07problem\x1b\x04\0\x07partial\x03\0\x20\x01k\x15\
+\x01r\x03\x05state\"\x08after-msw\x07messages\x04\0\x07pending\x03\0#\x01p\x19\x01\
+q\x0a\x0einvalid-inputs\x01%\0\x06denied\x01\x1d\0\x09not-found\x01\x1b\0\x08con\
+flict\x01\x1b\0\x0bretry-after\x01\x1f\0\x07pending\x01$\0\x07partial\x01!\0\x06\
+failed\x01\x1b\0\x09undecided\x01\x1b\0\x13needs-delete-before\x01\x1b\0\x04\0\x07\
+failure\x03\0&\x01r\x03\x0acapabilitys\x07pattern\x04\x06reasons\x04\0\x14reques\
+ted-capability\x03\0(\x01ps\x01r\x04\x09type-names\x0aimplements*\x06inputs\x01\x07\
+outputs\x01\x04\0\x0btype-schema\x03\0+\x01p,\x01p)\x01r\x06\x04names\x07version\
+s\x0bdescriptions\x05types-\x16requested-capabilities.\x05notes\x13\x04\0\x0bdri\
+ver-info\x03\0/\x01k\x0d\x01r\x04\x07subject\x0a\x06inputs\x0d\x08previous1\x04c\
+all\x17\x04\0\x0dcheck-request\x03\02\x01r\x03\x06values\x01\x07secrets\x01\x08w\
+arnings%\x04\0\x07checked\x03\04\x01r\x03\x07subject\x0a\x06inputs\x0d\x04call\x17\
+\x04\0\x0cname-request\x03\06\x01r\x05\x07subject\x0a\x06inputs\x0d\x04names\x08\
+replaces\x04\x04call\x17\x04\0\x0ecreate-request\x03\08\x01r\x07\x07subject\x0a\x02\
+id\x04\x04names\x06inputs\x0d\x05state\"\x05known*\x04call\x17\x04\0\x0cread-req\
+uest\x03\0:\x01k\x01\x01r\x02\x05state\x15\x06values<\x04\0\x08observed\x03\0=\x01\
+r\x06\x07subject\x0a\x05state\x15\x06before\x0d\x05after\x0d\x04names\x04call\x17\
+\x04\0\x06change\x03\0?\x01r\x03\x08replaces\x0b\x15delete-before-replace\x7f\x0e\
+stable-outputs\x0b\x04\0\x06impact\x03\0A\x01r\x05\x07subject\x0a\x05state\x15\x06\
+inputs\x0d\x11data-loss-allowed\x7f\x04call\x17\x04\0\x0edelete-request\x03\0C\x03\
+\0\x19purlin:driver/types@0.3.0\x05\0\x02\x03\0\0\x06change\x02\x03\0\0\x0ecreat\
+e-request\x02\x03\0\0\x0edelete-request\x02\x03\0\0\x04json\x02\x03\0\0\x07point\
+er\x01B\x1a\x02\x03\x02\x01\x01\x04\0\x06change\x03\0\0\x02\x03\x02\x01\x02\x04\0\
+\x0ecreate-request\x03\0\x02\x02\x03\x02\x01\x03\x04\0\x0edelete-request\x03\0\x04\
+\x02\x03\x02\x01\x04\x04\0\x04json\x03\0\x06\x02\x03\x02\x01\x05\x04\0\x07pointe\
+r\x03\0\x08\x01q\x03\x06create\x01\x03\0\x06update\x01\x01\0\x06delete\x01\x05\0\
+\x04\0\x06effect\x03\0\x0a\x01m\x09\x04none\x06create\x04read\x06update\x12creat\
+e-then-delete\x12delete-then-create\x06delete\x05adopt\x06forget\x04\0\x06action\
+\x03\0\x0c\x01ks\x01k\x07\x01p\x09\x01o\x02s\x07\x01p\x11\x01r\x0b\x07addresss\x0a\
+moved-from\x0e\x09type-names\x06action\x0d\x06before\x0f\x05after\x0f\x07unknown\
+\x10\x09sensitive\x10\x08replaces\x10\x0aholds-data\x0e\x05notes\x12\x04\0\x04pa\
+rt\x03\0\x13\x01p\x14\x01p}\x01k\x16\x01r\x07\x07outputs\x07\x07secrets\x07\x07u\
+nknown\x10\x09sensitive\x10\x05parts\x15\x05token\x17\x05notes\x12\x04\0\x08fore\
+cast\x03\0\x18\x03\0\x1apurlin:preview/types@0.1.0\x05\x06\x02\x03\0\x01\x06acti\
+on\x01B\x08\x02\x03\x02\x01\x07\x04\0\x06action\x03\0\0\x01p}\x01k\x02\x01@\0\0\x03\
+\x04\0\x05token\x01\x04\x01@\x02\x07addresss\x06action\x01\x01\0\x04\0\x07reache\
+d\x01\x05\x03\0\x1cpurlin:preview/consent@0.1.0\x05\x08\x04\0=purlin:preview/pre\
+views-with-all-of-its-exports-removed@0.1.0\x04\0\x0b.\x01\0(previews-with-all-o\
+f-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-com\
+ponent\x070.254.2\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {
