@@ -220,3 +220,32 @@ fn js_values_come_back_unchanged() {
 fn python_values_come_back_unchanged() {
     returns_its_inputs(&kit::PYTHON, "note.py", include_str!("kits_echo/note.py"));
 }
+
+/// The contract as WIT is enough: the tools of the language make the bindings, and no SDK is there.
+#[test]
+fn python_driver_without_an_sdk_keeps_the_contract() {
+    if !kit::PYTHON.is_installed() {
+        return;
+    }
+    let workspace = Project::empty();
+    let folder = workspace.path();
+    workspace.purlin(&["driver", "wit"]);
+    workspace.write("app.py", include_str!("kits_echo/by_hand.py"));
+    let mut tool = std::process::Command::new("componentize-py");
+    tool.args(["-d", "wit", "-w", "driver-with-wasi", "componentize", "app", "-o", "hand.wasm"]);
+    kit::run(tool, folder);
+    workspace.write(
+        "purlin.yaml",
+        "apiVersion: purlin.dev/v1
+kind: Workspace
+spec:
+  drivers:
+    acme/by-hand: {source: hand.wasm, grants: {dirs: [{host: ./notes, guest: /notes, mode: rw}]}}
+",
+    );
+    workspace.write("notes/.keep", "");
+    let case = "{name: plain, inputs: {values: {text: hello}}, update: {values: {text: good bye}}}";
+    workspace.write("check.yaml", format!("cases: [{case}]\n"));
+    let checked = workspace.purlin(&["driver", "check", "acme/by-hand"]);
+    checked.prints("create.repeat").prints("update.cut").prints("delete.gone");
+}
