@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_model::driver::{DriverInfo, Implements, Subject};
+use purlin_model::driver::{DriverInfo, Implements, Subject, Token};
 use purlin_model::{Diagnostic, DriverRequirement, Grants, Key};
 
 use purlin_sandbox::{CallContext, CallError, CancelToken, CheckpointSink, Facts, Permission};
@@ -34,6 +34,8 @@ pub struct Call {
     pub progress: Progress,
     /// Saves what `create` and `update` report before they finish.
     pub checkpoint: Option<Arc<dyn CheckpointSink>>,
+    /// What ties an effect to the forecast that people agreed to.
+    pub token: Option<Token>,
     /// Collects the facts about the call that the host observes.
     pub facts: Facts,
 }
@@ -48,6 +50,7 @@ impl Call {
             may_begin: None,
             progress: Arc::new(|_, _| {}),
             checkpoint: None,
+            token: None,
             facts: Facts::default(),
         }
     }
@@ -224,6 +227,7 @@ impl Call {
             cancel: self.cancel.clone(),
             may_begin: self.may_begin.clone(),
             checkpoint: self.checkpoint.clone(),
+            token: self.token.clone(),
             facts: self.facts.clone(),
             ..CallContext::new(&self.subject, &self.idempotency_key)
         }

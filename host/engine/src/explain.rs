@@ -4,7 +4,7 @@
 use purlin_model::driver::Failure;
 use purlin_model::grants::Lack;
 use purlin_model::server_problem::{ProblemKind, ServerProblem};
-use purlin_model::{Diagnostic, Spot, duration};
+use purlin_model::{Diagnostic, Reason, Spot, duration};
 use purlin_sandbox::CallError;
 
 use crate::error::{Cause, returned_taken_id};
@@ -49,12 +49,14 @@ impl Cause {
                 vec![placed(workload(error), definition.as_ref())]
             }
             Self::MoreThanPlanned { reasons } => {
-                let mut fault = Diagnostic::error(
-                    self.code(),
-                    "the resource has to be replaced, but the plan says update",
-                );
+                let is_of_part = |reason: &Reason| matches!(reason, Reason::PartNotPlanned { .. });
+                let (message, what) = match reasons.iter().all(is_of_part) && !reasons.is_empty() {
+                    true => ("more would happen to parts of the resource than the plan says", "it"),
+                    false => ("the resource has to be replaced, but the plan says update", "the replacement"),
+                };
+                let mut fault = Diagnostic::error(self.code(), message);
                 fault.notes.extend(reasons.iter().map(ToString::to_string));
-                vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
+                vec![fault.help(format!("run `purlin up` again: the next plan shows {what}"))]
             }
             Self::IdTaken { driver, id, other } => {
                 let other = other.shown();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use crate::driver::PartAction;
 use crate::{Departure, Key, Label, Urn};
 
 /// Why a step of a plan is taken (SPEC §9). A step has none, one or several.
@@ -68,6 +69,16 @@ pub enum Reason {
     ReplacedIfDiffers {
         /// JSON Pointer into `{values, secrets, params, connection, account}`.
         path: Arc<str>,
+    },
+    /// A part of it is deleted or replaced, or loses data, of which the plan did not know.
+    PartNotPlanned {
+        /// The address of the part.
+        part: Arc<str>,
+        /// What would happen to it.
+        action: PartAction,
+        /// The data that would be lost, in the driver's words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        loses: Option<Arc<str>>,
     },
     /// Its driver has no `update`.
     DriverCannotUpdate {

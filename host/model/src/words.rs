@@ -36,6 +36,13 @@ impl fmt::Display for Reason {
             Self::ReplacedIfDiffers { path } => {
                 return write!(f, "only if `{path}` differs once it is known");
             }
+            Self::PartNotPlanned { part, action, loses } => {
+                write!(f, "the plan did not show `{}` of its part `{part}`", action.as_str())?;
+                return match loses {
+                    Some(data) => write!(f, ", which loses data: {data}"),
+                    None => Ok(()),
+                };
+            }
             Self::DriverCannotUpdate { driver } => {
                 return write!(f, "the driver `{driver}` cannot change it in place");
             }
@@ -285,6 +292,7 @@ mod tests {
 
     use super::*;
     use crate::Label;
+    use crate::driver::PartAction;
 
     fn departures() -> Vec<Departure> {
         let key = Key::parse("s3.default#shared.a").expect("a key");
@@ -337,6 +345,11 @@ mod tests {
             DriverRebuilt { driver: "acme/db".into() },
             CannotChangeInPlace { path: "/values/a".into() },
             ReplacedIfDiffers { path: "/values/a".into() },
+            PartNotPlanned {
+                part: "db.main".into(),
+                action: PartAction::Delete,
+                loses: Some("its rows".into()),
+            },
             DriverCannotUpdate { driver: "acme/db".into() },
             ReplaceOnChanges { path: "values.a".into() },
             Tainted,

@@ -31,6 +31,8 @@ struct SavedFields {
     drawn: Vec<u8>,
     outline: Vec<OperationOutline>,
     marks: Vec<RecordDigest>,
+    /// What ties effects to the forecasts in the plan, each with the URN of its resource.
+    tokens: Vec<(String, Vec<u8>)>,
     documents: Vec<u8>,
     deployment: String,
     full: bool,
@@ -79,6 +81,11 @@ impl Purlin {
             drawn: encode_changes(&saved.checked_inputs)?.to_vec(),
             outline: saved.outline,
             marks: saved.record_digests,
+            tokens: saved
+                .tokens
+                .iter()
+                .map(|(urn, token)| (urn.clone(), token.as_bytes().to_vec()))
+                .collect(),
             documents: documents.archive(),
             deployment: plan.context.deployment.to_string(),
             full,
@@ -144,6 +151,7 @@ impl SavedPlan {
             prelude: _,
             outline: _,
             marks: _,
+            tokens: _,
             documents: _,
             deployment: _,
             changes: _,
@@ -203,6 +211,7 @@ impl Session<'_> {
         let changes = documents.changes.or(kept.changes);
         let mut plan = self.purlin.plan_with(documents, changes, base, saved.options()?, false).await?;
         plan.goes_on = begun;
+        plan.agree_to(kept.tokens.iter().map(|(urn, token)| (urn.clone(), token.clone().into())).collect());
         let deviations = match is_as_then {
             true => purlin_engine::deviations(&kept.outline, &plan.outline()),
             false => purlin_engine::deviations_of_rest(&kept.outline, &plan),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use purlin_model::driver::{Checkpoint, Subject};
+use purlin_model::driver::{Checkpoint, Subject, Token};
 use tokio::sync::Notify;
 
 use crate::facts::Facts;
@@ -23,6 +23,8 @@ pub struct CallContext<'a> {
     pub time: Option<Duration>,
     /// The store for what `create` and `update` report early. Without it, that is dropped.
     pub checkpoint: Option<Arc<dyn CheckpointSink>>,
+    /// What ties `create` and `update` to the forecast that people agreed to.
+    pub token: Option<Token>,
     /// The receiver of progress.
     pub progress: Option<ProgressSink>,
     /// How to stop the call.
@@ -43,6 +45,7 @@ impl<'a> CallContext<'a> {
             idempotency_key,
             time: None,
             checkpoint: None,
+            token: None,
             progress: None,
             cancel: CancelToken::default(),
             may_begin: None,

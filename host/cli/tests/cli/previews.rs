@@ -71,3 +71,16 @@ fn parts_that_lose_data_need_separate_consent() {
     assert_eq!(step["loss"]["what"], "every row of {secret} (`db.main`)");
     project.run(&["up", "--yes", "--allow-data-loss"]).status(0);
 }
+
+/// The token of a forecast reaches the effect, from a saved plan, too, which is sealed.
+#[test]
+fn an_effect_has_the_token_of_its_forecast() {
+    let project =
+        adversarial(&json!({"do": "agreed", "preview": {"token": "plan-of-a-tool"}}).to_string(), "{}");
+    project.run(&["plan", "--out", "kept.plan"]).status(0);
+    let sealed = std::fs::read(project.path().join("kept.plan")).expect("a plan");
+    assert!(!String::from_utf8_lossy(&sealed).contains("plan-of-a-tool"));
+    project.run(&["apply", "--yes", "kept.plan"]).status(0);
+    let shown = project.run(&["state", "show", ONE, "--format", "json"]).status(0).json();
+    assert!(shown.to_string().contains(r#""token":"plan-of-a-tool""#), "{shown:#}");
+}

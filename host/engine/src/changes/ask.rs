@@ -204,7 +204,9 @@ async fn foresee(effect: &Foreseen, call: &Call, total: &Total) -> Result<Option
             driver.preview(call, Effect::Create { inputs, name: name.expose(), replaces }).await?
         }
     };
-    let Some(forecast) = forecast else { return Ok(None) };
+    let Some(mut forecast) = forecast else { return Ok(None) };
+    // People cannot agree to what depends on a value that is not known.
+    forecast.token = forecast.token.filter(|_| is_known(inputs));
     let attributes = forecast.parts.iter().flat_map(|part| [&part.before, &part.after]).flatten();
     total.take(driver.known_as(), [&forecast.outputs].into_iter().chain(attributes))?;
     Ok(Some(forecast))

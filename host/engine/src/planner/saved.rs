@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use purlin_model::driver::Token;
 use purlin_model::{Label, Urn, Value};
 use purlin_state::{Change, Intent, Operation as Intended};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Action, Operation, OperationKind, Plan};
+use crate::plan::{Action, Operation, OperationKind, Plan, Step};
 use crate::planner::CheckedInputs;
 use crate::planner::begun::{self, PlannedInput, RecordDigest};
 use crate::records::making::record_of;
@@ -29,6 +30,8 @@ pub struct Saved {
     pub outline: Vec<OperationOutline>,
     /// The digests of the records after the prelude is written.
     pub record_digests: Vec<RecordDigest>,
+    /// What ties effects to the forecasts in the plan, each with the URN of its resource.
+    pub tokens: Vec<(String, Token)>,
 }
 
 /// The outline of an operation.
@@ -61,6 +64,17 @@ impl Plan {
             checked_inputs,
             outline: self.outline(),
             record_digests: begun::record_digests(&self.recorded),
+            tokens: self.steps.iter().filter_map(token).collect(),
+        }
+    }
+
+    /// Ties the effects of a plan that is made again to the forecasts in the saved one.
+    pub fn agree_to(&mut self, tokens: Vec<(String, Token)>) {
+        let mut tokens: HashMap<String, Token> = tokens.into_iter().collect();
+        for step in &mut self.steps {
+            if let Some(forecast) = &mut step.forecast {
+                forecast.token = tokens.remove(step.urn.as_str());
+            }
         }
     }
 
@@ -121,6 +135,10 @@ impl Plan {
             open_deletion: None,
         })))
     }
+}
+
+fn token(step: &Step) -> Option<(String, Token)> {
+    Some((step.urn.to_string(), step.forecast.as_ref()?.token.clone()?))
 }
 
 /// The inputs that drivers' `check` returned, from the saved changes.

@@ -7,6 +7,7 @@
 mod call;
 mod delete;
 mod effort;
+mod foresee;
 mod inputs;
 mod pending;
 mod provision;

@@ -169,6 +169,15 @@ pub(crate) fn broken(certain: &Value, outputs: &Value) -> Option<String> {
         .map(|(name, _)| format!("/{}", name.replace('~', "~0").replace('/', "~1")))
 }
 
+/// The first output that was certain, and is now said to be another one, as a JSON Pointer. An output that is
+/// no longer certain is not another one.
+pub(crate) fn contradicted(certain: &Value, now: &Value) -> Option<String> {
+    let (certain, now) = (certain.exposed().as_map()?, now.exposed());
+    let is_said = |name: &str| now.as_map()?.get(name).map(|value| !value.has_unknown());
+    let said = certain.iter().filter(|(name, _)| is_said(name) == Some(true));
+    broken(&Value::Map(said.map(|(name, value)| (name.clone(), value.clone())).collect()), now)
+}
+
 /// Whether a value, or none, is as it was certain to be. Its unknown places can be anything.
 fn holds(certain: &Value, actual: Option<&Value>) -> bool {
     match (certain.exposed(), actual.map(Value::exposed)) {

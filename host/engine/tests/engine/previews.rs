@@ -2,7 +2,7 @@
 
 use purlin_engine::{Action, CancelToken, Cause, LostData, Plan, Step};
 use purlin_model::driver::{Failure, Forecast, InputFinding, Inputs, Part, PartAction};
-use purlin_model::{Map, Unfinished, Value};
+use purlin_model::{Map, Reason, Unfinished, Value};
 use purlin_sandbox::CallError;
 use purlin_state::Status;
 
@@ -253,4 +253,107 @@ async fn parts_that_hold_data_need_consent() {
     let loss = plan.losses().find_map(Step::loss).expect("it loses data");
     let LostData::Named(what) = loss.what() else { panic!("named") };
     assert!(what.ends_with("rows (`4`), and of 2 more parts") && loss.is_allowed(), "{what}");
+}
+
+/// An effect gets the token of the forecast that people agreed to, also from a saved plan.
+#[tokio::test]
+async fn an_effect_has_the_token_of_its_forecast() {
+    let platform = Platform::with(FULL);
+    let count = std::sync::atomic::AtomicU64::new(0);
+    foreseeing(&platform, move |_| {
+        let number = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let token = Some(number.to_string().into_bytes().into());
+        Ok(Forecast { outputs: Value::map(), token, ..Forecast::default() })
+    });
+    let tokens = || {
+        let tokens = std::mem::take(&mut *locked(&platform.driver.tokens));
+        tokens.into_iter().filter(|call| !call.contains("base-env")).collect::<Vec<_>>()
+    };
+    let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
+    let saved = platform.plan(&all).await.expect("a plan").save();
+    // The implicit resource, and `a`; the inputs of `b` are unknown.
+    assert_eq!(saved.tokens.len(), 2);
+    let mut plan = platform.plan(&all).await.expect("a plan");
+    assert!(purlin_engine::deviations(&saved.outline, &plan.outline()).is_empty());
+    let of_a = saved.tokens.iter().find(|(urn, _)| urn.ends_with("shared.a")).expect("a token").1.clone();
+    plan.agree_to(saved.tokens);
+    tokens();
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+    let [a, b] = &tokens()[..] else { panic!("two effects") };
+    assert_eq!(*a, format!("create a {}", String::from_utf8_lossy(of_a.as_bytes())));
+    // The driver was asked again about `b`, just before its effect.
+    assert_eq!(b, "create b 6");
+}
+
+/// Where the plan did not know all inputs, the effect may do less to parts than planned, and never more.
+#[tokio::test]
+async fn parts_never_change_more_than_planned() {
+    use PartAction::{CreateThenDelete, Delete, DeleteThenCreate, Forget, Update};
+    for (planned, now, reasons) in [
+        (part("x", Delete, Some("rows")), part("x", CreateThenDelete, Some("rows")), 0),
+        (part("x", CreateThenDelete, None), part("x", DeleteThenCreate, None), 0),
+        (part("x", Delete, None), part("y", Update, Some("rows")), 0),
+        (part("x", Update, None), part("x", Forget, Some("rows")), 0),
+        (part("x", Update, Some("rows")), part("x", Delete, Some("rows")), 1),
+        (part("x", CreateThenDelete, None), part("x", Delete, None), 1),
+        (part("x", Delete, None), part("y", Delete, None), 1),
+        (part("x", Delete, None), part("x", Delete, Some("rows")), 1),
+    ] {
+        let platform = Platform::with(FULL);
+        let all = |v: &str| documents(&[("a", &format!("v: {v}")), ("b", "x: <a.v>")], &[]);
+        platform.deploys(&all("1")).await;
+        platform.done();
+        let parts = (planned.clone(), now.clone());
+        foreseeing(&platform, move |inputs| {
+            let parts = match inputs.params.get("x") {
+                Some(x) if x.has_unknown() => vec![parts.0.clone()],
+                Some(_) => vec![parts.1.clone()],
+                None => Vec::new(),
+            };
+            Ok(Forecast { outputs: Value::map(), parts, ..Forecast::default() })
+        });
+        let mut plan = platform.plan(&all("2")).await.expect("a plan");
+        let losses = plan.losses_not_allowed();
+        plan.allow_losses(&losses);
+        let (_, summary) = platform.run(plan, CancelToken::default()).await;
+        match (&summary.failed[..], reasons) {
+            ([], 0) => assert_eq!(platform.done(), ["update a", "update b"]),
+            ([(key, Cause::MoreThanPlanned { reasons })], 1) => {
+                let expected = Reason::PartNotPlanned {
+                    part: now.address.as_str().into(),
+                    action: now.action,
+                    loses: now.loss().map(Into::into),
+                };
+                assert_eq!((key.id(), &reasons[..]), ("shared.b", &[expected][..]));
+                // Nothing happened to it.
+                assert_eq!(platform.done(), ["update a"]);
+            }
+            other => panic!("{planned:?} {now:?}: {other:?}"),
+        }
+    }
+}
+
+/// What was certain may become uncertain, and not another value.
+#[tokio::test]
+async fn a_certain_output_stays_as_it_was_said_to_be() {
+    for (later, is_kept) in [(Some("same"), true), (None, true), (Some("other"), false)] {
+        let platform = Platform::with(FULL);
+        foreseeing(&platform, move |inputs| {
+            let said = match inputs.params.get("x") {
+                Some(x) if x.has_unknown() => Some("same"),
+                Some(_) => later,
+                None => None,
+            };
+            let outputs = said.map(|said| ("v".into(), said.into())).into_iter().collect();
+            Ok(Forecast { outputs: Value::Map(outputs), ..Forecast::default() })
+        });
+        let summary = platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.v>, v: same")], &[])).await;
+        match (&summary.failed[..], is_kept) {
+            ([], true) => assert_eq!(platform.alive(), ["a", "b"]),
+            ([(_, Cause::Inconsistent { path, .. })], false) => {
+                assert_eq!((&**path, &platform.alive()[..]), ("/v", &["a".to_owned()][..]));
+            }
+            other => panic!("{later:?}: {other:?}"),
+        }
+    }
 }

@@ -1,5 +1,4 @@
-//! `purlin:preview`: what people agreed to, as the driver sees it during the effect. No plan keeps a token
-//! yet, so that there is none.
+//! `purlin:preview`: what people agreed to, as the driver sees it during the effect.
 
 use super::Guest;
 use crate::bindings::preview::purlin::preview::{consent, types};
@@ -12,7 +11,7 @@ impl types::Host for Guest {}
 impl consent::Host for Guest {
     fn token(&mut self) -> wasmtime::Result<Option<Vec<u8>>> {
         self.log.requests(HostRequest::Contract);
-        Ok(None)
+        Ok(self.operation.token.as_ref().map(|token| token.as_bytes().to_vec()))
     }
 
     fn reached(&mut self, address: String, action: types::Action) -> wasmtime::Result<()> {

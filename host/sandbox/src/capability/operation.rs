@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_model::Label;
-use purlin_model::driver::Checkpoint;
+use purlin_model::driver::{Checkpoint, Token};
 
 use super::{Guest, Stop};
 use crate::bindings::purlin::driver::operation;
@@ -30,6 +30,8 @@ pub(crate) struct Operation {
     cancel: CancelToken,
     matcher: Arc<SecretMatcher>,
     checkpoints: Checkpoints,
+    /// Only in a call that may report checkpoints, which has effects.
+    pub(super) token: Option<Token>,
     /// Bytes of a cookie.
     largest_cookie: usize,
 }
@@ -46,6 +48,7 @@ impl Operation {
             progress: context.progress.clone(),
             cancel: context.cancel.clone(),
             matcher: Arc::clone(matcher),
+            token: context.token.clone().filter(|_| !matches!(checkpoints, Checkpoints::None)),
             checkpoints,
             largest_cookie,
         }
@@ -59,6 +62,7 @@ impl Operation {
             cancel: cancel.clone(),
             matcher: Arc::default(),
             checkpoints: Checkpoints::None,
+            token: None,
             largest_cookie: 0,
         }
     }

@@ -169,7 +169,7 @@ async fn a_preview_keeps_to_the_limits_of_its_driver() {
     assert!(matches!(stopped, Err(CallError::TimeLimit { .. })), "{stopped:?}");
 }
 
-/// Nobody agreed to anything yet, and a part that is done is progress.
+/// Only a function with effects has the token, and a part that is done is progress.
 #[tokio::test]
 async fn an_effect_asks_for_the_consent() {
     let driver = guest(Limits::default()).await;
@@ -180,7 +180,18 @@ async fn an_effect_asks_for_the_consent() {
         progress: Some(Arc::new(move |progress| heard.lock().expect("ours").push(progress.message))),
         ..CallContext::new(&subject, "k")
     };
-    let made = driver.create(&context, &inputs(json!({"do": "agreed"})), "n", None).await.expect("made");
+    let given = inputs(json!({"do": "agreed"}));
+    let made = driver.create(&context, &given, "n", None).await.expect("made");
     assert_eq!(made.outputs, json!({"token": null}).into());
     assert_eq!(*reached.lock().expect("ours"), ["module.a: create"]);
+    let context = CallContext { token: Some(b"plan".to_vec().into()), ..context };
+    let made = driver.create(&context, &given, "n", None).await.expect("made");
+    assert_eq!(made.outputs, json!({"token": "plan"}).into());
+    let change = Change { state: &made, before: &given, after: &given, name: "n" };
+    let changed = driver.update(&context, change).await.expect("changed");
+    assert_eq!(changed.outputs, json!({"token": "plan"}).into());
+    let given = inputs(json!({"preview": {"tell": "all"}}));
+    let effect = Effect::Create { inputs: &given, name: "n", replaces: None };
+    let forecast = driver.preview(&context, effect).await.expect("told").expect("a forecast");
+    assert_eq!(forecast.outputs.get("token"), Some(Value::from(json!(false))));
 }

@@ -13,7 +13,7 @@ use super::read::read_if_exists;
 use super::{CallPermit, Completed, Outcome, Task, nothing};
 use crate::changes::fate::{self, Case, Fate};
 use crate::changes::{ask, data_loss, diff, digest, ignore};
-use crate::driver::{Call, Driver, ReadRequest};
+use crate::driver::{Call, Driver, Effect, ReadRequest};
 use crate::error::Cause;
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared};
 use crate::records::making::{each_once, named, old_copy, reports_all, share, unfinished, with_unknown_host};
@@ -56,7 +56,7 @@ impl Task<'_> {
         match decision {
             Decision::Keep(prepared) => self.keep_as_foreseen(&**driver, record, prepared.as_ref()),
             Decision::Update(prepared) => match record {
-                Some(record) => self.change(node, &**driver, call, record, prepared, permit).await,
+                Some(record) => self.change(node, &**driver, call, record, (prepared, false), permit).await,
                 None => Ok(nothing()),
             },
             Decision::Create(prepared) => {
@@ -71,6 +71,12 @@ impl Task<'_> {
                     true => driver.name(&call, &prepared.inputs).await?,
                     false => self.step.urn.guresid().as_str().into(),
                 };
+                // The one that this run deleted to make room counts, as in the plan.
+                let before = self.shared.plan.recorded.current(&self.step.urn);
+                let before = before.filter(|before| exists(before) && fate::made_it(&**driver, before));
+                let replaces = before.map(|before| &before.state.id);
+                let effect = Effect::Create { inputs: &prepared.inputs, name: name.expose(), replaces };
+                call.token = self.token(&**driver, &call, effect, planned.is_some()).await?;
                 let Some(made) = self.record(node, &**driver, prepared.inputs.clone(), name) else {
                     return Ok(nothing());
                 };
@@ -251,7 +257,9 @@ impl Task<'_> {
         let found = done.as_ref().unwrap_or(found);
         match decision {
             Decision::Keep(prepared) => self.keep_as_foreseen(driver, Some(found), prepared.as_ref()),
-            Decision::Update(prepared) => self.change(node, driver, call, found, prepared, permit).await,
+            Decision::Update(prepared) => {
+                self.change(node, driver, call, found, (prepared, false), permit).await
+            }
             Decision::Create(_) => Ok(nothing()),
         }
     }
@@ -278,7 +286,10 @@ impl Task<'_> {
         let record = done.map_or(record, Arc::new);
         match decision {
             Decision::Keep(prepared) => self.keep_as_foreseen(&**driver, Some(&record), prepared.as_ref()),
-            Decision::Update(prepared) => self.change(node, &**driver, call, &record, prepared, permit).await,
+            Decision::Update(prepared) => {
+                let prepared = (prepared, planned.is_some());
+                self.change(node, &**driver, call, &record, prepared, permit).await
+            }
             Decision::Create(_) => Ok(nothing()),
         }
     }
@@ -418,13 +429,14 @@ impl Task<'_> {
         }
     }
 
+    /// Changes a resource in place. The inputs come with whether the plan foresaw just this change.
     async fn change(
         self,
         node: Node<'_>,
         driver: &dyn Driver,
         mut call: Call,
         record: &Record,
-        prepared: Prepared,
+        (prepared, is_as_planned): (Prepared, bool),
         permit: CallPermit,
     ) -> Outcome {
         let name = record.name.clone();
@@ -458,7 +470,6 @@ impl Task<'_> {
         let (key, inputs, stable) = (&self.step.key, &prepared.inputs, &prepared.stable);
         let promised = self.step.promised();
         let certain = predict::outputs(rules, driver, key, inputs, Some(record), stable, promised);
-        let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
         let before = fate::compared(record, &prepared.inputs);
         let change = purlin_sandbox::Change {
             state: &record.state,
@@ -466,6 +477,8 @@ impl Task<'_> {
             after: &prepared.inputs,
             name: record.name.expose(),
         };
+        call.token = self.token(driver, &call, Effect::Update(change), is_as_planned).await?;
+        let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
         let result =
             repeatedly(self.shared, self.effort, driver.patience(), || driver.update(&call, change)).await;
         drop(permit);

@@ -115,6 +115,8 @@ pub(crate) struct Scripted {
     /// What it foresees, if it does, and the calls about that.
     pub(crate) foresight: Mutex<Option<Foresight>>,
     pub(crate) foreseen: Mutex<Vec<String>>,
+    /// The tokens of effects that have one.
+    pub(crate) tokens: Mutex<Vec<String>>,
     /// The clock of the platform, and for how long each `read` lets it go on once the system answered.
     pub(crate) reads_take: Mutex<(Arc<AtomicU64>, Duration)>,
 }
@@ -202,6 +204,7 @@ impl Scripted {
             on_their_way: Mutex::default(),
             foresight: Mutex::default(),
             foreseen: Mutex::default(),
+            tokens: Mutex::default(),
             reads_take: Mutex::default(),
         })
     }
@@ -278,6 +281,11 @@ impl Scripted {
         }
         self.running.fetch_sub(1, Ordering::SeqCst);
         locked(&self.calls).push(format!("{what} {key}"));
+        if let Some(token) = &call.token {
+            let (token, name) = (String::from_utf8_lossy(token.as_bytes()), call.subject.key.id());
+            let name = name.trim_start_matches("shared.");
+            locked(&self.tokens).push(format!("{what} {name} {token}"));
+        }
         locked(&self.log).push((what.to_owned(), id.to_owned()));
         if call.cancel.is_cut() {
             return Err(CallError::Cancelled);

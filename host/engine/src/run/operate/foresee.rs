@@ -1,0 +1,63 @@
+//! Ties an effect to what people agreed to (SPEC §8, `purlin:preview`): by the token of the forecast in the plan
+//! or, where the plan did not know all inputs, by a forecast just before the effect, which may be weaker than
+//! that of the plan and not stronger.
+
+use purlin_model::Reason;
+use purlin_model::driver::{Forecast, Part, PartAction, Token};
+
+use super::Task;
+use crate::driver::{Call, Driver, Effect};
+use crate::error::Cause;
+use crate::values::predict;
+
+impl Task<'_> {
+    /// The token for an effect. `is_as_planned` if the plan foresaw just this effect, with all inputs.
+    ///
+    /// # Errors
+    /// [`Cause::MoreThanPlanned`] if more would happen to a part; [`Cause::Inconsistent`] if an output that was
+    /// certain would be another one; or why the driver does not answer.
+    pub(super) async fn token(
+        self,
+        driver: &dyn Driver,
+        call: &Call,
+        effect: Effect<'_>,
+        is_as_planned: bool,
+    ) -> Result<Option<Token>, Cause> {
+        let planned = self.step.forecast.as_deref();
+        if is_as_planned || !driver.previews() {
+            return Ok(planned.and_then(|planned| planned.token.clone()));
+        }
+        let Some(now) = driver.preview(call, effect).await? else { return Ok(None) };
+        let contradicted = planned.and_then(|planned| predict::contradicted(&planned.outputs, &now.outputs));
+        if let Some(path) = contradicted {
+            return Err(Cause::Inconsistent { driver: driver.known_as().to_owned(), path });
+        }
+        let reasons = not_planned(planned.map_or(&[], |planned| &planned.parts), &now);
+        if reasons.is_empty() { Ok(now.token) } else { Err(Cause::MoreThanPlanned { reasons }) }
+    }
+}
+
+/// The parts to which more happens than the plan says, or which lose data that it does not name.
+fn not_planned(planned: &[Part], now: &Forecast) -> Vec<Reason> {
+    let is_more = |part: &&Part| {
+        let before = planned.iter().find(|planned| planned.address == part.address);
+        let severity_before = before.map_or(0, |before| severity(before.action));
+        let loses_more = part.loss().is_some() && before.is_none_or(|before| before.loss().is_none());
+        severity(part.action) > severity_before || loses_more
+    };
+    let reason = |part: &Part| Reason::PartNotPlanned {
+        part: part.address.as_str().into(),
+        action: part.action,
+        loses: part.loss().map(Into::into),
+    };
+    now.parts.iter().filter(|part| part.action.deletes()).filter(is_more).map(reason).collect()
+}
+
+/// How much goes away: nothing, an object that another one replaces, or an object for good.
+fn severity(action: PartAction) -> u8 {
+    match action {
+        PartAction::Delete => 2,
+        PartAction::CreateThenDelete | PartAction::DeleteThenCreate => 1,
+        _ => 0,
+    }
+}
