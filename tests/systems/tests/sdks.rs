@@ -36,3 +36,8 @@ fn python_sdk_passes_its_tests() {
         &[&["python3", "-m", "unittest", "discover", "-s", "tests", "--quiet"]],
     );
 }
+
+#[test]
+fn c_sdk_passes_its_tests() {
+    passes(&kit::C, "sdk/c", &[&["make", "test"]]);
+}
