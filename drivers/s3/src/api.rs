@@ -16,6 +16,13 @@ pub(crate) struct S3 {
     pub(crate) endpoint: Endpoint,
 }
 
+/// The URL of a bucket, or of a key in it.
+pub(crate) fn url(endpoint: &Endpoint, bucket: &str, key: &str) -> String {
+    let (server, prefix) = endpoint.s3(bucket);
+    let slash = if prefix.is_empty() || !key.is_empty() { "/" } else { "" };
+    format!("{server}{prefix}{slash}{}", encode::path(key))
+}
+
 impl S3 {
     pub(crate) fn new(call: &Call, connection: Connection) -> Result<Self, Failure> {
         let Connection { endpoint, credentials } = connection;
@@ -25,11 +32,9 @@ impl S3 {
 
     /// The URL of a bucket, or of a key in it.
     pub(crate) fn url(&self, bucket: &str, key: &str, query: &[(&str, &str)]) -> String {
-        let (server, prefix) = self.endpoint.s3(bucket);
-        let slash = if prefix.is_empty() || !key.is_empty() { "/" } else { "" };
         let query = encode::pairs(query.iter().copied());
         let mark = if query.is_empty() { "" } else { "?" };
-        format!("{server}{prefix}{slash}{}{mark}{query}", encode::path(key))
+        format!("{}{mark}{query}", url(&self.endpoint, bucket, key))
     }
 
     fn look(&self, action: &str, bucket: &str, query: &[(&str, &str)]) -> Result<Element, RequestError> {

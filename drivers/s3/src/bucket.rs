@@ -1,11 +1,11 @@
 //! The life of a bucket. Its id is its name.
 
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
-use purlin_sdk_aws::RequestError;
 use purlin_sdk_aws::tags::{is_marked, not_another_s};
+use purlin_sdk_aws::{Endpoint, RequestError};
 use serde_json::json;
 
-use crate::api::S3;
+use crate::api::{self, S3};
 use crate::check::ONLY_REPLACED;
 use crate::empty;
 use crate::inputs::{Bucket, S3Inputs, S3Outputs};
@@ -177,15 +177,19 @@ fn state(s3: &S3, name: &str, inputs: &S3Inputs) -> Result<State, Failure> {
 }
 
 fn state_of(s3: &S3, name: &str, handed_on: Option<&Json>) -> Result<State, Failure> {
-    let (region, partition) = (&s3.endpoint.region, s3.endpoint.partition());
-    let outputs = S3Outputs {
+    let secrets = handed_on.filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}));
+    State::new(name).described_outputs(&outputs(&s3.endpoint, name))?.secrets(secrets)
+}
+
+/// The outputs, all of which follow from the inputs.
+pub(crate) fn outputs(endpoint: &Endpoint, name: &str) -> S3Outputs {
+    let (region, partition) = (&endpoint.region, endpoint.partition());
+    S3Outputs {
         bucket: name.to_owned(),
         region: Some(region.clone()),
         arn: format!("arn:{}:s3:::{name}", partition.name),
-        domain: s3.endpoint.is_aws().then(|| format!("{name}.s3.{region}.{}", partition.domain)),
-        url: Some(s3.url(name, "", &[]).trim_end_matches('/').to_owned()),
+        domain: endpoint.is_aws().then(|| format!("{name}.s3.{region}.{}", partition.domain)),
+        url: Some(api::url(endpoint, name, "").trim_end_matches('/').to_owned()),
         ..S3Outputs::default()
-    };
-    let secrets = handed_on.filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}));
-    State::new(name).described_outputs(&outputs)?.secrets(secrets)
+    }
 }

@@ -59,7 +59,7 @@ pub(crate) struct Connection {
 }
 
 #[derive(Input)]
-struct Endpoint {
+pub(crate) struct Endpoint {
     /// The region.
     #[input(default = purlin_sdk_aws::Endpoint::REGION.to_owned(), replaces)]
     region: String,
@@ -71,17 +71,19 @@ struct Endpoint {
     path_style: Option<bool>,
 }
 
+impl Endpoint {
+    /// The endpoint in the form that the AWS client takes.
+    pub(crate) fn aws(&self) -> purlin_sdk_aws::Endpoint {
+        let Self { region, url, path_style } = self;
+        purlin_sdk_aws::Endpoint { region: region.clone(), url: url.clone(), path_style: *path_style }
+    }
+}
+
 impl Connection {
     /// The connection in the form that the AWS client takes.
     pub(crate) fn aws(&self) -> purlin_sdk_aws::Connection {
         purlin_sdk_aws::Connection {
-            endpoint: self.endpoint.as_ref().map_or_else(Default::default, |endpoint| {
-                purlin_sdk_aws::Endpoint {
-                    region: endpoint.region.clone(),
-                    url: endpoint.url.clone(),
-                    path_style: endpoint.path_style,
-                }
-            }),
+            endpoint: self.endpoint.as_ref().map_or_else(Default::default, Endpoint::aws),
             credentials: Credentials {
                 access_key_id: self.access_key_id.clone(),
                 secret_access_key: self.secret_access_key.clone(),

@@ -11,14 +11,14 @@ mod policy;
 mod settings;
 
 use purlin_sdk::{
-    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
-    ImpactRequest, Name, NameRequest, Observed, Raw, Read, ReadRequest, RequestedCapability, State,
-    TypeSchema, Update, UpdateImpact, UpdateRequest,
+    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Forecast,
+    Impact, ImpactRequest, Json, Name, NameRequest, Observed, Preview, PreviewRequest, Raw, Read,
+    ReadRequest, RequestedCapability, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
 
 use api::S3;
 use bucket::Known;
-use inputs::{Connection, KINDS, S3Inputs, S3Outputs, Thing};
+use inputs::{Connection, Endpoint, KINDS, S3Inputs, S3Outputs, Thing};
 
 /// Buckets, their policies, and objects.
 pub struct Driven;
@@ -131,7 +131,33 @@ impl Update for Driven {
     }
 }
 
-purlin_sdk::export!(Driven);
+/// Names, ARNs and URLs follow from the inputs, whatever the credentials and the other settings are.
+impl Preview for Driven {
+    fn preview(request: PreviewRequest<S3Inputs>) -> Result<Forecast, Failure> {
+        const ENDPOINT: &str = "/connection/endpoint";
+        let Some(inputs) = request.after().filter(|inputs| !inputs.is_unknown(ENDPOINT)) else {
+            return Ok(Forecast::default());
+        };
+        let endpoint = match inputs.is_given(ENDPOINT) {
+            true => inputs.part::<Endpoint>(ENDPOINT)?.aws(),
+            false => Default::default(),
+        };
+        let known = |place: &str| inputs.get_known(place).and_then(Json::as_str);
+        let object = || Some((known("/values/object/bucket")?, known("/values/object/key")?));
+        let outputs = if let Some(name) = known("/values/bucket/name") {
+            bucket::outputs(&endpoint, name)
+        } else if let Some(bucket) = known("/values/bucket_policy/bucket") {
+            policy::outputs(&endpoint, bucket)
+        } else if let Some((bucket, key)) = object() {
+            object::outputs(&endpoint, bucket, key)
+        } else {
+            return Ok(Forecast::default());
+        };
+        Forecast::default().described_outputs(&outputs)
+    }
+}
+
+purlin_sdk::export!(Driven with preview);
 
 /// The thing that an id names.
 enum Id<'a> {

@@ -3,10 +3,11 @@
 
 use data_encoding::HEXLOWER;
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
+use purlin_sdk_aws::Endpoint;
 use purlin_sdk_http::{Request, Response};
 use sha2::{Digest, Sha256};
 
-use crate::api::S3;
+use crate::api::{self, S3};
 use crate::check::ONLY_REPLACED;
 use crate::inputs::{Object, S3Inputs, S3Outputs};
 
@@ -166,12 +167,19 @@ fn another_s(id: &str) -> Failure {
 
 fn state(s3: &S3, bucket: &str, key: &str, size: usize, sha256: &str) -> Result<State, Failure> {
     State::new(id(bucket, key)).described_outputs(&S3Outputs {
-        bucket: bucket.to_owned(),
-        key: Some(key.to_owned()),
-        arn: format!("arn:{}:s3:::{bucket}/{key}", s3.endpoint.partition().name),
-        url: Some(s3.url(bucket, key, &[])),
         size: u64::try_from(size).ok(),
         sha256: Some(sha256.to_owned()),
-        ..S3Outputs::default()
+        ..outputs(&s3.endpoint, bucket, key)
     })
+}
+
+/// The outputs that do not depend on the content.
+pub(crate) fn outputs(endpoint: &Endpoint, bucket: &str, key: &str) -> S3Outputs {
+    S3Outputs {
+        bucket: bucket.to_owned(),
+        key: Some(key.to_owned()),
+        arn: format!("arn:{}:s3:::{bucket}/{key}", endpoint.partition().name),
+        url: Some(api::url(endpoint, bucket, key)),
+        ..S3Outputs::default()
+    }
 }

@@ -5,7 +5,7 @@
 //! call, any other as somebody else's.
 
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
-use purlin_sdk_aws::{RequestError, policy as documents};
+use purlin_sdk_aws::{Endpoint, RequestError, policy as documents};
 use serde_json::json;
 
 use crate::api::S3;
@@ -116,10 +116,11 @@ fn parsed(text: &str) -> Result<Json, Failure> {
 }
 
 fn state(s3: &S3, bucket: &str) -> Result<State, Failure> {
-    let arn = format!("arn:{}:s3:::{bucket}", s3.endpoint.partition().name);
-    State::new(id(bucket)).described_outputs(&S3Outputs {
-        bucket: bucket.to_owned(),
-        arn,
-        ..S3Outputs::default()
-    })
+    State::new(id(bucket)).described_outputs(&outputs(&s3.endpoint, bucket))
+}
+
+/// The outputs, all of which follow from the inputs.
+pub(crate) fn outputs(endpoint: &Endpoint, bucket: &str) -> S3Outputs {
+    let arn = format!("arn:{}:s3:::{bucket}", endpoint.partition().name);
+    S3Outputs { bucket: bucket.to_owned(), arn, ..S3Outputs::default() }
 }

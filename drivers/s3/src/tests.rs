@@ -170,6 +170,35 @@ fn a_change_of_an_immutable_input_replaces() {
 }
 
 #[test]
+fn names_and_addresses_are_certain_before_anything_is_made() {
+    let foreseen = |values: Json, unknown: &[&str]| {
+        let given = testing::unknown(given(&values), unknown);
+        json!(testing::preview::<Driven>(given).expect("a forecast").outputs)
+    };
+    let region = purlin_sdk_aws::Endpoint::REGION;
+    let expected = json!({
+        "bucket": "abc", "region": region, "arn": "arn:aws:s3:::abc",
+        "domain": format!("abc.s3.{region}.amazonaws.com"), "url": format!("https://abc.s3.{region}.amazonaws.com"),
+    });
+    let bucket = json!({"bucket": {"name": "abc"}});
+    assert_eq!(foreseen(bucket.clone(), &[]), expected);
+    assert_eq!(foreseen(bucket.clone(), &["/values/bucket/tags", "/connection/secret_access_key"]), expected);
+    assert_eq!(foreseen(bucket.clone(), &["/values/bucket/name"]), json!({}));
+    assert_eq!(foreseen(bucket, &["/connection/endpoint/region"]), json!({}));
+    let object = json!({"object": {"bucket": "abc", "key": "k", "content": null}});
+    assert_eq!(
+        foreseen(object, &["/values/object/content"]),
+        json!({
+            "bucket": "abc", "key": "k", "arn": "arn:aws:s3:::abc/k",
+            "url": format!("https://abc.s3.{region}.amazonaws.com/k"),
+        })
+    );
+    let policy = json!({"bucket_policy": {"bucket": "abc", "policy": null}});
+    let expected = json!({"bucket": "abc", "arn": "arn:aws:s3:::abc"});
+    assert_eq!(foreseen(policy, &["/values/bucket_policy/policy"]), expected);
+}
+
+#[test]
 fn the_readme_has_the_tables_of_the_schema() {
     testing::check_readme::<Driven>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
         .expect("the README agrees");

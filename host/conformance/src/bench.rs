@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use purlin_model::Label;
-use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceState, Subject};
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, ReadRequest};
+use purlin_model::driver::{Checked, Failure, Forecast, Impact, Inputs, Observed, ResourceState, Subject};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, Effect, ReadRequest};
 use serde_json::{Value as Json, json};
 
 use crate::examine::Patience;
@@ -222,6 +222,29 @@ impl Bench {
             host_schemas::add_effects(&test_case.schema, &change, impact);
         }
         done
+    }
+
+    pub(crate) async fn preview(
+        &mut self,
+        test_case: &TestCase,
+        effect: Effect<'_>,
+    ) -> Done<Option<Forecast>> {
+        let request = match effect {
+            Effect::Create { inputs, name, .. } => {
+                json!({"function": "preview", "of": "create", "name": name, "inputs": inputs.report_json()})
+            }
+            Effect::Update(change) => json!({
+                "function": "preview", "of": "update", "id": change.state.id.to_string(),
+                "before": change.before.report_json(), "after": change.after.report_json(),
+            }),
+            Effect::Delete { state, inputs, .. } => json!({
+                "function": "preview", "of": "delete", "id": state.id.to_string(),
+                "inputs": inputs.report_json(),
+            }),
+        };
+        let how = CallOptions { key: Some(String::new()), ..CallOptions::default() };
+        self.patient(test_case, how, request, async |driver, context| driver.preview(context, effect).await)
+            .await
     }
 
     pub(crate) async fn create(

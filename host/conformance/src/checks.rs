@@ -11,4 +11,5 @@ pub(crate) mod describe;
 pub(crate) mod life;
 pub(crate) mod lost;
 pub(crate) mod name;
+pub(crate) mod preview;
 pub(crate) mod read;

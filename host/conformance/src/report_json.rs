@@ -1,7 +1,7 @@
 //! Requests and answers as JSON for a report, without secrets.
 
 use purlin_model::Label;
-use purlin_model::driver::{Checked, DriverInfo, Failure, Impact, Inputs, Observed, ResourceState};
+use purlin_model::driver::{Checked, DriverInfo, Failure, Forecast, Impact, Inputs, Observed, ResourceState};
 use purlin_sandbox::CallError;
 use serde_json::{Value as Json, json};
 
@@ -67,6 +67,12 @@ impl<T: ReportJson> ReportJson for Option<T> {
 impl ReportJson for Impact {
     fn report_json(&self) -> Json {
         json!({"replaces": self.replaces, "stable-outputs": self.stable_outputs})
+    }
+}
+
+impl ReportJson for Forecast {
+    fn report_json(&self) -> Json {
+        json!({"outputs": short(self.outputs.redact()), "parts": self.parts.len()})
     }
 }
 

@@ -133,6 +133,12 @@ pub static RULES: &[Rule] = &[
         "The host would take the object that it finds for the result of a lost call.",
     ),
     new(
+        "preview.keeps",
+        "previews have no effects and come true",
+        "If the driver exports `preview`, the same request gives the same forecast, apart from its token, and afterwards `read` still finds nothing. Each certain output is what `create` or `update` returns.",
+        "Plans for other resources use these outputs. The host fails a resource whose driver broke such a promise.",
+    ),
+    new(
         "create.works",
         "create succeeds",
         "`create` succeeds for the inputs of each case.",

@@ -14,6 +14,7 @@
 )]
 
 mod announce;
+mod forecast;
 mod store;
 
 use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Guest;

@@ -117,6 +117,7 @@ async fn update(bench: &mut Bench, test_case: &TestCase, life: &Life, after: &In
         bench.clear(test_case).await;
         return None;
     }
+    let foreseen = super::preview::update(bench, test_case, change).await;
     let how = CallOptions { key: Some(bench.key()), ..CallOptions::default() };
     let done = bench.update(test_case, how.clone(), change).await;
     bench.findings.tried("update.works");
@@ -131,6 +132,7 @@ async fn update(bench: &mut Bench, test_case: &TestCase, life: &Life, after: &In
             return None;
         }
     };
+    super::preview::kept(bench, test_case, foreseen.as_ref(), &updated);
     life::outputs(bench, test_case, &updated);
     stable(bench, test_case, &impact, &state, &updated);
     let seen = shows(bench, test_case, life, after, &updated).await;

@@ -39,6 +39,7 @@ pub(crate) async fn run(
     inputs: Inputs,
     name: String,
 ) -> Option<Life> {
+    let foreseen = super::preview::create(bench, test_case, &inputs, &name).await;
     let key = bench.key();
     let how = CallOptions { key: Some(key.clone()), ..CallOptions::default() };
     let done = bench.create(test_case, how.clone(), &inputs, &name).await;
@@ -74,6 +75,7 @@ pub(crate) async fn run(
         name,
         read_values: None,
     };
+    super::preview::kept(bench, test_case, foreseen.as_ref(), &state);
     outputs(bench, test_case, &state);
     write_once(bench, test_case, &state);
     checkpoint(bench, test_case, &state, done.seen.checkpoints.last());
