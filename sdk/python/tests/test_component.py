@@ -159,7 +159,7 @@ class Component(unittest.TestCase):
 
     def subject(self, type_name="thing"):
         labels = [("owner", "me"), ("a b", "ü")]
-        context = self.types.Context("org", "app", "dev", "development", None, "d-1", labels)
+        context = self.types.Context("org", "app", "dev", "development", None, labels)
         return self.types.Subject("urn:purlin:x", "0123", type_name, "default", "externals.x", context)
 
     def inputs(self, values='{"a":null}', account="{}"):

@@ -63,7 +63,10 @@ impl Guest for Adversary {
                 schema("*", &["check", "name", "read", "update-impact", "update", "repeat-create"]),
                 schema("plain", &["name"]),
                 TypeSchema { inputs: ACCOUNT.into(), ..schema("account", &["check", "read", "update"]) },
-                TypeSchema { inputs: CONNECTION.into(), ..schema("connected", &["check", "read", "update"]) },
+                TypeSchema {
+                    inputs: CONNECTION.into(),
+                    ..schema("connected", &["check", "name", "read", "update"])
+                },
             ],
             requested_capabilities: vec![RequestedCapability {
                 capability: "dirs".into(),

@@ -182,6 +182,7 @@ pub(crate) const CASES: &[Case] = &[
     writer("init", &["init", "--app", "shop"]),
     writer("manual", &["manual", "man"]),
     writer("driver-new", &["driver", "new", "--lang", "rust", "new"]),
+    writer("driver-wit", &["driver", "wit", "new"]),
     case("driver-add", &[Do(driver)], &["driver", "add", "ledger.wasm", "--name", "acme/other"]),
     case("driver-approve", &[], &["driver", "approve"]),
 ];

@@ -288,16 +288,18 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         answer.warnings.extend(checked.warnings.iter().map(ToString::to_string));
     }
     if is_named(question) {
-        answer.name = Some(driver.name(call, &answer.inputs).await?);
+        answer.name = unless_unread(driver.name(call, &answer.inputs).await)?;
     }
     if computes(question) {
         let name = match &answer.name {
-            Some(name) => name.clone(),
-            None => driver.name(call, &answer.inputs).await?,
+            Some(name) => Some(name.clone()),
+            None => unless_unread(driver.name(call, &answer.inputs).await)?,
         };
-        let made = driver.create(call, &answer.inputs, name.expose(), None).await?;
-        total.take(driver.known_as(), [&made.outputs])?;
-        answer.computed = Some(predict::computed(&made.outputs));
+        if let Some(name) = name {
+            let made = driver.create(call, &answer.inputs, name.expose(), None).await?;
+            total.take(driver.known_as(), [&made.outputs])?;
+            answer.computed = Some(predict::computed(&made.outputs));
+        }
     }
     if let (None, Some(found)) = (&base, &answer.found) {
         // An adopted object has no record yet. Its current inputs are those that were found, or
@@ -312,6 +314,14 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         answer.impact = impact(driver, call, &record.state, &before, &answer.inputs, name, replaced).await?;
     }
     Ok(())
+}
+
+/// The answer of a call that needs all inputs; none if a secret of the account is not read, as in a validation.
+fn unless_unread<T>(answer: Result<T, CallError>) -> Result<Option<T>, CallError> {
+    match answer {
+        Err(CallError::Unknown { .. }) => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Whether the names of the outputs of a new resource are found out by computing them.
