@@ -205,6 +205,30 @@ async fn what_is_going_is_not_retained() {
     assert_eq!((platform.done(), platform.alive()), (vec!["delete a".to_owned()], Vec::new()));
 }
 
+/// It went with its host as soon as the deletion of that began, wherever the documents want it now.
+#[tokio::test(start_paused = true)]
+async fn what_lives_in_a_host_that_is_going_cannot_move_out() {
+    let platform = Platform::with(FULL);
+    does_not_wait(&platform);
+    let all = |host: &str| {
+        let of_b = format!("v: {host}");
+        let settings = [("b", &*format!("deleted_with: <{host}>"))];
+        documents(&[(host, "v: 1"), ("b", &of_b)], &settings)
+    };
+    platform.deploys(&all("a")).await;
+    takes(&platform, "delete a", 2);
+    ended_with(&platform.up(&documents(&[], &[])).await, &["a"]);
+    platform.done();
+    ended_with(&platform.up(&all("a2")).await, &["a"]);
+    locked(&platform.driver.on_their_way).clear();
+    let summary = platform.up(&all("a2")).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    let calls = platform.done();
+    let of_b: Vec<&String> = calls.iter().filter(|call| call.contains(" b")).collect();
+    assert_eq!(of_b, ["create b~2"], "{calls:?}");
+    assert_eq!(platform.up(&all("a2")).await.calls, 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_refresh_leaves_what_is_in_progress_so() {
     let platform = Platform::with(FULL);

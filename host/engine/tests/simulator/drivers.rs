@@ -127,9 +127,15 @@ impl SimDriver {
         CallError::Trap { driver: self.name.clone(), message: "unreachable".into() }
     }
 
+    /// When a request that is sent now has arrived at the latest, and what it made is shown.
+    fn latest(&self) -> u64 {
+        self.sim.ticks() + u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX)
+    }
+
     fn count<'a>(&self, what: &str, call: &'a Call, id: &str) -> Under<'a> {
-        if self.sim.draw(4) == 0 {
-            self.sim.late_requests_arrive();
+        match self.sim.draw(4) {
+            0 => self.sim.late_requests_arrive(),
+            _ => self.sim.due_requests_arrive(),
         }
         let (number, fault) = self.sim.call();
         let with = fault.map_or_else(String::new, |fault| format!(" ({fault:?})"));
@@ -363,8 +369,8 @@ impl SimDriver {
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
         // The grace covers both: how long the system works at a request whose caller is gone, and how
         // late it shows the result.
-        let latest = sim.ticks() + u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX);
-        let request = Request::new(self.kind.late, move || {
+        let latest = self.latest();
+        let request = Request::new(self.kind.late.then_some(latest), move || {
             let now = sim.ticks();
             let shown = (now + u64::from(kind.lag) * 1_000).min(latest.max(now));
             let thing = Thing { shown, done: now + u64::from(kind.takes) * 1_000, ..thing };
@@ -486,7 +492,7 @@ impl SimDriver {
         let (sim, fault, changed) = (Arc::clone(&self.sim), under.fault, id.clone());
         let (urn, before) = (call.subject.urn.as_str().to_owned(), values(change.before));
         let (mut after, takes) = (values(change.after), self.kind.takes);
-        let request = Request::new(false, move || {
+        let request = Request::new(None, move || {
             let mut world = sim.world();
             if !world.has_room(&after, &urn) {
                 return None;
@@ -517,7 +523,7 @@ impl SimDriver {
         let under = self.count("delete", call, state.id.expose());
         let (sim, id) = (Arc::clone(&self.sim), state.id.expose().to_owned());
         let urn = call.subject.urn.as_str().to_owned();
-        let request = Request::new(self.kind.late, move || {
+        let request = Request::new(self.kind.late.then(|| self.latest()), move || {
             let now = sim.ticks();
             let mut world = sim.world();
             world.is_at_home(&id, &urn);

@@ -11,8 +11,8 @@ type Effect<T> = Box<dyn FnOnce() -> T + Send>;
 pub(crate) struct Request<T> {
     /// When the call began, by the clock of its host.
     begun: Instant,
-    /// Whether it may arrive after its process was killed.
-    lasts: bool,
+    /// Until when it may arrive after its process was killed, by the clock of the store; `None` if it may not.
+    lasts_until: Option<u64>,
     state: Mutex<State<T>>,
 }
 
@@ -28,8 +28,8 @@ enum State<T> {
 /// A request as the network sees it.
 pub(crate) trait Sent: Send + Sync {
     fn begun(&self) -> Instant;
-    /// Whether it may arrive after its process was killed.
-    fn lasts(&self) -> bool;
+    /// Until when it may arrive after its process was killed, by the clock of the store; `None` if it may not.
+    fn lasts_until(&self) -> Option<u64>;
     /// Sends it: from now on, the system alone determines when it arrives.
     fn send(&self);
     /// The system carries it out if it was sent and did not arrive before.
@@ -39,10 +39,10 @@ pub(crate) trait Sent: Send + Sync {
 }
 
 impl<T: Send> Request<T> {
-    /// With `lasts`, it may arrive after its process was killed.
-    pub(crate) fn new(lasts: bool, effect: impl FnOnce() -> T + Send + 'static) -> Arc<Self> {
+    /// With `lasts_until`, it may arrive after its process was killed, until then.
+    pub(crate) fn new(lasts_until: Option<u64>, effect: impl FnOnce() -> T + Send + 'static) -> Arc<Self> {
         let state = Mutex::new(State::Here(Box::new(effect)));
-        Arc::new(Self { begun: Instant::now(), lasts, state })
+        Arc::new(Self { begun: Instant::now(), lasts_until, state })
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -70,8 +70,8 @@ impl<T: Send> Sent for Request<T> {
         self.begun
     }
 
-    fn lasts(&self) -> bool {
-        self.lasts
+    fn lasts_until(&self) -> Option<u64> {
+        self.lasts_until
     }
 
     fn send(&self) {

@@ -166,7 +166,7 @@ impl Sim {
         if process.crash == Some(now) {
             process.is_gone = true;
             let mut late = locked(&self.requests).clone();
-            late.retain(|request| request.lasts() && process.rng.below(2) == 0);
+            late.retain(|request| request.lasts_until().is_some() && process.rng.below(2) == 0);
             drop(process);
             late.iter().for_each(|request| request.send());
             locked(&self.late).extend(late);
@@ -239,6 +239,16 @@ impl Sim {
     pub(crate) fn late_requests_arrive(&self) {
         let late = std::mem::take(&mut *locked(&self.late));
         late.iter().for_each(|request| request.arrive());
+    }
+
+    /// Those arrive that cannot take longer: Purlin relies on the grace of the driver.
+    pub(crate) fn due_requests_arrive(&self) {
+        let now = self.ticks();
+        let is_due = |request: &Arc<dyn Sent>| request.lasts_until().is_some_and(|until| until <= now);
+        let (due, rest) = std::mem::take(&mut *locked(&self.late)).into_iter().partition(is_due);
+        *locked(&self.late) = rest;
+        let due: Vec<Arc<dyn Sent>> = due;
+        due.iter().for_each(|request| request.arrive());
     }
 
     /// Uses the clock of a store.

@@ -9,6 +9,7 @@ use purlin_state::{Record, RecordId, Status};
 
 use super::edges::{self, waits_for};
 use super::{Building, prefer};
+use crate::changes::fate;
 use crate::plan::{Action, InsteadOf, Operation, OperationKind, Step};
 use crate::records::recorded::{Recorded, exists};
 
@@ -83,7 +84,9 @@ pub(in crate::planner) fn losing_their_host(
         let takes_along = |id: &RecordId| {
             let (host, because) = hosts.get(id)?;
             let moves = step.action == Action::Update && home.as_ref() != Some(&id.urn);
-            (because.action != Action::None && !moves || waits_for(operations, index, *host))
+            // Whatever lives in a host went with it when its deletion began.
+            let has_begun = recorded.get(id).is_some_and(|record| fate::is_going(record));
+            (because.action != Action::None && !moves || has_begun || waits_for(operations, index, *host))
                 .then_some(because)
         };
         let because = homes.iter().find_map(takes_along)?;
