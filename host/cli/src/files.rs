@@ -3,9 +3,8 @@
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::app::App;
 use crate::failure::Failure;
-use crate::{input, text};
+use crate::text;
 
 /// The largest text that a command reads besides documents, in bytes.
 pub(crate) const LARGEST_TEXT: u64 = 10 << 20;
@@ -93,37 +92,40 @@ pub(crate) fn no_links<'p>(folder: &Path, files: impl IntoIterator<Item = &'p Pa
     }
 }
 
-/// Writes the new files of a folder, and prints their paths. If one of them exists with other content, nothing
-/// is written; `command` is what the user could run with another folder.
+/// Writes the new files of a folder, and returns their paths as they are shown. If one of them exists with other
+/// content, or all of them exist, nothing is written; `command` is what the user could run for another folder.
 ///
 /// # Errors
-/// A failure that names the first file that exists, or that cannot be written.
+/// A failure that names the files that exist, or the one that cannot be written.
 pub(crate) fn write_new_files(
     folder: &Path,
     files: &[(PathBuf, impl AsRef<str>)],
     command: &str,
-    app: &App,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     no_links(folder, files.iter().map(|(path, _)| path.as_path()))?;
-    let taken: Vec<String> =
-        conflicts(files).into_iter().map(|path| format!("`{}`", text::path(path))).collect();
-    if let Some(first) = taken.first() {
-        let others = match taken.len() {
-            1 => " already exists".to_owned(),
-            more => format!(" and {} more files already exist", more - 1),
-        };
-        return Err(Failure::input(format!("{first}{others}; nothing was written"))
+    let taken = conflicts(files);
+    let mut named: Vec<String> =
+        taken.iter().take(MOST_NAMED).map(|path| format!("`{}`", text::path(path))).collect();
+    if taken.len() > named.len() {
+        named.push(format!("and {} more files", taken.len() - named.len()));
+    }
+    if !named.is_empty() {
+        let exist = if taken.len() == 1 { "already exists" } else { "already exist" };
+        return Err(Failure::input(format!("{} {exist}; nothing was written", named.join(", ")))
             .hint(format!("`{command}` writes into another folder")));
     }
-    for (path, content) in files {
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        written
-            .and_then(|()| write_once(path, content.as_ref()))
-            .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(path)), &error))?;
-        app.ui.data(&format!("{}\n", text::line(&input::short(path, Path::new(".")).display().to_string())));
-    }
-    Ok(())
+    let write = |(path, content): &(PathBuf, _)| {
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let written = made.and_then(|()| write_once(path, AsRef::<str>::as_ref(content)));
+        let shown = text::path(path);
+        written.map_err(|error| Failure::caused(format!("cannot write `{shown}`"), &error))?;
+        Ok(shown)
+    };
+    files.iter().map(write).collect()
 }
+
+/// How many existing files are named.
+const MOST_NAMED: usize = 5;
 
 /// Writes a new file unless it exists with the same content.
 pub(crate) fn write_once(path: &Path, text: &str) -> io::Result<()> {

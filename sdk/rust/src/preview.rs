@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::described::DescribedOutputs;
-use crate::state::object;
+use crate::state::{described, object};
 use crate::{Call, Failure, Object, Raw, State, Subject};
 
 pub use crate::preview_bindings::purlin::preview::types::Action;
@@ -107,10 +107,7 @@ impl Forecast {
     /// # Errors
     /// If they do not serialise as a JSON object.
     pub fn described_outputs<O: DescribedOutputs>(mut self, outputs: &O) -> Result<Self, Failure> {
-        for (name, value) in object(outputs, "outputs")? {
-            let all = if O::SECRETS.contains(&name.as_str()) { &mut self.secrets } else { &mut self.outputs };
-            all.insert(name, value);
-        }
+        described(outputs, &mut self.outputs, &mut self.secrets)?;
         Ok(self)
     }
 

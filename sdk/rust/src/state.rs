@@ -76,10 +76,7 @@ impl State {
     /// # Errors
     /// If they do not serialise as a JSON object.
     pub fn described_outputs<O: DescribedOutputs>(mut self, outputs: &O) -> Result<Self, Failure> {
-        for (name, value) in object(outputs, "outputs")? {
-            let all = if O::SECRETS.contains(&name.as_str()) { &mut self.secrets } else { &mut self.outputs };
-            all.insert(name, value);
-        }
+        described(outputs, &mut self.outputs, &mut self.secrets)?;
         Ok(self)
     }
 
@@ -127,6 +124,19 @@ impl State {
     pub fn read_cookie<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
         if self.cookie.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_slice(&self.cookie)?)) }
     }
+}
+
+/// Sorts outputs that describe themselves into plain and secret ones.
+pub(crate) fn described<O: DescribedOutputs>(
+    outputs: &O,
+    plain: &mut Object,
+    secret: &mut Object,
+) -> Result<(), Failure> {
+    for (name, value) in object(outputs, "outputs")? {
+        let all = if O::SECRETS.contains(&name.as_str()) { &mut *secret } else { &mut *plain };
+        all.insert(name, value);
+    }
+    Ok(())
 }
 
 pub(crate) fn object(value: impl Serialize, what: &str) -> Result<Object, Failure> {

@@ -145,24 +145,10 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         // Keep an existing `.gitignore`.
         .filter(|(path, _)| path.symlink_metadata().is_err() || !path.ends_with(".gitignore"))
         .collect();
-    files::no_links(&args.folder, files.iter().map(|(path, _)| path.as_path()))?;
-    let there: Vec<String> =
-        files::conflicts(&files).into_iter().map(|path| format!("`{}`", text::path(path))).collect();
-    if !there.is_empty() {
-        return Err(Failure::input(format!("{}; nothing was written", exist(&there)))
-            .hint("`purlin init DIR` writes into another folder"));
-    }
-    let mut report = InitReport { format: FORMAT, app: name, files: Vec::new() };
-    for (path, content) in &files {
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        written
-            .and_then(|()| files::write_once(path, content))
-            .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(path)), &error))?;
-        let file = text::path(path);
-        match args.format.format {
-            Format::Json => report.files.push(file),
-            Format::Text => app.ui.data(&format!("{file}\n")),
-        }
+    let written = files::write_new_files(&args.folder, &files, "purlin init DIR")?;
+    let report = InitReport { format: FORMAT, app: name, files: written };
+    if args.format.format == Format::Text {
+        report.files.iter().for_each(|file| app.ui.data(&format!("{file}\n")));
     }
     if args.format.format == Format::Json {
         app.ui.json(&report);
@@ -177,10 +163,6 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     app.ui.hint(&format!("`{steps}purlin graph` shows the resources, `{steps}purlin up` creates them"));
     Ok(Status::Done)
-}
-
-fn exist(names: &[String]) -> String {
-    format!("{} {}", names.join(", "), if names.len() == 1 { "already exists" } else { "already exist" })
 }
 
 fn folder_name(folder: &Path) -> String {

@@ -1,10 +1,11 @@
 //! Renders a plan as text: the action for each resource, its reasons, and the changes of its
 //! inputs.
 
+mod parts;
+
 use purlin_engine as engine;
 use purlin_engine::{Action, Loss, LostData, Step, Suggestion, Tally, ValueChange, Warning};
 use purlin_model::Reason;
-use purlin_model::driver::{Part, PartAction};
 
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
@@ -307,48 +308,7 @@ fn in_full(out: &mut String, step: &Step, look: PlanView) {
         _ => SHOWN_OF_NEW,
     };
     changes(out, step, limit, look);
-    parts(out, step, look);
-}
-
-/// The parts of a resource to which something happens, those first that lose data.
-fn parts(out: &mut String, step: &Step, look: PlanView) {
-    let mut parts: Vec<&Part> = step.parts().iter().collect();
-    parts.sort_by_key(|part| part.loss().is_none());
-    let all = parts.len();
-    let shown = if look.everything || all <= SHOWN_OF_CHANGED + 1 { all } else { SHOWN_OF_CHANGED };
-    let room = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT + 4).max(20));
-    for part in parts.into_iter().take(shown) {
-        let mut address = text::line(&part.address).into_owned();
-        if let Some(before) = &part.moved_from {
-            address = format!("{} → {address}", text::line(before));
-        }
-        out.push_str(&format!("{:INDENT$}  {} {address}\n", "", part_sign(part.action)));
-        let reason = part.notes.get("reason").and_then(|reason| Some(reason.as_str()?.to_owned()));
-        let loss = part.loss().map(|what| (DELETE, format!("loses data: {what}")));
-        for (style, text) in loss.into_iter().chain(reason.map(|reason| (DIM, reason))) {
-            for line in text::wrap(&text::line(&text), room) {
-                out.push_str(&format!("{:INDENT$}    {}\n", "", paint(style, line)));
-            }
-        }
-    }
-    if all > shown {
-        let more = format!("… and {} more parts (--verbose)", all - shown);
-        out.push_str(&format!("{:INDENT$}  {}\n", "", paint(DIM, more)));
-    }
-}
-
-/// The coloured sign and word of what happens to a part.
-fn part_sign(action: PartAction) -> String {
-    match action {
-        PartAction::None => paint(UPDATE, "→ move"),
-        PartAction::Create => sign("create"),
-        PartAction::Read => sign("read"),
-        PartAction::Update => sign("update"),
-        PartAction::CreateThenDelete | PartAction::DeleteThenCreate => sign("replace"),
-        PartAction::Delete => sign("delete"),
-        PartAction::Adopt => sign("adopt"),
-        PartAction::Forget => paint(DIM, "= forget"),
-    }
+    parts::render(out, step, look);
 }
 
 /// The fields that Purlin takes out of a manifest.
@@ -435,6 +395,7 @@ fn sides(change: &ValueChange, action: Action, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use purlin_model::driver::{Part, PartAction};
     use purlin_model::{Key, Urn, Value};
 
     fn change(path: &str, before: Option<Value>, after: Option<Value>) -> ValueChange {

@@ -7,8 +7,9 @@ use purlin_model::driver::{Forecast, Impact, InputFinding, Inputs, Observed, Res
 use purlin_model::{Diagnostic, InstallationUse, Label, Reason, Unfinished, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
+use super::level::Asked;
 use super::twins::NewName;
-use super::{Asked, Certainty, Decided, Planner, is_done, prepared};
+use super::{Certainty, Decided, Planner, is_done, prepared};
 use crate::changes::ask::{self, Answer, Ask, Foreseen, Question};
 use crate::changes::diff;
 use crate::changes::fate::{self, Case, Fate};

@@ -357,3 +357,27 @@ async fn a_certain_output_stays_as_it_was_said_to_be() {
         }
     }
 }
+
+/// As for any call without effects in a run.
+#[tokio::test(start_paused = true)]
+async fn a_busy_preview_before_an_effect_is_asked_again() {
+    let platform = Platform::with(FULL);
+    let busy = std::sync::atomic::AtomicU32::new(2);
+    // `b` reads what is known only in the run, so that it is foreseen again then.
+    foreseeing(&platform, move |inputs| {
+        let is_known = inputs.params.get("x").is_some_and(|value| !value.has_unknown());
+        let is_busy = |left: u32| left.checked_sub(1).filter(|_| is_known);
+        use std::sync::atomic::Ordering::Relaxed;
+        if busy.fetch_update(Relaxed, Relaxed, is_busy).is_ok() {
+            let after = std::time::Duration::from_millis(5);
+            return Err(CallError::Failure(Failure::RetryAfter { after, message: "busy".into() }));
+        }
+        Ok(Forecast::default())
+    });
+    let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
+    let summary = platform.up(&all).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.alive(), ["a", "b"]);
+    let of_b = asked(&platform).into_iter().filter(|call| call == "create `shared.b`").count();
+    assert_eq!(of_b, 3, "twice busy");
+}

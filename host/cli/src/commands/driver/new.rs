@@ -94,7 +94,9 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let kit = kits::kit(language, args.template);
     let files = files_of(language, &kit, &name).into_iter();
     let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
-    files::write_new_files(&args.folder, &files, "purlin driver new DIR", app)?;
+    for file in files::write_new_files(&args.folder, &files, "purlin driver new DIR")? {
+        app.ui.data(&format!("{file}\n"));
+    }
     app.ui.note(&format!("{name} needs {}", kit.needs));
     let file = name.file();
     app.ui.hint(&format!(

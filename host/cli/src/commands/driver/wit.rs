@@ -18,7 +18,7 @@ Examples:
   purlin driver wit bindings/wit                        into another one
   wit-bindgen moonbit wit --world driver-with-wasi      bindings from it
 
-Exit status: 0 success; 2 a file already exists with other content.")]
+Exit status: 0 success; 2 the files already exist.")]
 pub(crate) struct Args {
     /// The folder to write to, created if necessary.
     #[arg(value_name = "DIR", default_value = "wit")]
@@ -29,6 +29,8 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     files::no_parent(&args.folder, &app.folder)?;
     let files = purlin_component::folder().map_err(|error| Failure::caused("cannot print WASI", &error))?;
     let files: Vec<_> = files.into_iter().map(|(path, text)| (args.folder.join(path), text)).collect();
-    files::write_new_files(&args.folder, &files, "purlin driver wit DIR", app)?;
+    for file in files::write_new_files(&args.folder, &files, "purlin driver wit DIR")? {
+        app.ui.data(&format!("{file}\n"));
+    }
     Ok(Status::Done)
 }

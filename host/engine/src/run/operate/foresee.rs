@@ -6,6 +6,7 @@ use purlin_model::Reason;
 use purlin_model::driver::{Forecast, Part, PartAction, Token};
 
 use super::Task;
+use super::call::repeatedly;
 use crate::driver::{Call, Driver, Effect};
 use crate::error::Cause;
 use crate::values::predict;
@@ -27,7 +28,9 @@ impl Task<'_> {
         if is_as_planned || !driver.previews() {
             return Ok(planned.and_then(|planned| planned.token.clone()));
         }
-        let Some(now) = driver.preview(call, effect).await? else { return Ok(None) };
+        let (shared, patience) = (self.shared, driver.patience());
+        let foreseen = repeatedly(shared, self.effort, patience, || driver.preview(call, effect)).await?;
+        let Some(now) = foreseen else { return Ok(None) };
         let contradicted = planned.and_then(|planned| predict::contradicted(&planned.outputs, &now.outputs));
         if let Some(path) = contradicted {
             return Err(Cause::Inconsistent { driver: driver.known_as().to_owned(), path });

@@ -1,0 +1,49 @@
+//! Renders the parts of a resource below it, as its driver foresees them.
+
+use purlin_engine::Step;
+use purlin_model::driver::{Part, PartAction};
+
+use super::{INDENT, PlanView, SHOWN_OF_CHANGED, sign};
+use crate::style::{DELETE, DIM, UPDATE, paint};
+use crate::text;
+
+/// The parts of a resource to which something happens, those first that lose data.
+pub(super) fn render(out: &mut String, step: &Step, look: PlanView) {
+    let mut parts: Vec<&Part> = step.parts().iter().collect();
+    parts.sort_by_key(|part| part.loss().is_none());
+    let all = parts.len();
+    let shown = if look.everything || all <= SHOWN_OF_CHANGED + 1 { all } else { SHOWN_OF_CHANGED };
+    let room = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT + 4).max(20));
+    for part in parts.into_iter().take(shown) {
+        let mut address = text::line(&part.address).into_owned();
+        if let Some(before) = &part.moved_from {
+            address = format!("{} → {address}", text::line(before));
+        }
+        out.push_str(&format!("{:INDENT$}  {} {address}\n", "", part_sign(part.action)));
+        let reason = part.notes.get("reason").and_then(|reason| Some(reason.as_str()?.to_owned()));
+        let loss = part.loss().map(|what| (DELETE, format!("loses data: {what}")));
+        for (style, text) in loss.into_iter().chain(reason.map(|reason| (DIM, reason))) {
+            for line in text::wrap(&text::line(&text), room) {
+                out.push_str(&format!("{:INDENT$}    {}\n", "", paint(style, line)));
+            }
+        }
+    }
+    if all > shown {
+        let more = format!("… and {} more parts (--verbose)", all - shown);
+        out.push_str(&format!("{:INDENT$}  {}\n", "", paint(DIM, more)));
+    }
+}
+
+/// The coloured sign and word of what happens to a part.
+fn part_sign(action: PartAction) -> String {
+    match action {
+        PartAction::None => paint(UPDATE, "→ move"),
+        PartAction::Create => sign("create"),
+        PartAction::Read => sign("read"),
+        PartAction::Update => sign("update"),
+        PartAction::CreateThenDelete | PartAction::DeleteThenCreate => sign("replace"),
+        PartAction::Delete => sign("delete"),
+        PartAction::Adopt => sign("adopt"),
+        PartAction::Forget => paint(DIM, "= forget"),
+    }
+}
