@@ -204,14 +204,14 @@ impl Driver for purlin_sandbox::Driver {
                 Response::Checked(self.check(context, inputs, previous).await?)
             }
             Request::Name(inputs) => Response::Name(self.name_of(context, inputs).await?),
-            Request::Create { inputs, name, replaces } => {
-                Response::State(self.create(context, inputs, name, replaces).await?)
-            }
             Request::Read(request) => Response::Observed(self.read(context, request).await?),
             Request::UpdateImpact(change) => Response::Impact(self.update_impact(context, change).await?),
             Request::Preview(effect) => Response::Forecast(self.preview(context, effect).await?),
-            Request::Update(change) => Response::State(self.update(context, change).await?),
-            Request::Delete { state, inputs, data_loss_allowed } => {
+            Request::Effect(Effect::Create { inputs, name, replaces }) => {
+                Response::State(self.create(context, inputs, name, replaces).await?)
+            }
+            Request::Effect(Effect::Update(change)) => Response::State(self.update(context, change).await?),
+            Request::Effect(Effect::Delete { state, inputs, data_loss_allowed }) => {
                 self.delete(context, (state, data_loss_allowed), inputs).await?;
                 Response::Deleted
             }

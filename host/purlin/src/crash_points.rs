@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_engine::{About, Call, Driver, Request, Response};
-use purlin_sandbox::CallError;
+use purlin_sandbox::{CallError, Effect};
 use purlin_state::Probe;
 
 /// A driver that reports to a probe before and after each call with effects.
@@ -21,9 +21,9 @@ impl Driver for ProbedDriver {
 
     async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
         let (before, after) = match request {
-            Request::Create { .. } => ("before create", "after create"),
-            Request::Update(_) => ("before update", "after update"),
-            Request::Delete { .. } => ("before delete", "after delete"),
+            Request::Effect(Effect::Create { .. }) => ("before create", "after create"),
+            Request::Effect(Effect::Update(_)) => ("before update", "after update"),
+            Request::Effect(Effect::Delete { .. }) => ("before delete", "after delete"),
             _ => return self.driver.call(call, request).await,
         };
         self.probe.at(before);

@@ -19,32 +19,30 @@ pub enum Request<'a> {
     },
     /// Returns the friendly name of the real object. Without effects.
     Name(&'a Inputs),
-    /// Creates the resource.
-    Create {
-        /// The inputs of the new resource.
-        inputs: &'a Inputs,
-        /// Its name.
-        name: &'a str,
-        /// The id of the resource that it replaces.
-        replaces: Option<&'a Label>,
-    },
     /// Reads the resource in its current state. Without effects.
     Read(ReadRequest<'a>),
     /// Says which changes require a replacement. Without effects.
     UpdateImpact(Change<'a>),
     /// Says what an effect would make. Without effects.
     Preview(Effect<'a>),
-    /// Updates the resource in place.
-    Update(Change<'a>),
-    /// Deletes the resource.
-    Delete {
-        /// The resource.
-        state: &'a ResourceState,
-        /// The inputs of its last provisioning.
-        inputs: &'a Inputs,
-        /// Whether somebody agreed to lose the data that it holds.
-        data_loss_allowed: bool,
-    },
+    /// Creates the resource, updates it in place, or deletes it.
+    Effect(Effect<'a>),
+}
+
+impl<'a> Request<'a> {
+    /// The places of the inputs that the driver is to work with. Those that `check` compares them with are
+    /// not among them.
+    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut &'a Inputs> {
+        match self {
+            Self::Check { inputs, .. } | Self::Name(inputs) => vec![inputs],
+            Self::Read(request) => vec![&mut request.inputs],
+            Self::UpdateImpact(change) => vec![&mut change.before, &mut change.after],
+            Self::Preview(effect) | Self::Effect(effect) => match effect {
+                Effect::Create { inputs, .. } | Effect::Delete { inputs, .. } => vec![inputs],
+                Effect::Update(change) => vec![&mut change.before, &mut change.after],
+            },
+        }
+    }
 }
 
 /// What a function of the contract returns.
@@ -98,7 +96,7 @@ impl dyn Driver + '_ {
         name: &str,
         replaces: Option<&Label>,
     ) -> Result<ResourceState, CallError> {
-        match self.call(call, Request::Create { inputs, name, replaces }).await? {
+        match self.call(call, Request::Effect(Effect::Create { inputs, name, replaces })).await? {
             Response::State(state) => Ok(state),
             _ => Err(self.mismatch()),
         }
@@ -130,7 +128,7 @@ impl dyn Driver + '_ {
 
     /// Updates the resource in place.
     pub async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
-        match self.call(call, Request::Update(change)).await? {
+        match self.call(call, Request::Effect(Effect::Update(change))).await? {
             Response::State(state) => Ok(state),
             _ => Err(self.mismatch()),
         }
@@ -144,7 +142,8 @@ impl dyn Driver + '_ {
         inputs: &Inputs,
         data_loss_allowed: bool,
     ) -> Result<(), CallError> {
-        match self.call(call, Request::Delete { state, inputs, data_loss_allowed }).await? {
+        let effect = Effect::Delete { state, inputs, data_loss_allowed };
+        match self.call(call, Request::Effect(effect)).await? {
             Response::Deleted => Ok(()),
             _ => Err(self.mismatch()),
         }

@@ -12,7 +12,7 @@ use purlin_model::{Context, Diagnostic, Map, Urn, Value};
 use purlin_sandbox::CallError;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::driver::{About, Call, Driver, Drivers, Needed, ReadRequest, Request, Response};
+use crate::driver::{About, Call, Driver, Drivers, Effect, Needed, ReadRequest, Request, Response};
 use crate::planner::Base;
 use crate::values::current::AsRecorded;
 use crate::values::secrets::{self, SecretFault, SecretRef, SecretStores};
@@ -83,10 +83,10 @@ impl Driver for DescribedDriver {
             Request::UpdateImpact(_) => return Ok(Response::Impact(Impact::default())),
             Request::Preview(_) => return Ok(Response::Forecast(None)),
             Request::Name(_) => "name",
-            Request::Create { .. } => "create",
             Request::Read(_) => "read",
-            Request::Update(_) => "update",
-            Request::Delete { .. } => "delete",
+            Request::Effect(Effect::Create { .. }) => "create",
+            Request::Effect(Effect::Update(_)) => "update",
+            Request::Effect(Effect::Delete { .. }) => "delete",
         };
         let message =
             format!("only a call of the driver `{}` can {what} the resource", self.driver.known_as());

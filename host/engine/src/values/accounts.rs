@@ -11,12 +11,12 @@ use indexmap::IndexMap;
 use purlin_expression::did_you_mean;
 use purlin_model::driver::{Inputs, TypeSchema};
 use purlin_model::{Account, Context, Diagnostic, Map, Value};
-use purlin_sandbox::{CallError, Change};
+use purlin_sandbox::CallError;
 use tokio::sync::OnceCell;
 
 use super::rules::SchemaRules;
 use super::secrets::{self, SecretStores, Vault};
-use crate::driver::{About, Call, Driver, Drivers, Effect, Needed, ReadRequest, Request, Response};
+use crate::driver::{About, Call, Driver, Drivers, Needed, Request, Response};
 
 /// Concurrent reads of secrets for one call.
 const PARALLELISM: usize = 4;
@@ -246,10 +246,6 @@ impl AccountDriver {
         self.rules.connect(&*self.driver, type_name, &mut inputs);
         Ok(inputs)
     }
-
-    async fn changed(&self, call: &Call, change: Change<'_>) -> Result<(Inputs, Inputs), CallError> {
-        Ok((self.filled(call, change.before).await?, self.filled(call, change.after).await?))
-    }
 }
 
 #[async_trait]
@@ -259,48 +255,14 @@ impl Driver for AccountDriver {
     }
 
     async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
-        let driver = &self.driver;
-        match request {
-            Request::Check { inputs, previous } => {
-                let inputs = &self.filled(call, inputs).await?;
-                driver.call(call, Request::Check { inputs, previous }).await
-            }
-            Request::Name(inputs) => {
-                driver.call(call, Request::Name(&self.filled(call, inputs).await?)).await
-            }
-            Request::Create { inputs, name, replaces } => {
-                let inputs = &self.filled(call, inputs).await?;
-                driver.call(call, Request::Create { inputs, name, replaces }).await
-            }
-            Request::Read(request) => {
-                let inputs = &self.filled(call, request.inputs).await?;
-                driver.call(call, Request::Read(ReadRequest { inputs, ..request })).await
-            }
-            Request::UpdateImpact(change) => {
-                let (before, after) = &self.changed(call, change).await?;
-                driver.call(call, Request::UpdateImpact(Change { before, after, ..change })).await
-            }
-            Request::Preview(Effect::Create { inputs, name, replaces }) => {
-                let inputs = &self.filled(call, inputs).await?;
-                driver.call(call, Request::Preview(Effect::Create { inputs, name, replaces })).await
-            }
-            Request::Preview(Effect::Update(change)) => {
-                let (before, after) = &self.changed(call, change).await?;
-                driver.call(call, Request::Preview(Effect::Update(Change { before, after, ..change }))).await
-            }
-            Request::Preview(Effect::Delete { state, inputs, data_loss_allowed }) => {
-                let inputs = &self.filled(call, inputs).await?;
-                let effect = Effect::Delete { state, inputs, data_loss_allowed };
-                driver.call(call, Request::Preview(effect)).await
-            }
-            Request::Update(change) => {
-                let (before, after) = &self.changed(call, change).await?;
-                driver.call(call, Request::Update(Change { before, after, ..change })).await
-            }
-            Request::Delete { state, inputs, data_loss_allowed } => {
-                let inputs = &self.filled(call, inputs).await?;
-                driver.call(call, Request::Delete { state, inputs, data_loss_allowed }).await
-            }
+        let (mut given, mut filled) = (request, Vec::new());
+        for inputs in given.inputs_mut() {
+            filled.push(self.filled(call, inputs).await?);
         }
+        let mut request = request;
+        for (inputs, filled) in request.inputs_mut().into_iter().zip(&filled) {
+            *inputs = filled;
+        }
+        self.driver.call(call, request).await
     }
 }

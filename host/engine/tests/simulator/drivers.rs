@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_engine::{About, Call, Driver, Drivers, Needed, ReadRequest, Request as Wanted, Response};
+use purlin_engine::{About, Call, Driver, Drivers, Effect, Needed, ReadRequest, Request as Wanted, Response};
 use purlin_model::driver::{
     Checked, DriverInfo, Failure, Impact, Implements, Inputs, Observed, Pending, ResourceState, TypeSchema,
 };
@@ -313,14 +313,14 @@ impl Driver for SimDriver {
                 Response::Checked(self.check(call, inputs, previous).await?)
             }
             Wanted::Name(inputs) => Response::Name(self.name(call, inputs).await?),
-            Wanted::Create { inputs, name, replaces } => {
-                Response::State(self.create(call, inputs, name, replaces).await?)
-            }
             Wanted::Read(request) => Response::Observed(self.read(call, request).await?),
             Wanted::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
             Wanted::Preview(_) => Response::Forecast(None),
-            Wanted::Update(change) => Response::State(self.update(call, change).await?),
-            Wanted::Delete { state, inputs, .. } => {
+            Wanted::Effect(Effect::Create { inputs, name, replaces }) => {
+                Response::State(self.create(call, inputs, name, replaces).await?)
+            }
+            Wanted::Effect(Effect::Update(change)) => Response::State(self.update(call, change).await?),
+            Wanted::Effect(Effect::Delete { state, inputs, .. }) => {
                 self.delete(call, state, inputs).await?;
                 Response::Deleted
             }

@@ -13,7 +13,7 @@ use purlin_model::driver::{DriverInfo, Failure, Observed, ResourceState};
 use purlin_sandbox::CallError;
 
 use super::SchemaRules;
-use crate::driver::{About, Call, Driver, Request, Response};
+use crate::driver::{About, Call, Driver, Effect, Request, Response};
 
 /// A driver with a schema that does more than describe the shape of its inputs.
 struct SchemaGuard {
@@ -61,7 +61,7 @@ impl Driver for SchemaGuard {
     async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
         let before = match request {
             Request::Read(request) => request.state,
-            Request::Update(change) => Some(change.state),
+            Request::Effect(Effect::Update(change)) => Some(change.state),
             _ => None,
         };
         match self.driver.call(call, request).await {

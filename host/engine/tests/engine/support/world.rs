@@ -401,14 +401,14 @@ impl Driver for Scripted {
                 Response::Checked(self.check(call, inputs, previous).await?)
             }
             Request::Name(inputs) => Response::Name(self.name(call, inputs).await?),
-            Request::Create { inputs, name, replaces } => {
-                Response::State(self.create(call, inputs, name, replaces).await?)
-            }
             Request::Read(request) => Response::Observed(self.read(call, request).await?),
             Request::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
             Request::Preview(effect) => Response::Forecast(self.preview(call, effect)?),
-            Request::Update(change) => Response::State(self.update(call, change).await?),
-            Request::Delete { state, inputs, .. } => {
+            Request::Effect(Effect::Create { inputs, name, replaces }) => {
+                Response::State(self.create(call, inputs, name, replaces).await?)
+            }
+            Request::Effect(Effect::Update(change)) => Response::State(self.update(call, change).await?),
+            Request::Effect(Effect::Delete { state, inputs, .. }) => {
                 self.delete(call, state, inputs).await?;
                 Response::Deleted
             }
