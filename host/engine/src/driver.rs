@@ -13,6 +13,7 @@ use purlin_sandbox::{CallContext, CallError, CancelToken, CheckpointSink, Facts,
 pub use purlin_sandbox::{Effect, ReadRequest};
 use purlin_state::Record;
 
+pub(crate) use requests::returned_state;
 pub use requests::{Request, Response};
 
 use crate::values::accounts::Accounts;

@@ -41,10 +41,11 @@ pub use records::recorded_status::{RecordedStatus, ResourceStatus, recorded_stat
 pub use records::renames::{rename, repoint};
 pub use records::visibility::not_shown_for;
 pub use run::{ApplyOptions, Run, apply, last_attempts};
-pub use values::accounts::{Accounts, WithAccounts};
+pub use values::accounts::Accounts;
 pub use values::compare::{Difference, compare};
 pub use values::current::CurrentInputs;
 pub use values::outputs::KnownOutputs;
 pub use values::rules::{Places, SchemaRules, check_inputs, check_outputs, seal_outputs};
 pub use values::secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
+pub use values::supplied::SuppliedDrivers;
 pub use values::workload::{PatchFault, PatchProblem, WorkloadDocument, WorkloadError, workload_document};

@@ -11,4 +11,5 @@ pub(crate) mod outputs;
 pub(crate) mod predict;
 pub(crate) mod rules;
 pub(crate) mod secrets;
+pub(crate) mod supplied;
 pub(crate) mod workload;

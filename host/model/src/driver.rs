@@ -2,6 +2,7 @@
 //!
 //! The sandbox turns these into calls of a component; the engine sees nothing else.
 
+mod cookie;
 mod failure;
 mod forecast;
 pub mod keywords;
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 use crate::{Context, Key, Label, Map, Urn, Value};
 
+pub use cookie::{Cookie, StoredCookie};
 pub use failure::{Failure, Problem};
 pub use forecast::{Forecast, Part, PartAction, Token};
 
@@ -287,7 +289,7 @@ pub struct ResourceState {
     /// Outputs, a map; secret ones are secret values.
     pub outputs: Value,
     /// Opaque to us, within the operator's limit.
-    pub cookie: Box<[u8]>,
+    pub cookie: Cookie,
     /// Manifests to deliver.
     pub manifests: Vec<ManifestFile>,
     /// The driver's own number of the form of what it returns.
@@ -302,7 +304,7 @@ pub struct Checkpoint {
     /// The driver's name for the real object.
     pub id: Label,
     /// The cookie that takes the place of the recorded one, if it gave one.
-    pub cookie: Option<Box<[u8]>>,
+    pub cookie: Option<Cookie>,
 }
 
 impl Checkpoint {

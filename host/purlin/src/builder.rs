@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use purlin_engine::{Accounts, Drivers, SecretStores, WithAccounts};
+use purlin_engine::{Accounts, Drivers, SecretStores, SuppliedDrivers};
 use purlin_model::{KeySource, Location, Workspace};
 use purlin_sandbox::{CompileEvent, Compiler, SandboxConfig, clock};
 use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
@@ -364,21 +364,21 @@ impl Purlin {
         Ok(Arc::new(Stores::new(&self.workspace, &self.variables, registry)))
     }
 
-    /// The drivers, which are given the fields of accounts. To be made anew for each plan, since a secret is
+    /// The drivers, which are given what no record repeats. To be made anew for each plan, since a secret is
     /// read once.
-    pub(crate) fn drivers_with_accounts(&self) -> Result<WithAccounts, Error> {
-        self.with_accounts(true)
+    pub(crate) async fn supplied_drivers(&self) -> Result<SuppliedDrivers, Error> {
+        Ok(SuppliedDrivers { store: Some(self.store().await?), ..self.drivers_for(true)? })
     }
 
-    /// The same, where no secret is read.
-    pub(crate) fn drivers_without_secrets(&self) -> Result<WithAccounts, Error> {
-        self.with_accounts(false)
+    /// The same where no secret and no record is read.
+    pub(crate) fn drivers_without_secrets(&self) -> Result<SuppliedDrivers, Error> {
+        self.drivers_for(false)
     }
 
-    fn with_accounts(&self, reads_secrets: bool) -> Result<WithAccounts, Error> {
+    fn drivers_for(&self, reads_secrets: bool) -> Result<SuppliedDrivers, Error> {
         let drivers = Arc::clone(self.registry()?) as Arc<dyn Drivers>;
         let accounts = Accounts::new(self.workspace.accounts.clone(), self.secret_stores()?, reads_secrets);
-        Ok(WithAccounts { drivers, accounts: Arc::new(accounts) })
+        Ok(SuppliedDrivers { drivers, accounts: Arc::new(accounts), store: None })
     }
 
     /// The files that no driver may write to.

@@ -184,7 +184,7 @@ impl Purlin {
             ..options
         };
         let plan =
-            purlin_engine::plan(graph, &documents.context, base, &self.drivers_with_accounts()?, options)
+            purlin_engine::plan(graph, &documents.context, base, &self.supplied_drivers().await?, options)
                 .await?;
         self.guard_plan(plan, Some(documents), &gone, &environment).await
     }

@@ -58,7 +58,14 @@ impl Session<'_> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner).take();
         match read {
             Some(snapshot) => Ok(snapshot),
-            None => Ok(self.purlin.store().await?.load(self.environment()).await?),
+            None => {
+                let snapshot = self.purlin.store().await?.load(self.environment()).await?;
+                if !snapshot.unused_cookies.is_empty() {
+                    let unused = snapshot.unused_cookies.clone();
+                    self.lock.writer().commit(vec![Change::RemoveCookies(unused)]).await?;
+                }
+                Ok(snapshot)
+            }
         }
     }
 
@@ -105,7 +112,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let base = self.base_of(snapshot)?;
-        Ok(Some(purlin_engine::recover(context, base, &self.purlin.drivers_with_accounts()?, false).await?))
+        Ok(Some(purlin_engine::recover(context, base, &self.purlin.supplied_drivers().await?, false).await?))
     }
 
     /// The resources with a pending call.
@@ -152,7 +159,7 @@ impl Session<'_> {
     /// As for [`Self::plan_refresh`]; also [`Error::Documents`] with every fault of the graph.
     pub async fn plan_refresh_of(&self, documents: &Documents, scope: &Scope) -> Result<Plan, Error> {
         let base = self.base().await?.paused(documents.paused()?);
-        Ok(purlin_engine::refresh(&documents.context, base, &self.purlin.drivers_with_accounts()?, scope)
+        Ok(purlin_engine::refresh(&documents.context, base, &self.purlin.supplied_drivers().await?, scope)
             .await?)
     }
 
@@ -162,7 +169,7 @@ impl Session<'_> {
     /// [`Error::Documents`] if a driver is missing, or a name matches nothing.
     pub async fn plan_refresh(&self, context: &Context, scope: &Scope) -> Result<Plan, Error> {
         let base = self.base().await?;
-        Ok(purlin_engine::refresh(context, base, &self.purlin.drivers_with_accounts()?, scope).await?)
+        Ok(purlin_engine::refresh(context, base, &self.purlin.supplied_drivers().await?, scope).await?)
     }
 
     /// The same from a given starting point, for the `wanted` resources.
@@ -172,7 +179,7 @@ impl Session<'_> {
         base: Base,
         wanted: &(dyn Fn(&Urn) -> bool + Sync),
     ) -> Result<Plan, Error> {
-        Ok(purlin_engine::read(context, base, &self.purlin.drivers_with_accounts()?, wanted).await?)
+        Ok(purlin_engine::read(context, base, &self.purlin.supplied_drivers().await?, wanted).await?)
     }
 
     /// Makes a plan that brings the environment in line with the documents. Without effects.
@@ -193,7 +200,7 @@ impl Session<'_> {
         let base = self.purlin.at_now(self.base().await?).await;
         let base = base.protected(self.purlin.protection(self.environment()));
         let plan =
-            purlin_engine::destroy(context, base, &self.purlin.drivers_with_accounts()?, options).await?;
+            purlin_engine::destroy(context, base, &self.purlin.supplied_drivers().await?, options).await?;
         self.purlin.guard_plan(plan, None, &[], self.environment()).await
     }
 
@@ -342,14 +349,14 @@ impl Purlin {
         }
         if base.has_pending() {
             let plan =
-                purlin_engine::recover(context, base.clone(), &self.drivers_with_accounts()?, true).await?;
+                purlin_engine::recover(context, base.clone(), &self.supplied_drivers().await?, true).await?;
             // The plan leaves undecided resources alone and reports them.
             base = self.on_scratch(base, plan, &mut found, true).await?;
         }
         if let Some(scope) = refresh {
             let base_of = base.clone().paused(documents.paused()?);
             let plan =
-                purlin_engine::refresh(context, base_of, &self.drivers_with_accounts()?, scope).await?;
+                purlin_engine::refresh(context, base_of, &self.supplied_drivers().await?, scope).await?;
             base = self.on_scratch(base, plan, &mut found, false).await?;
         }
         Ok((base, found))

@@ -111,7 +111,14 @@ fn object(value: &Value, mark: &mut dyn FnMut(&str, &Value)) -> String {
 
 /// The existing resource as its driver described it: outputs that are secret as a whole are
 /// separate.
-pub(crate) fn state(state: &ResourceState) -> types::State {
+///
+/// # Errors
+/// If the cookie is still in the state: without it, the driver would take the resource for another one.
+pub(crate) fn state(state: &ResourceState, driver: &str) -> Result<types::State, CallError> {
+    let cookie = state.cookie.bytes().ok_or_else(|| CallError::Cookie {
+        driver: driver.to_owned(),
+        message: "it was not read from the state".to_owned(),
+    })?;
     let ignore: &mut dyn FnMut(&str, &Value) = &mut |_, _| {};
     let all_secret = matches!(state.outputs, Value::Secret(_));
     let mut sensitive = Vec::new();
@@ -139,16 +146,16 @@ pub(crate) fn state(state: &ResourceState) -> types::State {
     let note = |(name, value): (&std::sync::Arc<str>, &Value)| {
         (name.as_ref().to_owned(), value.reveal_marked(&mut |_, _| {}).to_string())
     };
-    types::State {
+    Ok(types::State {
         id: state.id.expose().to_owned(),
         outputs,
         secrets: object(&Value::Map(secrets), ignore),
-        cookie: state.cookie.to_vec(),
+        cookie: cookie.to_vec(),
         manifests,
         sensitive,
         version: state.version,
         notes: state.notes.iter().map(note).collect(),
-    }
+    })
 }
 
 /// A name as a segment of a JSON Pointer.

@@ -282,7 +282,7 @@ impl Driver {
             id: id.map(str::to_owned),
             name: name.to_owned(),
             inputs: convert::known(inputs)?,
-            state: state.map(convert::state),
+            state: state.map(|state| convert::state(state, self.name())).transpose()?,
             known: known.iter().map(|id| id.expose().to_owned()).collect(),
             call: self.0.runner.facts(&given),
         };
@@ -334,7 +334,7 @@ impl Driver {
         let given =
             self.0.runner.given(context, &[Some(change.before), Some(change.after)], Some(change.state));
         let facts = self.0.runner.facts(&given);
-        let request = self.change(&given, &change, convert::inputs(change.after), facts);
+        let request = self.change(&given, &change, convert::inputs(change.after), facts)?;
         let answer = self
             .0
             .runner
@@ -382,12 +382,12 @@ impl Driver {
             }),
             Effect::Update(change) => {
                 let facts = runner.facts(&given);
-                preview::Effect::Update(self.change(&given, &change, convert::inputs(change.after), facts))
+                preview::Effect::Update(self.change(&given, &change, convert::inputs(change.after), facts)?)
             }
             Effect::Delete { state, inputs, data_loss_allowed } => {
                 preview::Effect::Delete(wit::DeleteRequest {
                     subject: runner.subject(context),
-                    state: convert::state(state),
+                    state: convert::state(state, self.name())?,
                     inputs: convert::inputs(inputs),
                     data_loss_allowed,
                     call: runner.facts(&given),
@@ -419,7 +419,7 @@ impl Driver {
             .given(context, &[Some(change.before), Some(change.after)], Some(change.state))
             .reporting(Checkpoints::OfUpdate(change.state.id.clone()));
         let facts = self.0.runner.facts_of_effect(&given);
-        let request = self.change(&given, &change, convert::known(change.after)?, facts);
+        let request = self.change(&given, &change, convert::known(change.after)?, facts)?;
         let answer = self
             .0
             .runner
@@ -454,7 +454,7 @@ impl Driver {
         let given = self.0.runner.given(context, &[Some(inputs)], Some(state));
         let request = wit::DeleteRequest {
             subject: self.0.runner.subject(context),
-            state: convert::state(state),
+            state: convert::state(state, self.name())?,
             inputs: convert::inputs(inputs),
             data_loss_allowed,
             call: self.0.runner.facts_of_effect(&given),
@@ -477,14 +477,14 @@ impl Driver {
         change: &Change<'_>,
         after: wit::Inputs,
         call: wit::Call,
-    ) -> wit::Change {
-        wit::Change {
+    ) -> Result<wit::Change, CallError> {
+        Ok(wit::Change {
             subject: self.0.runner.subject(given.context),
-            state: convert::state(change.state),
+            state: convert::state(change.state, self.name())?,
             before: convert::inputs(change.before),
             after,
             name: change.name.to_owned(),
             call,
-        }
+        })
     }
 }

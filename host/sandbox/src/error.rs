@@ -239,6 +239,15 @@ pub enum CallError {
         /// Why, and how to correct it.
         message: String,
     },
+    /// What the driver keeps privately for the resource (its cookie) cannot be read from the state, so that
+    /// the driver was not called.
+    #[error("the private state of the driver `{driver}` for this resource cannot be read: {message}")]
+    Cookie {
+        /// Name of the driver.
+        driver: String,
+        /// Why.
+        message: String,
+    },
     /// The caller passed an unknown value to a call with effects.
     #[error("the input at `{pointer}` is not known yet")]
     Unknown {
@@ -262,6 +271,7 @@ impl CallError {
             | Self::Instantiate { .. }
             | Self::Unknown { .. } => "driver",
             Self::Account { .. } => "missing-account",
+            Self::Cookie { .. } => "state",
         }
     }
 
@@ -281,6 +291,7 @@ impl CallError {
             // These errors occur before the call, or while a plan is made, which has no effects.
             Self::Instantiate { .. }
             | Self::Account { .. }
+            | Self::Cookie { .. }
             | Self::Unknown { .. }
             | Self::PlanLimit { .. } => true,
             Self::Trap { .. }

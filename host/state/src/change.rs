@@ -11,6 +11,7 @@ use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
 /// The names of the entries that belong to no resource, in messages.
 pub(crate) const CLOSED_NOTE: &str = "the note that closes the environment";
+const UNUSED_COOKIES: &str = "private state that no resource has any more";
 pub(crate) const STALENESS_NOTE: &str = "the note that records may be stale";
 
 /// One step of a commit. All steps concern the environment whose lock is held.
@@ -55,6 +56,9 @@ pub enum Change {
         /// The objects.
         objects: Box<[Vanished]>,
     },
+    /// Remove cookies that are stored apart, by their ids, because no record has them any more: those of
+    /// [`Snapshot::unused_cookies`].
+    RemoveCookies(Box<[[u8; 16]]>),
     /// Closes the environment to deployments until `None` opens it again.
     SetClosed(Option<Holder>),
     /// Everything was read, so the records are reliable again: see [`Staleness`].
@@ -70,6 +74,7 @@ impl Change {
             Self::Intend(intent) => intent.id().to_string(),
             Self::Obstruct { urn, .. } | Self::Vanish { urn, .. } => urn.to_string(),
             Self::Deployed { deployment, .. } => deployment.id.to_string(),
+            Self::RemoveCookies(_) => UNUSED_COOKIES.to_owned(),
             Self::SetClosed(_) => CLOSED_NOTE.to_owned(),
             Self::Trust => STALENESS_NOTE.to_owned(),
         }
@@ -168,6 +173,8 @@ pub struct Snapshot {
     pub obstacles: Vec<ObstacleRecord>,
     /// Objects that systems may still show although they are gone, by the URN of their resource.
     pub vanished: BTreeMap<Urn, Box<[Vanished]>>,
+    /// The ids of cookies that are stored apart, although no record and no call has them any more, sorted.
+    pub unused_cookies: Box<[[u8; 16]]>,
     /// The user who closed it, if it is closed.
     pub closed_by: Option<Holder>,
     /// Why the records may be older than the real state. Resources are then read before planning.
@@ -179,7 +186,16 @@ pub struct Snapshot {
 /// Compares the content, regardless of the stored bytes.
 impl PartialEq for Snapshot {
     fn eq(&self, other: &Self) -> bool {
-        let Self { records, pending, obstacles, vanished, closed_by, staleness, revision: _ } = self;
+        let Self {
+            records,
+            pending,
+            obstacles,
+            vanished,
+            unused_cookies: _,
+            closed_by,
+            staleness,
+            revision: _,
+        } = self;
         *records == other.records
             && *pending == other.pending
             && *obstacles == other.obstacles

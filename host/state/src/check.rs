@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use purlin_model::driver::Cookie;
 use serde::{Serialize, Serializer};
 
 use crate::keys::{Keyring, SealedKey};
@@ -51,6 +52,9 @@ pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Repair
     for (deployment, _) in without_documents(table) {
         report.findings.push(format!("the documents of {} are missing", name(&deployment, &names)));
     }
+    for missing in without_cookies(table, &names, keys) {
+        report.findings.push(format!("{} is missing", missing.lost));
+    }
     report.records += table.range(&keyspace::all(EntryKind::Record)).count();
     Ok(())
 }
@@ -79,7 +83,7 @@ pub(crate) struct Repaired {
 }
 
 /// Removes the entries that cannot be read and reports them. A deployment whose documents are
-/// missing loses the reference to them.
+/// missing loses the reference to them, and so does a resource whose private state is.
 ///
 /// # Errors
 /// [`Error::Newer`] if a newer version wrote one of the entries; then nothing is removed.
@@ -96,6 +100,13 @@ pub(crate) fn left_out(
         table.apply(key.clone(), None);
         repaired.removed.push(key);
     }
+    for WithoutCookie { key, value, lost } in without_cookies(table, &names, keys) {
+        report.findings.push(format!("{lost} is missing"));
+        report.lost.push(lost);
+        table.apply(key.clone(), Some(value.clone()));
+        repaired.removed.push(key.clone());
+        repaired.added.push((key, value));
+    }
     for (key, deployment) in without_documents(table) {
         let documents = format!("the documents of {}", name(&key, &names));
         report.findings.push(format!("{documents} are missing"));
@@ -108,6 +119,39 @@ pub(crate) fn left_out(
         repaired.added.push((new, value));
     }
     Ok(repaired)
+}
+
+/// An entry with a cookie that is missing: it was stored apart, and is lost.
+struct WithoutCookie {
+    key: Vec<u8>,
+    /// The entry without it, encoded.
+    value: Vec<u8>,
+    /// What is lost.
+    lost: String,
+}
+
+/// The entries whose cookies are missing. Without its cookie, a driver can read a resource, and return it.
+fn without_cookies(table: &Table, names: &Names, keys: Option<&Keyring>) -> Vec<WithoutCookie> {
+    let mut found = Vec::new();
+    let Some(keys) = keys else { return found };
+    for kind in [EntryKind::Record, EntryKind::Intent, EntryKind::Checkpoint] {
+        for (key, value) in table.range(&keyspace::all(kind)) {
+            let Some(place) = keyspace::place_of(key).and_then(|place| place.try_into().ok()) else {
+                continue;
+            };
+            let is_missing = |cookie: &Cookie| {
+                let is_there = |id| table.get(&keyspace::cookie(id, place)).is_some();
+                cookie.stored().is_some_and(|stored| !is_there(&stored.id))
+            };
+            let name = name(key, names);
+            // What cannot be read at all is reported as such.
+            if let Ok(Some(value)) = codec::without_cookies(kind, value, &name, keys, is_missing) {
+                let lost = format!("the private state of the driver of {name}");
+                found.push(WithoutCookie { key: key.to_vec(), value, lost });
+            }
+        }
+    }
+    found
 }
 
 /// The deployments whose documents are missing. Only the documents of the latest deployments are
@@ -207,12 +251,16 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
             Some(digest) => codec::decode_documents(value, &digest, keys).map(drop),
             None => Err(Error::Damaged { name, detail: "its digest is lost".into() }),
         },
+        (Some(b'p'), Some(keys)) => match key.get(17..).and_then(|id| id.try_into().ok()) {
+            Some(id) => codec::decode_cookie(value, id, keys).map(drop),
+            None => Err(Error::Damaged { name, detail: "its id is lost".into() }),
+        },
         (Some(b'k'), Some(keys)) => codec::decode_checkpoint(value, &name, keys).map(drop),
         (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
         (Some(b'l'), Some(keys)) => codec::decode_closed(value, &name, keys).map(drop),
         (Some(b'q'), Some(keys)) => codec::decode_staleness(value, &name, keys).map(drop),
         (Some(b'm'), _) => SealedKey::decode(value).map(drop),
-        (Some(b'r' | b'i' | b'k' | b'u' | b'v' | b'h' | b'd' | b'l' | b'q'), None) => Ok(()),
+        (Some(b'r' | b'i' | b'k' | b'u' | b'v' | b'h' | b'd' | b'p' | b'l' | b'q'), None) => Ok(()),
         _ => Err(Error::Damaged { name, detail: "it is of an unknown kind".into() }),
     }
 }
@@ -226,8 +274,47 @@ fn placed(key: &[u8], expected: Option<Vec<u8>>, name: String) -> Result<(), Err
 
 #[cfg(test)]
 mod tests {
+    use purlin_model::Urn;
+
     use super::*;
-    use crate::Holder;
+    use crate::codec::tests::plain;
+    use crate::encode::Writes;
+    use crate::{Change, Holder, snapshot};
+
+    #[test]
+    fn a_resource_whose_private_state_is_missing_is_named() {
+        let keys = Keyring::in_memory();
+        let mut record = plain();
+        record.urn = Urn::parse("urn:purlin:e/o::a::shared::dns.default::modules.w").expect("a URN");
+        record.state.cookie = vec![7; 5000].into();
+        let environment = Environment::of_urn(&record.urn).expect("an environment");
+        let mut table = Table::default();
+        let writes = Writes::of(&[Change::Put(Box::new(record))], &environment, &keys);
+        let mut entries = Vec::new();
+        table.resolve(writes.expect("encoded").0, &mut entries);
+        entries.into_iter().for_each(|(key, value)| table.apply(key, value));
+        let looked = |table: &Table| {
+            let mut report = RepairReport::default();
+            inspect(table, Some(&keys), &mut report).expect("looks");
+            report
+        };
+        assert!(looked(&table).is_whole());
+        let cookie = table.range(&keyspace::all(EntryKind::Cookie)).next().expect("one").0.to_vec();
+        let mut broken = table.get(&cookie).expect("there").to_vec();
+        table.apply(cookie.clone(), None);
+        let lost = "the private state of the driver of urn:purlin:e/o::a::shared::dns.default::modules.w";
+        assert_eq!(looked(&table).findings, [format!("{lost} is missing")]);
+        // A damaged one is removed, and whose it was is said.
+        broken.reverse();
+        table.apply(cookie.clone(), Some(broken));
+        let mut report = RepairReport::default();
+        let repaired = left_out(&mut table, Some(&keys), &mut report).expect("repairs");
+        assert_eq!(repaired.removed.first(), Some(&cookie));
+        assert!(report.lost.iter().any(|other| other == lost), "{:?}", report.lost);
+        assert!(looked(&table).is_whole());
+        let stored = snapshot::snapshot(&table, &environment, &keys).expect("reads");
+        assert!(stored.records[0].state.cookie.is_empty());
+    }
 
     #[test]
     fn an_entry_of_a_newer_version_is_neither_damaged_nor_removed() {

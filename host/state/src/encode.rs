@@ -1,10 +1,17 @@
 //! Turns changes into entries.
 
+use std::borrow::Cow;
+
+use purlin_model::driver::{Checkpoint, Cookie};
 use sha2::{Digest, Sha256};
 
+use crate::error::NO_RANDOM;
 use crate::keys::Keyring;
 use crate::keyspace::{self, EntryKind, EnvironmentDigest};
 use crate::{Change, Deployment, Environment, Error, RecordId, codec};
+
+/// Cookies of more bytes than this are stored apart. An entry of its own costs a small one more than it saves.
+const LARGE_COOKIE: u64 = 1 << 10;
 
 /// One step of a commit, encoded.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,19 +71,40 @@ impl Writes {
         let key = |kind, id: &RecordId| within.key(kind, id);
         match change {
             Change::Put(record) => {
-                let encoded = codec::encode(record, keys)?;
+                let encoded = match self.apart(&record.state.cookie, within, keys)? {
+                    Some(cookie) => {
+                        let mut record = record.clone();
+                        record.state.cookie = cookie;
+                        codec::encode(&record, keys)?
+                    }
+                    None => codec::encode(record, keys)?,
+                };
                 self.put(key(EntryKind::Record, &record.id())?, encoded);
             }
             Change::Remove(id) => self.remove(key(EntryKind::Record, id)?),
             Change::Intend(intent) => {
                 let id = intent.id();
-                let encoded = codec::encode_intent(intent, keys)?;
+                let mut intent = Cow::Borrowed(&**intent);
+                if intent.cookies().into_iter().any(is_large) {
+                    for cookie in intent.to_mut().cookies_mut() {
+                        if let Some(stored) = self.apart(cookie, within, keys)? {
+                            *cookie = stored;
+                        }
+                    }
+                }
+                let encoded = codec::encode_intent(&intent, keys)?;
                 self.put(key(EntryKind::Intent, &id)?, encoded);
                 self.remove(key(EntryKind::Checkpoint, &id)?);
             }
             Change::Checkpoint { id, checkpoint } => {
+                let stored = match &checkpoint.cookie {
+                    Some(cookie) => self.apart(cookie, within, keys)?,
+                    None => None,
+                };
+                let cookie = stored.or_else(|| checkpoint.cookie.clone());
+                let checkpoint = Checkpoint { id: checkpoint.id.clone(), cookie };
                 let key = key(EntryKind::Checkpoint, id)?;
-                self.put(key, codec::encode_checkpoint(checkpoint, keys)?);
+                self.put(key, codec::encode_checkpoint(&checkpoint, keys)?);
             }
             Change::Settle(id) => {
                 self.remove(key(EntryKind::Intent, id)?);
@@ -100,6 +128,9 @@ impl Writes {
             Change::Deployed { deployment, documents } => {
                 self.deployed(within, deployment, documents.as_deref(), keys)?;
             }
+            Change::RemoveCookies(ids) => {
+                ids.iter().for_each(|id| self.remove(keyspace::cookie(id, &within.place)));
+            }
             Change::SetClosed(holder) => {
                 let key = keyspace::prefix(EntryKind::Closed, &within.place);
                 match holder {
@@ -110,6 +141,26 @@ impl Writes {
             Change::Trust => self.remove(keyspace::prefix(EntryKind::Staleness, &within.place)),
         }
         Ok(())
+    }
+
+    /// What a record says of a large cookie, which gets an entry of its own, so that who reads the record
+    /// need not read it; `None` of any other one.
+    fn apart(
+        &mut self,
+        cookie: &Cookie,
+        within: &Within<'_>,
+        keys: &Keyring,
+    ) -> Result<Option<Cookie>, Error> {
+        let Some(bytes) = cookie.bytes().filter(|_| is_large(cookie)) else { return Ok(None) };
+        let stored = cookie.to_stored(|| {
+            let mut id = [0; 16];
+            let unwritable = |_| Error::Unwritable { name: within.prefix.clone(), detail: NO_RANDOM };
+            getrandom::fill(&mut id).map_err(unwritable)?;
+            Ok(id)
+        })?;
+        let encoded = codec::encode_cookie(&stored.id, bytes, keys)?;
+        self.put(keyspace::cookie(&stored.id, &within.place), encoded);
+        Ok(Some(stored.into()))
     }
 
     fn deployed(
@@ -147,6 +198,11 @@ impl Writes {
     fn remove(&mut self, key: Vec<u8>) {
         self.0.push(Write::Remove { key });
     }
+}
+
+/// Whether a cookie is stored apart from its record, where its bytes are here.
+fn is_large(cookie: &Cookie) -> bool {
+    cookie.bytes().is_some() && cookie.len() > LARGE_COOKIE
 }
 
 /// The environment that all changes of a commit concern.

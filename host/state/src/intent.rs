@@ -1,7 +1,7 @@
 //! Intents: the record of a call that is written before the driver is called, so that a crash
 //! leaves a trace of what may have happened (SPEC §10).
 
-use purlin_model::driver::Checkpoint;
+use purlin_model::driver::{Checkpoint, Cookie};
 
 use crate::{Change, Record, RecordId};
 
@@ -46,6 +46,28 @@ impl Intent {
             Operation::Delete(_) => false,
         };
         recorded || self.checkpoint.as_ref().is_some_and(Checkpoint::has_secret)
+    }
+
+    /// The cookies in it.
+    pub(crate) fn cookies(&self) -> Vec<&Cookie> {
+        let recorded = match &self.operation {
+            Operation::Create(record) | Operation::Update(record) => Some(&record.state.cookie),
+            Operation::Delete(_) => None,
+        };
+        let reported = self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.cookie.as_ref());
+        let of_deletion = self.open_deletion.iter().flat_map(|deletion| deletion.cookies());
+        recorded.into_iter().chain(reported).chain(of_deletion).collect()
+    }
+
+    /// The same, to change them.
+    pub(crate) fn cookies_mut(&mut self) -> Vec<&mut Cookie> {
+        let recorded = match &mut self.operation {
+            Operation::Create(record) | Operation::Update(record) => Some(&mut record.state.cookie),
+            Operation::Delete(_) => None,
+        };
+        let reported = self.checkpoint.as_mut().and_then(|checkpoint| checkpoint.cookie.as_mut());
+        let of_deletion = self.open_deletion.iter_mut().flat_map(|deletion| deletion.cookies_mut());
+        recorded.into_iter().chain(reported).chain(of_deletion).collect()
     }
 
     /// The change that ends it without effects. A deletion that it replaced is open again.

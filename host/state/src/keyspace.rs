@@ -10,6 +10,7 @@
 //! v │ environment │ the same                             objects of a resource that are gone and may be shown
 //! h │ environment │ number, 8 │ id, 16 [│ documents, 32]  a deployment
 //! d │ digest, 32 bytes │ environment                     documents
+//! p │ environment │ id, 16 bytes                         a cookie that is stored apart
 //! l │ environment                                        who closed it
 //! q │ environment                                        why the records may be older than the real state
 //! ```
@@ -45,6 +46,7 @@ pub(crate) enum EntryKind {
     Vanished = b'v',
     Deployment = b'h',
     Documents = b'd',
+    Cookie = b'p',
     Closed = b'l',
     Staleness = b'q',
 }
@@ -129,6 +131,7 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
             None => format!("a deployment{of}"),
         },
         Some(b'd') => format!("the documents of a deployment{of}"),
+        Some(b'p') => format!("the private state of a driver{of}"),
         Some(b'l') => format!("{CLOSED_NOTE}{of}"),
         Some(b'q') => format!("{STALENESS_NOTE}{of}"),
         _ => "the state's own notes".into(),
@@ -176,6 +179,13 @@ pub(crate) fn deployment_number(key: &[u8]) -> Option<u64> {
 pub(crate) fn documents(digest: &[u8; 32], place: &EnvironmentDigest) -> Vec<u8> {
     let mut key = all_documents(digest);
     key.extend_from_slice(place);
+    key
+}
+
+/// The key of a cookie that is stored apart.
+pub(crate) fn cookie(id: &[u8; 16], place: &EnvironmentDigest) -> Vec<u8> {
+    let mut key = prefix(EntryKind::Cookie, place);
+    key.extend_from_slice(id);
     key
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use purlin_model::Urn;
+use purlin_model::driver::{Cookie, StoredCookie};
 use zeroize::Zeroizing;
 
 use crate::encode::Writes;
@@ -124,6 +125,14 @@ impl Store for MemoryStore {
         digest: &[u8; 32],
     ) -> Result<Option<Vec<u8>>, Error> {
         self.read(environment, |table, keys| snapshot::documents(table, digest, keys))
+    }
+
+    async fn cookie(
+        &self,
+        environment: &Environment,
+        stored: &StoredCookie,
+    ) -> Result<Option<Cookie>, Error> {
+        self.read(environment, |table, keys| snapshot::cookie(table, environment, stored, keys))
     }
 
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {

@@ -1,9 +1,10 @@
 //! Decodes the entries of an environment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread;
 
+use purlin_model::driver::{Cookie, StoredCookie};
 use purlin_model::{ResourceStatus, Urn};
 
 use crate::keys::Keyring;
@@ -81,7 +82,9 @@ fn with_records(
     let staleness = table.get(&staleness).map(|value| {
         codec::decode_staleness(value, &keyspace::describe(&staleness, Some(environment)), keys)
     });
+    let unused_cookies = unused_cookies(table, &of(EntryKind::Cookie), &records, &pending);
     Ok(Snapshot {
+        unused_cookies,
         records,
         pending,
         obstacles,
@@ -90,6 +93,40 @@ fn with_records(
         staleness: staleness.transpose()?,
         revision: revision(table),
     })
+}
+
+/// The ids of the cookies that are stored apart, although nothing has them any more.
+fn unused_cookies(
+    table: &Table,
+    prefix: &[u8],
+    records: &[Arc<Record>],
+    pending: &[Intent],
+) -> Box<[[u8; 16]]> {
+    let stored = table.range(prefix).filter_map(|(key, _)| key.get(prefix.len()..)?.try_into().ok());
+    let mut unused: BTreeSet<[u8; 16]> = stored.collect();
+    if !unused.is_empty() {
+        let of_calls = pending.iter().flat_map(Intent::cookies);
+        for cookie in records.iter().map(|record| &record.state.cookie).chain(of_calls) {
+            cookie.stored().map(|stored| unused.remove(&stored.id));
+        }
+    }
+    unused.into_iter().collect()
+}
+
+/// A cookie that is stored apart; `None` if it is missing.
+pub(crate) fn cookie(
+    table: &Table,
+    environment: &Environment,
+    wanted: &StoredCookie,
+    keys: &Keyring,
+) -> Result<Option<Cookie>, Error> {
+    let key = keyspace::cookie(&wanted.id, &keyspace::place(environment));
+    let Some(value) = table.get(&key) else { return Ok(None) };
+    let cookie = Cookie::from(codec::decode_cookie(value, &wanted.id, keys)?.to_vec());
+    match cookie.digest() == wanted.digest {
+        true => Ok(Some(cookie)),
+        false => Err(misplaced(keyspace::describe(&key, Some(environment)), "another resource")),
+    }
 }
 
 /// The current record of one resource.
@@ -105,9 +142,13 @@ pub(crate) fn find(table: &Table, urn: &Urn, keys: &Keyring) -> Result<Option<Ar
     }
 }
 
-/// The revision of a table.
+/// The revision of a table. Whoever has a cookie that is stored apart has its id; those that nobody has any
+/// more are removed without a change of the content.
 fn revision(table: &Table) -> Revision {
-    let tally = table.tally();
+    let mut tally = table.tally();
+    for (key, value) in table.range(&keyspace::all(EntryKind::Cookie)) {
+        tally.subtract(key, value);
+    }
     Revision([tally.count, tally.bytes, tally.digest])
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_core::future::BoxFuture;
 use purlin_model::Urn;
+use purlin_model::driver::{Cookie, StoredCookie};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -77,6 +78,13 @@ pub trait Store: Send + Sync {
     /// If the store cannot be read, or the documents do not match the digest.
     async fn documents(&self, environment: &Environment, digest: &[u8; 32])
     -> Result<Option<Vec<u8>>, Error>;
+
+    /// A cookie that a record of an environment says is stored apart; `None` if it is missing.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or the cookie is not the one that was stored.
+    async fn cookie(&self, environment: &Environment, stored: &StoredCookie)
+    -> Result<Option<Cookie>, Error>;
 
     /// Begins a round over all environments, for [`Store::take_turns`]. `None` if the store does
     /// not keep turns, because a single process works on it and keeps them itself.

@@ -32,7 +32,7 @@ impl Tally {
         self.digest = self.digest.wrapping_add(mixed(key, value));
     }
 
-    fn subtract(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn subtract(&mut self, key: &[u8], value: &[u8]) {
         self.count = self.count.wrapping_sub(1);
         self.bytes = self.bytes.wrapping_sub((key.len() + value.len()) as u64);
         self.digest = self.digest.wrapping_sub(mixed(key, value));

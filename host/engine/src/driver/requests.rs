@@ -2,7 +2,7 @@
 //! method, for those who make calls; what stands between them and the driver sees requests.
 
 use purlin_model::Label;
-use purlin_model::driver::{Checked, Forecast, Impact, Inputs, Observed, ResourceState};
+use purlin_model::driver::{Checked, Failure, Forecast, Impact, Inputs, Observed, ResourceState};
 use purlin_sandbox::{CallError, Change, Effect, ReadRequest};
 
 use super::{Call, Driver};
@@ -42,6 +42,32 @@ impl<'a> Request<'a> {
                 Effect::Update(change) => vec![&mut change.before, &mut change.after],
             },
         }
+    }
+
+    /// The place of the existing resource, if it is about one.
+    pub(crate) fn state_mut(&mut self) -> Option<&mut &'a ResourceState> {
+        match self {
+            Self::Check { .. } | Self::Name(_) => None,
+            Self::Read(request) => request.state.as_mut(),
+            Self::UpdateImpact(change) => Some(&mut change.state),
+            Self::Preview(effect) | Self::Effect(effect) => match effect {
+                Effect::Create { .. } => None,
+                Effect::Update(change) => Some(&mut change.state),
+                Effect::Delete { state, .. } => Some(state),
+            },
+        }
+    }
+}
+
+/// The state that a driver returned, perhaps with a failure.
+pub(crate) fn returned_state(result: &mut Result<Response, CallError>) -> Option<&mut ResourceState> {
+    match result {
+        Ok(Response::State(state)) => Some(state),
+        Ok(Response::Observed(Some(found))) => Some(&mut found.state),
+        Err(CallError::Failure(
+            Failure::Partial { state, .. } | Failure::Pending { state: Some(state), .. },
+        )) => Some(state),
+        _ => None,
     }
 }
 

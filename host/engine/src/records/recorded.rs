@@ -433,7 +433,7 @@ impl Recorded {
                     false => self.vanished.insert(urn, objects),
                 };
             }
-            Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust => {}
+            Change::Deployed { .. } | Change::RemoveCookies(_) | Change::SetClosed(_) | Change::Trust => {}
         }
     }
 

@@ -363,7 +363,11 @@ fn known(changes: &[Change]) -> Vec<Change> {
     let is_of_the_environment = |change: &&Change| {
         matches!(
             change,
-            Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust | Change::Obstruct { .. }
+            Change::Deployed { .. }
+                | Change::RemoveCookies(_)
+                | Change::SetClosed(_)
+                | Change::Trust
+                | Change::Obstruct { .. }
         )
     };
     changes.iter().filter(|change| !is_of_the_environment(change)).cloned().collect()

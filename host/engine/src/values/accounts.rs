@@ -6,17 +6,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use indexmap::IndexMap;
 use purlin_expression::did_you_mean;
 use purlin_model::driver::{Inputs, TypeSchema};
-use purlin_model::{Account, Context, Diagnostic, Map, Value};
-use purlin_sandbox::CallError;
+use purlin_model::{Account, Context, Diagnostic, Value};
 use tokio::sync::OnceCell;
 
 use super::rules::SchemaRules;
 use super::secrets::{self, SecretStores, Vault};
-use crate::driver::{About, Call, Driver, Drivers, Needed, Request, Response};
+use crate::driver::Driver;
 
 /// Concurrent reads of secrets for one call.
 const PARALLELISM: usize = 4;
@@ -84,7 +82,7 @@ impl Accounts {
     ///
     /// # Errors
     /// As for [`Self::outline`], or if a secret cannot be read.
-    async fn read(
+    pub(crate) async fn read(
         &self,
         name: &str,
         driver: &str,
@@ -201,68 +199,4 @@ pub(crate) async fn fault(
     let schema = driver.info().schema(type_name).filter(|schema| schema.reads_account())?;
     let (name, accounts) = (inputs.account.as_deref()?, driver.about().accounts?);
     accounts.read(name, driver.known_as(), schema, context).await.err()
-}
-
-/// Drivers that are given the fields of accounts, for one plan and its run: a secret is read once.
-pub struct WithAccounts {
-    /// The drivers themselves.
-    pub drivers: Arc<dyn Drivers>,
-    /// The accounts.
-    pub accounts: Arc<Accounts>,
-}
-
-#[async_trait]
-impl Drivers for WithAccounts {
-    async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
-        let driver = self.drivers.find(needed).await?;
-        if !driver.info().types.iter().any(TypeSchema::reads_account) {
-            return Ok(driver);
-        }
-        let accounts = Arc::clone(&self.accounts);
-        Ok(Arc::new(AccountDriver { driver, accounts, rules: Arc::default() }))
-    }
-}
-
-struct AccountDriver {
-    driver: Arc<dyn Driver>,
-    accounts: Arc<Accounts>,
-    rules: Arc<SchemaRules>,
-}
-
-impl AccountDriver {
-    /// The inputs with the fields of their account.
-    async fn filled(&self, call: &Call, inputs: &Inputs) -> Result<Inputs, CallError> {
-        let type_name = call.subject.key.type_name();
-        let schema = self.info().schema(type_name).filter(|schema| schema.reads_account());
-        let (Some(name), Some(schema)) = (&inputs.account, schema) else { return Ok(inputs.clone()) };
-        let read = self.accounts.read(name, self.known_as(), schema, &call.subject.context).await;
-        let account = read.map_err(|fault| CallError::Account {
-            driver: self.known_as().to_owned(),
-            account: name.to_string(),
-            message: fault.help.iter().fold(fault.message.clone(), |all, help| format!("{all}; {help}")),
-        })?;
-        let mut inputs = inputs.clone();
-        schema.give_account(&mut inputs, account.as_map().unwrap_or(&Map::default()));
-        self.rules.connect(&*self.driver, type_name, &mut inputs);
-        Ok(inputs)
-    }
-}
-
-#[async_trait]
-impl Driver for AccountDriver {
-    fn about(&self) -> About<'_> {
-        About { accounts: Some(&*self.accounts), ..self.driver.about() }
-    }
-
-    async fn call(&self, call: &Call, request: Request<'_>) -> Result<Response, CallError> {
-        let (mut given, mut filled) = (request, Vec::new());
-        for inputs in given.inputs_mut() {
-            filled.push(self.filled(call, inputs).await?);
-        }
-        let mut request = request;
-        for (inputs, filled) in request.inputs_mut().into_iter().zip(&filled) {
-            *inputs = filled;
-        }
-        self.driver.call(call, request).await
-    }
 }

@@ -55,6 +55,11 @@ impl Disk {
         self.folder.as_ref().map(TempDir::path)
     }
 
+    /// The store itself.
+    pub(crate) fn whole(&self) -> Arc<dyn Store> {
+        Arc::clone(&*self.store())
+    }
+
     fn store(&self) -> MutexGuard<'_, Arc<dyn Store>> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -61,6 +61,7 @@ impl Shelf {
             lingers: 0,
             keeps_names: false,
             takes: 0,
+            cookie: 0,
         };
         let all = kinds.iter().chain([&echo]).enumerate();
         Self(
@@ -365,6 +366,8 @@ impl SimDriver {
             shown: 0,
             lingers: u64::from(self.kind.lingers) * 1_000,
             done: 0,
+            cookie: self.kind.cookie,
+            changes: 0,
         };
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
         // The grace covers both: how long the system works at a request whose caller is gone, and how
@@ -424,6 +427,7 @@ impl SimDriver {
             };
             return Ok(Some(Observed { state, ..Observed::default() }));
         }
+        request.state.into_iter().for_each(|state| self.sim.world().has_cookie(state));
         let what = request.id.map_or_else(|| format!("named {}", request.name), str::to_owned);
         let under = self.begin("read", call, &what).await?;
         let found = {
@@ -468,6 +472,7 @@ impl SimDriver {
     }
 
     async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
+        self.sim.world().has_cookie(change.state);
         let under = self.begin("impact", call, "").await?;
         let (before, after) = (values(change.before), values(change.after));
         let names = before.keys().chain(after.keys()).filter(|name| name.starts_with("fixed"));
@@ -488,6 +493,7 @@ impl SimDriver {
 
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
         let id = change.state.id.expose().to_owned();
+        self.sim.world().has_cookie(change.state);
         let under = self.count("update", call, &id);
         let (sim, fault, changed) = (Arc::clone(&self.sim), under.fault, id.clone());
         let (urn, before) = (call.subject.urn.as_str().to_owned(), values(change.before));
@@ -520,6 +526,7 @@ impl SimDriver {
     }
 
     async fn delete(&self, call: &Call, state: &ResourceState, _: &Inputs) -> Result<(), CallError> {
+        self.sim.world().has_cookie(state);
         let under = self.count("delete", call, state.id.expose());
         let (sim, id) = (Arc::clone(&self.sim), state.id.expose().to_owned());
         let urn = call.subject.urn.as_str().to_owned();

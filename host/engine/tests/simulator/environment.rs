@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use purlin_documents::{Input, load};
 use purlin_engine::{
-    Action, ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions,
-    Scope, Summary,
+    Accounts, Action, ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan,
+    PlanOptions, Scope, Summary, SuppliedDrivers,
 };
 use purlin_graph::{DefinitionIndex, Graph};
 use purlin_model::{Context, EnvironmentId, Reason};
@@ -30,7 +30,7 @@ pub(crate) struct SimEnvironment {
     pub(crate) drivers: Vec<DriverKind>,
     pub(crate) documents: Documents,
     pub(crate) number: usize,
-    shelf: Shelf,
+    shelf: Arc<Shelf>,
     graph: Option<(Documents, Arc<Graph>)>,
     runs: u64,
     /// The host that works here, if there are several.
@@ -92,7 +92,7 @@ impl SimEnvironment {
     ) -> Self {
         Self {
             environment: environment(number),
-            shelf: Shelf::new(drivers, &sim),
+            shelf: Arc::new(Shelf::new(drivers, &sim)),
             drivers: drivers.to_vec(),
             documents,
             number,
@@ -101,6 +101,16 @@ impl SimEnvironment {
             host: None,
             sim,
             store,
+        }
+    }
+
+    /// The drivers of a process.
+    fn drivers(&self) -> SuppliedDrivers {
+        let accounts = Accounts::new(Default::default(), PlanOptions::default().stores, false);
+        SuppliedDrivers {
+            drivers: Arc::clone(&self.shelf) as _,
+            accounts: Arc::new(accounts),
+            store: Some(self.store.whole()),
         }
     }
 
@@ -312,7 +322,7 @@ impl SimEnvironment {
         }
         let base = self.base()?;
         if base.has_pending() {
-            let plan = match purlin_engine::recover(&self.context(), base, &self.shelf, false).await {
+            let plan = match purlin_engine::recover(&self.context(), base, &self.drivers(), false).await {
                 Ok(plan) => plan,
                 Err(error) => return Err(format!("no recovery: {error:?}")),
             };
@@ -399,14 +409,14 @@ impl SimEnvironment {
                     replace: replace.iter().filter_map(name).collect(),
                     ..PlanOptions::default()
                 };
-                purlin_engine::plan(graph, &context, base, &self.shelf, options).await
+                purlin_engine::plan(graph, &context, base, &self.drivers(), options).await
             }
             Command::Refresh(part) => {
-                purlin_engine::refresh(&context, base, &self.shelf, &self.scope(part)).await
+                purlin_engine::refresh(&context, base, &self.drivers(), &self.scope(part)).await
             }
             Command::Destroy(part) => {
                 let options = DestroyOptions { scope: self.scope(part), ..DestroyOptions::default() };
-                purlin_engine::destroy(&context, base, &self.shelf, options).await
+                purlin_engine::destroy(&context, base, &self.drivers(), options).await
             }
             Command::Resolve => return Ok(Err(Vec::new())),
         };

@@ -69,6 +69,14 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
             step.waits = rng.chance(60);
         }
     }
+    // Some are stored with their record, some apart from it.
+    let mut rng = Rng::mixed(seed, 8);
+    for driver in &mut scenario.drivers {
+        driver.cookie = *rng.pick(&[0, 0, 40, 40, 1_500, 1_500, 9_000]);
+    }
+    if rng.below(500) == 0 {
+        scenario.drivers.iter_mut().for_each(|driver| driver.cookie = 1 << 20);
+    }
     scenario
 }
 
@@ -204,6 +212,7 @@ fn kind(rng: &mut Rng) -> DriverKind {
         lingers: 0,
         keeps_names: false,
         takes: 0,
+        cookie: 0,
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct DriverKind {
     /// The seconds until an object is done that is created or updated; until then, it is `pending`, as is
     /// the deletion of one that is still shown.
     pub(crate) takes: u8,
+    /// The bytes that it keeps privately for each object.
+    pub(crate) cookie: u32,
 }
 
 /// When `create` reports the id of the new object.
@@ -302,6 +304,9 @@ impl fmt::Display for Scenario {
             ];
             for (seconds, what) in times.iter().filter(|(seconds, _)| *seconds > 0) {
                 write!(f, ", {what} for {seconds} s")?;
+            }
+            if kind.cookie > 0 {
+                write!(f, ", keeps {} bytes", kind.cookie)?;
             }
             writeln!(f)?;
         }

@@ -160,6 +160,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| s.drivers[index].lingers = 0);
         with(&|s| s.drivers[index].takes = 0);
         with(&|s| s.drivers[index].keeps_names = false);
+        with(&|s| s.drivers[index].cookie = 0);
     }
     found
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_state::{
-    Change, Durable, Environment, Error, Holder, Intent, Lock, Snapshot, Staleness, Writer, usable_lease,
+    Change, Durable, Environment, Error, Holder, Intent, Lock, Snapshot, Staleness, Store, Writer,
+    usable_lease,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
@@ -311,6 +312,11 @@ impl SimStore {
         }
         snapshot.staleness = snapshot.staleness.or(*locked(&self.0.common.doubt));
         Ok(snapshot)
+    }
+
+    /// The store itself, to read from.
+    pub(crate) fn whole(&self) -> Arc<dyn Store> {
+        self.0.common.disk.whole()
     }
 
     /// Writes at once, as a person's command does.

@@ -32,6 +32,10 @@ pub(crate) struct Thing {
     pub(crate) lingers: u64,
     /// From when it is done, by the same clock.
     pub(crate) done: u64,
+    /// The bytes that its driver keeps for it.
+    pub(crate) cookie: u32,
+    /// How often its driver changed it.
+    pub(crate) changes: u32,
 }
 
 impl Thing {
@@ -158,6 +162,14 @@ impl World {
                         }
                     }
                     self.known.insert(record.state.id.expose().to_owned(), known);
+                    let before =
+                        self.view.get(&record.id()).filter(|before| before.state.id == record.state.id);
+                    if before.is_some_and(|before| !before.state.cookie.is_empty())
+                        && (record.state.cookie.is_empty() && is_there(record))
+                    {
+                        let id = record.state.id.expose();
+                        self.violated(format!("the record of {id} loses what its driver keeps for it"));
+                    }
                     self.view.insert(record.id(), Record::clone(record));
                 }
                 Change::Remove(id) => {
@@ -264,6 +276,28 @@ impl World {
         }
     }
 
+    /// A driver gets what it keeps for an object: it returned that for the same object at some time.
+    pub(crate) fn has_cookie(&mut self, state: &ResourceState) {
+        let id = state.id.expose();
+        let Some(thing) = self.things.get(id) else { return };
+        let Some(bytes) = state.cookie.bytes() else {
+            return self.violated(format!("the driver did not get what it keeps for {id}"));
+        };
+        let text = String::from_utf8_lossy(bytes.get(..80.min(bytes.len())).unwrap_or_default()).into_owned();
+        let change = text.split('|').nth(1).and_then(|number| number.parse().ok());
+        let is_it = change
+            .is_some_and(|change| change <= thing.changes && cookie_of(id, change, thing.cookie) == bytes);
+        // All that is known of some objects is an id, which the driver reported or a person gave.
+        let is_unknown = bytes.is_empty()
+            && self.view.values().any(|record| record.state.id == *id && record.state.cookie.is_empty());
+        if !is_it && !is_unknown && thing.cookie > 0 {
+            self.violated(format!(
+                "the driver got {} bytes for {id} that it does not know: {text}",
+                bytes.len()
+            ));
+        }
+    }
+
     /// If a driver cannot have a new object next to the old one, the old one is deleted first,
     /// whatever the reason for the replacement.
     pub(crate) fn is_alone(&mut self, id: &str, new: &Thing) {
@@ -287,8 +321,22 @@ impl World {
         let (urn, name, made_with) = (format!("{prefix}nobody"), "made by hand", format!("by hand {id}"));
         let had = BTreeSet::new();
         let (home, released, shown, lingers, done) = (None, true, 0, 0, 0);
-        let name = name.into();
-        let thing = Thing { urn, name, values, made_with, driver, home, had, released, shown, lingers, done };
+        let (name, cookie, changes) = (name.into(), 0, 0);
+        let thing = Thing {
+            urn,
+            name,
+            values,
+            made_with,
+            driver,
+            home,
+            had,
+            released,
+            shown,
+            lingers,
+            done,
+            cookie,
+            changes,
+        };
         self.things.entry(id.to_owned()).or_insert(thing.noted());
     }
 
@@ -322,6 +370,7 @@ impl World {
             }
             thing.values = values.clone();
             thing.done = done;
+            thing.changes += 1;
             *thing = thing.clone().noted();
         }
         true
@@ -592,7 +641,15 @@ pub(crate) fn state_of(id: &str, thing: &Thing) -> ResourceState {
         outputs.insert(name.into(), thing.values.get(name).cloned().unwrap_or_default());
     }
     outputs.insert("id".into(), id.into());
-    ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() }
+    let cookie = cookie_of(id, thing.changes, thing.cookie).into();
+    ResourceState { id: id.into(), outputs: Value::Map(outputs), cookie, ..ResourceState::default() }
+}
+
+/// What a driver keeps for an object once it changed it this often.
+fn cookie_of(id: &str, changes: u32, bytes: u32) -> Vec<u8> {
+    let mut cookie = format!("{id}|{changes}|").into_bytes();
+    cookie.resize(bytes as usize, b'.');
+    cookie
 }
 
 /// The suffix of the name of a released object.
@@ -657,6 +714,7 @@ fn shown(change: &Change) -> String {
             format!("{} of {urn}", if obstacle.is_some() { "an obstacle" } else { "no obstacle" })
         }
         Change::Vanish { urn, objects } => format!("{} objects of {urn} that vanished", objects.len()),
+        Change::RemoveCookies(ids) => format!("{} cookies", ids.len()),
         Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust => "something else".into(),
     }
 }

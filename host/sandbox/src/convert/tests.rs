@@ -63,14 +63,15 @@ fn secret_places_of_a_state_are_named() {
         ("list".into(), Value::List(vec!["open".into(), hidden("2")])),
         ("whole".into(), hidden("3")),
     ];
-    let converted = state(&ResourceState {
+    let described = ResourceState {
         id: "i".into(),
         outputs: Value::Map(Map::from_iter(outputs)),
-        cookie: (*b"c").into(),
+        cookie: b"c".to_vec().into(),
         manifests: vec![file("x/y", map("token", hidden("4"))), file("z", hidden("5"))],
         version: 7,
         notes: Map::from_iter([("health".into(), map("seen", hidden("6")))]),
-    });
+    };
+    let converted = state(&described, "acme/any").expect("converted");
     let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
     assert_eq!(parsed(&converted.outputs), json!({"a/b": {"p~w": "1"}, "list": ["open", "2"]}));
     assert_eq!(parsed(&converted.secrets), json!({"whole": "3"}), "secret as a whole");
@@ -79,9 +80,12 @@ fn secret_places_of_a_state_are_named() {
     assert_eq!((converted.version, converted.cookie.as_slice()), (7, &b"c"[..]));
     assert_eq!(converted.notes, [("health".to_owned(), r#"{"seen":"6"}"#.to_owned())]);
     // All outputs may be one secret.
-    let sealed = state(&ResourceState {
-        outputs: Value::from(json!({"a": 1})).into_secret(),
-        ..ResourceState::default()
-    });
+    let sealed =
+        ResourceState { outputs: Value::from(json!({"a": 1})).into_secret(), ..ResourceState::default() };
+    let sealed = state(&sealed, "acme/any").expect("converted");
     assert_eq!((sealed.outputs.as_str(), sealed.secrets.as_str()), ("{}", r#"{"a":1}"#));
+    // Without its cookie, the driver would see another resource.
+    let stored = described.cookie.to_stored(|| Ok::<_, ()>([1; 16])).expect("drawn");
+    let error = state(&ResourceState { cookie: stored.into(), ..described }, "acme/any");
+    assert!(matches!(error, Err(CallError::Cookie { .. })));
 }

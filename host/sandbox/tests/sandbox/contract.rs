@@ -28,7 +28,7 @@ async fn a_life_from_check_to_delete() {
     let state = driver.create(&context, &given, name.expose(), None).await.expect("made");
     assert_eq!(state.id, format!("id-{guresid}"));
     assert_eq!(state.outputs.redact(), json!({"host": "db", "password": "[secret]"}));
-    assert_eq!(*state.cookie, *b"cookie");
+    assert_eq!(state.cookie.bytes(), Some(&b"cookie"[..]));
 
     let read = driver
         .read(

@@ -112,7 +112,7 @@ async fn reported(
 }
 
 fn with_cookie(cookie: &[u8]) -> Checkpoint {
-    Checkpoint { cookie: Some(cookie.into()), ..Checkpoint::from("i") }
+    Checkpoint { cookie: Some(cookie.to_vec().into()), ..Checkpoint::from("i") }
 }
 
 #[tokio::test]

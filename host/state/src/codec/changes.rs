@@ -17,6 +17,7 @@ const CLOSED: u8 = 7;
 const OBSTRUCT: u8 = 8;
 const TRUST: u8 = 9;
 const VANISH: u8 = 10;
+const REMOVE_COOKIES: u8 = 11;
 
 /// The version of this format.
 const VERSION: u8 = 1;
@@ -83,6 +84,11 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
             put_id(out, &RecordId::current(urn.clone()))?;
             entries::put_vanished(out, objects);
         }
+        Change::RemoveCookies(ids) => {
+            out.push(REMOVE_COOKIES);
+            put_number(out, ids.len() as u64);
+            ids.iter().for_each(|id| out.extend_from_slice(id));
+        }
         Change::SetClosed(holder) => {
             out.push(CLOSED);
             put_optional(out, holder.as_ref(), entries::put_holder);
@@ -140,6 +146,10 @@ fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
             Change::Obstruct { urn, obstacle }
         }
         CLOSED => Change::SetClosed(reader.optional(entries::get_holder)?),
+        REMOVE_COOKIES => {
+            let count = reader.count()?;
+            Change::RemoveCookies((0..count).map(|_| reader.array()).collect::<Result<_, _>>()?)
+        }
         TRUST => Change::Trust,
         VANISH => Change::Vanish { urn: get_id(reader)?.urn, objects: entries::get_vanished(reader)? },
         _ => return Err("it contains a change of an unknown kind"),

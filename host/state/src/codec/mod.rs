@@ -23,7 +23,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use purlin_model::driver::Checkpoint;
+use purlin_model::driver::{Checkpoint, Cookie};
 use purlin_model::{ResourceStatus, Urn};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -31,6 +31,7 @@ use zeroize::Zeroizing;
 use crate::change::{CLOSED_NOTE, STALENESS_NOTE};
 use crate::envelope::{Head, KIND, Stored, assemble, damaged};
 use crate::keys::{DataKey, Keyring};
+use crate::keyspace::EntryKind;
 use crate::packed;
 use crate::table::Tally;
 use crate::wire::{self, CodecError};
@@ -44,6 +45,7 @@ const INTENT: u8 = b'i';
 const CHECKPOINT: u8 = b'k';
 const DEPLOYMENT: u8 = b'h';
 const DOCUMENTS: u8 = b'd';
+const COOKIE: u8 = b'p';
 const OBSTACLE: u8 = b'u';
 const VANISHED: u8 = b'v';
 const CLOSED: u8 = b'l';
@@ -55,6 +57,9 @@ const LISTING: u8 = b's';
 const HEAD: u8 = b't';
 
 const OPEN: CodecError = "it is not sealed";
+
+/// The name of a cookie that is stored apart, in messages.
+const THE_COOKIE: &str = "the private state of a driver";
 
 /// A capacity that suffices for most bodies, since a buffer that grows leaves copies behind.
 const ROOM: usize = 2048;
@@ -101,6 +106,15 @@ pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Vec<u
         Ok(())
     };
     seal(DOCUMENTS, "the documents", &*keys.data()?, place, &packed::pack(documents))
+}
+
+/// Encodes a cookie that is stored apart.
+pub(crate) fn encode_cookie(id: &[u8; 16], bytes: &[u8], keys: &Keyring) -> Result<Vec<u8>, Error> {
+    let place = |out: &mut Vec<u8>| {
+        out.extend_from_slice(id);
+        Ok(())
+    };
+    seal(COOKIE, THE_COOKIE, &*keys.data()?, place, &packed::pack(bytes))
 }
 
 /// Encodes the obstacle of a resource.
@@ -354,6 +368,25 @@ pub(crate) fn decode_deployment(
     })
 }
 
+/// Decodes a cookie that is stored apart, under this id.
+pub(crate) fn decode_cookie(
+    bytes: &[u8],
+    id: &[u8; 16],
+    keys: &Keyring,
+) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let stored = Stored::open(bytes, THE_COOKIE)?;
+    if stored.sealed.is_empty() {
+        return Err(damaged(THE_COOKIE, OPEN));
+    }
+    stored.read(COOKIE, THE_COOKIE, keys, |place, body| {
+        if place.array()? != *id {
+            return Err("it is that of another resource");
+        }
+        let cookie = packed::unpack(body.rest(), usize::MAX);
+        cookie.map(Zeroizing::new).ok_or("the compressed content is invalid")
+    })
+}
+
 /// Decodes documents, which must have this digest.
 pub(crate) fn decode_documents(bytes: &[u8], digest: &[u8; 32], keys: &Keyring) -> Result<Vec<u8>, Error> {
     let name = "the documents of a deployment";
@@ -460,10 +493,47 @@ pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> 
     whole().map_err(|detail| unwritable(name, detail))
 }
 
+/// An entry of a kind without the cookies that are missing, encoded; `None` if none is.
+pub(crate) fn without_cookies(
+    kind: EntryKind,
+    bytes: &[u8],
+    name: &str,
+    keys: &Keyring,
+    is_missing: impl Fn(&Cookie) -> bool,
+) -> Result<Option<Vec<u8>>, Error> {
+    match kind {
+        EntryKind::Record => {
+            let mut record = decode(bytes, name, keys)?;
+            if !is_missing(&record.state.cookie) {
+                return Ok(None);
+            }
+            record.state.cookie = Cookie::default();
+            encode(&record, keys).map(Some)
+        }
+        EntryKind::Intent => {
+            let mut intent = decode_intent(bytes, name, keys)?;
+            let mut missing = intent.cookies_mut().into_iter().filter(|cookie| is_missing(cookie)).peekable();
+            if missing.peek().is_none() {
+                return Ok(None);
+            }
+            missing.for_each(|cookie| *cookie = Cookie::default());
+            encode_intent(&intent, keys).map(Some)
+        }
+        EntryKind::Checkpoint => {
+            let mut checkpoint = decode_checkpoint(bytes, name, keys)?;
+            if checkpoint.cookie.take_if(|cookie| is_missing(cookie)).is_none() {
+                return Ok(None);
+            }
+            encode_checkpoint(&checkpoint, keys).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Checks what can be checked without a key.
 pub(crate) fn check(bytes: &[u8], name: &str) -> Result<(), Error> {
     Stored::open(bytes, name).map(|_| ())
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! Encodes records and intents.
 
-use purlin_model::driver::{Checkpoint, Inputs, ManifestFile, ResourceState};
+use purlin_model::driver::{Checkpoint, Cookie, Inputs, ManifestFile, ResourceState, StoredCookie};
 use purlin_model::{Map, Unfinished, Urn, Value};
 
 use super::CodecError;
@@ -25,6 +25,10 @@ const SHARE: u64 = 1 << 9;
 const ABANDONED: u64 = 1 << 10;
 const CONNECTION: u64 = 1 << 11;
 const ALL: u64 = (CONNECTION << 1) - 1;
+
+/// Where the bytes of a cookie are.
+const HERE: u8 = 0;
+const STORED: u8 = 1;
 
 const DRIFTED: u8 = 1;
 const INTERRUPTED_UPDATE: u8 = 2;
@@ -110,7 +114,7 @@ fn has_connection(inputs: &Inputs) -> bool {
 fn put_state(out: &mut Vec<u8>, state: &ResourceState) -> Result<(), CodecError> {
     put_label(out, &state.id);
     value::put(out, &state.outputs)?;
-    put_bytes(out, &state.cookie);
+    put_cookie(out, &state.cookie);
     put_number(out, state.manifests.len() as u64);
     for manifest in &state.manifests {
         put_label(out, &manifest.name);
@@ -128,12 +132,38 @@ fn put_state(out: &mut Vec<u8>, state: &ResourceState) -> Result<(), CodecError>
 
 pub(super) fn put_checkpoint(out: &mut Vec<u8>, checkpoint: &Checkpoint) {
     put_label(out, &checkpoint.id);
-    put_optional(out, checkpoint.cookie.as_deref(), put_bytes);
+    put_optional(out, checkpoint.cookie.as_ref(), put_cookie);
+}
+
+fn put_cookie(out: &mut Vec<u8>, cookie: &Cookie) {
+    match (cookie.bytes(), cookie.stored()) {
+        (_, Some(StoredCookie { id, digest, length })) => {
+            out.push(STORED);
+            out.extend_from_slice(id);
+            out.extend_from_slice(digest);
+            put_number(out, *length);
+        }
+        (bytes, None) => {
+            out.push(HERE);
+            put_bytes(out, bytes.unwrap_or_default());
+        }
+    }
+}
+
+fn get_cookie(reader: &mut Reader<'_>) -> Result<Cookie, CodecError> {
+    match reader.byte()? {
+        HERE => Ok(reader.bytes()?.to_vec().into()),
+        STORED => {
+            let (id, digest) = (reader.array()?, reader.array()?);
+            Ok(StoredCookie { id, digest, length: reader.number()? }.into())
+        }
+        _ => Err("it contains a cookie of an unknown kind"),
+    }
 }
 
 pub(super) fn get_checkpoint(reader: &mut Reader<'_>) -> Result<Checkpoint, CodecError> {
     let id = get_label(reader)?;
-    let cookie = reader.optional(|reader| reader.bytes().map(Into::into))?;
+    let cookie = reader.optional(get_cookie)?;
     Ok(Checkpoint { id, cookie })
 }
 
@@ -263,7 +293,7 @@ fn get_inputs(reader: &mut Reader<'_>, connection: bool) -> Result<Inputs, Codec
 fn get_state(reader: &mut Reader<'_>) -> Result<ResourceState, CodecError> {
     let id = get_label(reader)?;
     let outputs = value::get(reader)?;
-    let cookie = reader.bytes()?.to_vec();
+    let cookie = get_cookie(reader)?;
     let count = reader.count()?;
     let mut manifests = Vec::with_capacity(count.min(1024));
     for _ in 0..count {
@@ -279,7 +309,7 @@ fn get_state(reader: &mut Reader<'_>) -> Result<ResourceState, CodecError> {
     for _ in 0..count {
         notes.insert(reader.text()?.into(), value::get(reader)?);
     }
-    Ok(ResourceState { id, outputs, cookie: cookie.into(), manifests, version, notes })
+    Ok(ResourceState { id, outputs, cookie, manifests, version, notes })
 }
 
 /// Encodes an intent without the id of its record.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use purlin_model::driver::{Checkpoint, Inputs, ManifestFile, ResourceState};
+use purlin_model::driver::{Checkpoint, Cookie, Inputs, ManifestFile, ResourceState, StoredCookie};
 use purlin_model::{
     Awaited, InstallationShare, InstallationUse, Key, Label, Map, Obstacle, Offered, Settings, Unfinished,
     Unknown, Urn, Value, Wait,
@@ -44,8 +44,7 @@ fn label() -> impl Strategy<Value = Label> {
 }
 
 fn checkpoint() -> impl Strategy<Value = Checkpoint> {
-    let cookie = proptest::option::of(vec(any::<u8>(), 0..40));
-    (label(), cookie).prop_map(|(id, cookie)| Checkpoint { id, cookie: cookie.map(Into::into) })
+    (label(), proptest::option::of(cookie())).prop_map(|(id, cookie)| Checkpoint { id, cookie })
 }
 
 /// In boxes, because a test's stack is small, and what a strategy makes lies on it.
@@ -65,6 +64,15 @@ fn unfinished() -> BoxedStrategy<Unfinished> {
     .boxed()
 }
 
+/// Here, or stored apart.
+fn cookie() -> impl Strategy<Value = Cookie> {
+    let stored = (any::<[u8; 16]>(), any::<[u8; 32]>(), any::<u64>());
+    prop_oneof![
+        vec(any::<u8>(), 0..40).prop_map(Cookie::from),
+        stored.prop_map(|(id, digest, length)| StoredCookie { id, digest, length }.into()),
+    ]
+}
+
 prop_compose! {
     fn record()(
         (urn, dependencies) in (urn(), vec(urn(), 0..4)),
@@ -73,7 +81,7 @@ prop_compose! {
         (name, id) in (label(), label()),
         (definition, account) in (proptest::option::of("[a-z]{0,9}"), proptest::option::of(".{0,9}")),
         (values, secrets, params, connection, outputs) in (value(), value(), value(), value(), value()),
-        cookie in vec(any::<u8>(), 0..40),
+        cookie in cookie(),
         manifests in vec((label(), label(), value()), 0..3),
         (form, notes) in (any::<u32>(), vec((".{0,6}", value()), 0..3)),
         (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 6]>(), any::<bool>()),
@@ -99,7 +107,7 @@ prop_compose! {
             state: ResourceState {
                 id,
                 outputs,
-                cookie: cookie.into(),
+                cookie,
                 manifests: manifests.into_iter().map(|(name, location, data)| ManifestFile { name, location, data }).collect(),
                 version: form,
                 notes: notes.into_iter().map(|(name, note)| (name.into(), note)).collect(),
@@ -434,7 +442,7 @@ proptest! {
     }
 }
 
-fn plain() -> Record {
+pub(crate) fn plain() -> Record {
     Record {
         urn: Urn::parse("urn:purlin:dev/o::a::shared::dns.default::shared.x").expect("a URN"),
         superseded: None,
@@ -482,7 +490,7 @@ fn only_secrets_need_a_key() {
     assert!(contains(&encoded, &[0xd1; 32]));
     let secret = || Label::new("hidden", true);
     let with: [fn(&mut Record, Label); 7] = [
-        |record, _| record.state.cookie = (*b"c").into(),
+        |record, _| record.state.cookie = b"c".to_vec().into(),
         |record, _| record.inputs.secrets = serde_json::json!({"password": "p"}).into(),
         |record, secret| record.name = secret,
         |record, secret| record.state.id = secret,
@@ -510,7 +518,7 @@ fn only_secrets_need_a_key() {
         assert!(matches!(encode(&record, &keys), Err(Error::Io { .. })), "{record:?}");
     }
     assert!(matches!(encode_checkpoint(&secret().into(), &keys), Err(Error::Io { .. })));
-    let with_cookie = Checkpoint { cookie: Some((*b"c").into()), ..Checkpoint::from("plain") };
+    let with_cookie = Checkpoint { cookie: Some(b"c".to_vec().into()), ..Checkpoint::from("plain") };
     assert!(matches!(encode_checkpoint(&with_cookie, &keys), Err(Error::Io { .. })));
     assert!(encode_checkpoint(&"plain".into(), &keys).is_ok());
 }
@@ -564,7 +572,8 @@ fn with_a_key_everything_is_sealed() {
         assert!(!contains(&bytes, part), "{}", String::from_utf8_lossy(part));
     }
     assert_eq!(decode_intent(&bytes, "", &keys).expect("reads"), intent);
-    let checkpoint = Checkpoint { cookie: Some((*b"a-cookie").into()), ..Checkpoint::from("a-checkpoint") };
+    let checkpoint =
+        Checkpoint { cookie: Some(b"a-cookie".to_vec().into()), ..Checkpoint::from("a-checkpoint") };
     let bytes = encode_checkpoint(&checkpoint, &keys).expect("writes");
     assert!(!contains(&bytes, b"a-checkpoint") && !contains(&bytes, b"a-cookie"));
     let holder = Holder {
@@ -597,11 +606,31 @@ fn a_sealed_entry_opens_only_with_its_kind_and_lookup_key() {
     let longer = assemble(stored.sealed, stored.clear, b"more").expect("written");
     assert!(decode(&longer, "x", &keys).is_err());
     // An entry that must be sealed is not accepted in plain text.
-    for kind in [BLOB, DOCUMENTS] {
+    for kind in [BLOB, DOCUMENTS, COOKIE] {
         let clear = assemble(&[], &head(kind, nowhere).expect("written"), b"forged").expect("written");
         let error = decode_blob(&clear, &keys).expect_err("not sealed");
         assert!(error.to_string().contains("it is not sealed"), "{error}");
     }
+}
+
+#[test]
+fn a_cookie_that_is_stored_apart_opens_only_under_its_id() {
+    let keys = Keyring::in_memory();
+    let bytes = encode_cookie(&[1; 16], &b"hidden".repeat(1000), &keys).expect("writes");
+    assert!(!contains(&bytes, b"hidden"));
+    assert_eq!(**decode_cookie(&bytes, &[1; 16], &keys).expect("reads"), b"hidden".repeat(1000));
+    let error = decode_cookie(&bytes, &[2; 16], &keys).expect_err("of another");
+    assert!(error.to_string().contains("it is that of another resource"), "{error}");
+    assert!(decode_cookie(&bytes, &[1; 16], &Keyring::in_memory()).is_err());
+    let record = Record {
+        state: ResourceState {
+            cookie: StoredCookie { id: [1; 16], digest: [2; 32], length: 6000 }.into(),
+            ..plain().state
+        },
+        ..plain()
+    };
+    let read = decode(&encode(&record, &keys).expect("writes"), "", &keys).expect("reads");
+    assert_eq!(read.state.cookie.stored(), record.state.cookie.stored(), "the id too");
 }
 
 #[test]
@@ -613,7 +642,7 @@ fn secrets_are_never_in_plain_text() {
     let secret = Value::from("hidden-two").into_secret();
     record.state.outputs = Value::List(vec![secret.clone()]);
     record.state.manifests.push(ManifestFile { name: "m".into(), location: "l".into(), data: secret });
-    record.state.cookie = (*b"hidden-three").into();
+    record.state.cookie = b"hidden-three".to_vec().into();
     let bytes = encode(&record, &keys).expect("writes");
     assert!(!contains(&bytes, b"hidden") && !contains(&bytes, b"password") && !contains(&bytes, &[0xd1; 32]));
     let read = decode(&bytes, "", &keys).expect("reads");

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_model::Urn;
+use purlin_model::driver::{Cookie, StoredCookie};
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
@@ -380,6 +381,15 @@ impl Store for EmbeddedStore {
     ) -> Result<Option<Vec<u8>>, Error> {
         let digest = *digest;
         self.read(environment, move |table, keys, _| snapshot::documents(table, &digest, keys)).await
+    }
+
+    async fn cookie(
+        &self,
+        environment: &Environment,
+        stored: &StoredCookie,
+    ) -> Result<Option<Cookie>, Error> {
+        let (of, stored) = (environment.clone(), *stored);
+        self.read(environment, move |table, keys, _| snapshot::cookie(table, &of, &stored, keys)).await
     }
 
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {

@@ -18,7 +18,7 @@ use tokio_postgres::types::Type;
 use super::Inner;
 use super::connect::{Parameter, QueryFailure, on, parameter};
 use super::lease::NOW;
-use super::read::{CommitPosition, is_documents, is_history};
+use super::read::{CommitPosition, is_documents, is_only_a_key};
 use super::releases::Leaving;
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, EntryKind};
@@ -222,7 +222,7 @@ impl PostgresClaim {
             table.resolve(writes.0, &mut entries);
             for (key, value) in &entries {
                 if !is_documents(key) {
-                    let value = value.as_ref().map(|value| match is_history(key) {
+                    let value = value.as_ref().map(|value| match is_only_a_key(key) {
                         true => Vec::new(),
                         false => value.clone(),
                     });

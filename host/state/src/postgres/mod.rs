@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_model::Urn;
+use purlin_model::driver::{Cookie, StoredCookie};
 use secrecy::SecretString;
 use tokio::sync::watch;
 use tokio_postgres::types::Type;
@@ -276,6 +277,19 @@ impl Inner {
         })
         .await
     }
+
+    async fn cookie(
+        &self,
+        environment: &Environment,
+        stored: &StoredCookie,
+    ) -> Result<Option<Cookie>, Error> {
+        let key = keyspace::cookie(&stored.id, &keyspace::place(environment));
+        self.with_keys(|| async {
+            let table = self.entries(environment, key.clone()).await?;
+            snapshot::cookie(&table, environment, stored, &self.keys)
+        })
+        .await
+    }
 }
 
 #[async_trait]
@@ -316,6 +330,15 @@ impl Store for PostgresStore {
     ) -> Result<Option<Vec<u8>>, Error> {
         let (environment, digest) = (environment.clone(), *digest);
         self.on(|inner| async move { inner.documents(&environment, digest).await }).await
+    }
+
+    async fn cookie(
+        &self,
+        environment: &Environment,
+        stored: &StoredCookie,
+    ) -> Result<Option<Cookie>, Error> {
+        let (environment, stored) = (environment.clone(), *stored);
+        self.on(|inner| async move { inner.cookie(&environment, &stored).await }).await
     }
 
     async fn begin_round(&self) -> Result<Option<Round>, Error> {

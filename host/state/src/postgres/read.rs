@@ -27,7 +27,7 @@ pub(super) struct CommitPosition {
 /// An environment at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
-    /// Everything except documents; only the keys of deployments.
+    /// Everything except documents; only the keys of deployments and cookies.
     pub(super) table: Table,
     pub(super) reached: CommitPosition,
 }
@@ -43,9 +43,12 @@ pub(super) struct Whole {
     pub(super) tally: Tally,
 }
 
+/// The kinds of entries of which tables in memory contain only the key: they are read one by one.
+const ONLY_KEYS: [EntryKind; 2] = [EntryKind::Deployment, EntryKind::Cookie];
+
 /// Whether tables in memory contain only the key of an entry.
-pub(super) fn is_history(key: &[u8]) -> bool {
-    key.first() == Some(&(EntryKind::Deployment as u8))
+pub(super) fn is_only_a_key(key: &[u8]) -> bool {
+    key.first().is_some_and(|first| ONLY_KEYS.iter().any(|kind| *kind as u8 == *first))
 }
 
 /// Whether tables in memory do not contain an entry at all.
@@ -68,9 +71,9 @@ impl Inner {
         let sql = format!(
             "SELECT ''::bytea, head, seq, server FROM {schema}.environments WHERE place = $1
              UNION ALL
-             SELECT key, CASE WHEN get_byte(key, 0) = {history} THEN ''::bytea ELSE value END, NULL, NULL
+             SELECT key, CASE WHEN get_byte(key, 0) IN ({only_keys}) THEN ''::bytea ELSE value END, NULL, NULL
              FROM {schema}.entries WHERE place = $1 AND key >= $2",
-            history = EntryKind::Deployment as u8,
+            only_keys = ONLY_KEYS.map(|kind| (kind as u8).to_string()).join(", "),
         );
         let parameters =
             vec![parameter(place.to_vec(), Type::BYTEA), parameter(vec![BEHIND_DOCUMENTS], Type::BYTEA)];
@@ -141,7 +144,7 @@ impl Inner {
             }
             let value = value.unwrap_or_default();
             if !is_documents(&key) {
-                whole.tally.add(&key, if is_history(&key) { &[] } else { &value });
+                whole.tally.add(&key, if is_only_a_key(&key) { &[] } else { &value });
             }
             whole.table.apply(key, Some(value));
         }

@@ -10,7 +10,7 @@ use tokio_postgres::types::Type;
 use super::Inner;
 use super::claim::PostgresClaim;
 use super::connect::parameter;
-use super::read::{Whole, is_documents, is_history};
+use super::read::{Whole, is_documents, is_only_a_key};
 use crate::check::{RepairReport, environment_of, inspect, left_out};
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, EntryKind};
@@ -97,7 +97,7 @@ impl Inner {
             self.put_aside(environment, &repaired.removed).await?;
             let mut kept = Table::default();
             for (key, value) in table.iter().filter(|(key, _)| !is_documents(key)) {
-                let value = if is_history(key) { Vec::new() } else { value.to_vec() };
+                let value = if is_only_a_key(key) { Vec::new() } else { value.to_vec() };
                 kept.apply(key.to_vec(), Some(value));
             }
             Ok(Some((kept, reached, repaired)))

@@ -58,6 +58,7 @@ fn records() -> (Vec<Record>, Record) {
         file("secret.yaml".into(), Value::from("hidden-manifest").into_secret()),
     ];
     manifests.state.version = 2;
+    manifests.state.cookie = b"hidden-cookie".repeat(200).into();
     manifests.state.notes = [
         ("health".into(), json!({"status": "green"}).into()),
         ("console-url".into(), Value::from("hidden-note").into_secret()),
@@ -139,7 +140,7 @@ fn obstacle() -> ObstacleRecord {
 /// The checkpoint of the interrupted call.
 fn checkpoint() -> Checkpoint {
     let id = Label::new("hidden-checkpoint", true);
-    Checkpoint { cookie: Some((*b"hidden-checkpointed-cookie").into()), ..id.into() }
+    Checkpoint { cookie: Some(b"hidden-checkpointed-cookie".to_vec().into()), ..id.into() }
 }
 
 /// What was deleted with its host.
@@ -193,6 +194,7 @@ fn write_the_fixture() {
     let mut all = changes();
     let named = records.iter().find(|record| record.name.is_secret()).cloned();
     all.extend(named.map(|record| ("put", put(record))));
+    all.push(("remove-cookies", Change::RemoveCookies([[7; 16]].into())));
     all.extend([("hold", close()), ("settle", Change::Settle(RecordId::current(urn(0))))]);
     for (name, change) in all {
         fs::write(seeds().join(name), encode_changes(&[change]).expect("encoded")).expect("written");
@@ -212,6 +214,11 @@ fn has_everything(folder: &Path) {
     let store = open(folder).expect("opens");
     let snapshot = run(store.load(&environment())).expect("loads");
     assert_eq!(plain(&snapshot.records), expected);
+    let apart = snapshot.records.iter().filter_map(|record| record.state.cookie.stored());
+    let cookies =
+        apart.map(|stored| run(store.cookie(&environment(), stored)).expect("reads").expect("there"));
+    assert_eq!(cookies.collect::<Vec<_>>(), [b"hidden-cookie".repeat(200).into()]);
+    assert!(snapshot.unused_cookies.is_empty());
     let Change::Intend(mut intent) = intend(secret_record(7)) else { panic!("an intent") };
     intent.checkpoint = Some(checkpoint());
     assert_eq!(

@@ -9,10 +9,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 use purlin_model::Value;
-use purlin_model::driver::Checkpoint;
+use purlin_model::driver::{Checkpoint, Cookie};
 use purlin_state::{
-    Change, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error, MemoryStore, Outcome,
-    RecordId, Store,
+    Change, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error, Intent, MemoryStore,
+    Operation, Outcome, RecordId, Snapshot, Store,
 };
 use sha2::{Digest, Sha256};
 
@@ -71,7 +71,7 @@ fn an_intent_is_pending_until_it_is_settled() {
         run(store.commit(vec![checkpoint("i-1")])).expect("commits");
         run(store.commit(vec![checkpoint("i-2")])).expect("commits");
         assert_eq!(pending()[0].checkpoint, Some("i-2".into()));
-        let with_cookie = Checkpoint { cookie: Some((*b"hidden").into()), ..Checkpoint::from("i-3") };
+        let with_cookie = Checkpoint { cookie: Some(b"hidden".to_vec().into()), ..Checkpoint::from("i-3") };
         let reported = Change::Checkpoint { id: id.clone(), checkpoint: with_cookie.clone() };
         run(store.commit(vec![reported])).expect("commits");
         assert_eq!(pending()[0].checkpoint, Some(with_cookie));
@@ -229,6 +229,8 @@ fn change() -> impl Strategy<Value = Change> {
             let mut record = if secret { secret_record(n) } else { record(n) };
             record.superseded = superseded;
             record.state.outputs = Value::from("w".repeat(size).as_str());
+            // Many are stored apart.
+            record.state.cookie = vec![n as u8; size].into();
             record
         },
     );
@@ -236,8 +238,8 @@ fn change() -> impl Strategy<Value = Change> {
         3 => record.clone().prop_map(put),
         2 => id().prop_map(Change::Remove),
         3 => record.prop_map(intend),
-        1 => (id(), "[a-z]{0,4}", proptest::option::of("[a-z]{0,4}")).prop_map(|(id, provider_id, cookie)| {
-            let cookie = cookie.map(|cookie| cookie.into_bytes().into());
+        1 => (id(), "[a-z]{0,4}", proptest::option::of(0..3000_usize)).prop_map(|(id, provider_id, size)| {
+            let cookie = size.map(|size| vec![b'c'; size].into());
             Change::Checkpoint { id, checkpoint: Checkpoint { cookie, ..provider_id.into() } }
         }),
         2 => id().prop_map(Change::Settle),
@@ -252,6 +254,20 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
+/// The cookies of all records and calls.
+fn cookies(snapshot: &Snapshot) -> Vec<Cookie> {
+    let records = snapshot.records.iter().map(|record| record.state.cookie.clone());
+    let of_call = |intent: &Intent| {
+        let reported = intent.checkpoint.as_ref().and_then(|checkpoint| checkpoint.cookie.clone());
+        let recorded = match &intent.operation {
+            Operation::Create(record) | Operation::Update(record) => Some(record.state.cookie.clone()),
+            Operation::Delete(_) => None,
+        };
+        recorded.into_iter().chain(reported)
+    };
+    records.chain(snapshot.pending.iter().flat_map(of_call)).collect()
+}
+
 /// Everything that a store returns.
 fn everything(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut all = BTreeMap::new();
@@ -261,7 +277,13 @@ fn everything(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
         let documents: Vec<_> = (0..3_u8)
             .map(|n| run(store.documents(&environment, &Sha256::digest([n; 10]).into())).expect("reads"))
             .collect();
-        all.insert(environment.to_string(), (snapshot, history, documents));
+        let unused = snapshot.unused_cookies.clone();
+        for cookie in cookies(&snapshot) {
+            let Some(stored) = cookie.stored() else { continue };
+            let read = run(store.cookie(&environment, stored)).expect("reads").expect("it is there");
+            assert!(read.bytes().is_some() && read == cookie && !unused.contains(&stored.id));
+        }
+        all.insert(environment.to_string(), (snapshot, history, documents, unused));
     }
     // Each store has its own locks.
     let known = run(store.environments(None, 9)).expect("lists").into_iter();
@@ -326,6 +348,15 @@ fn tell_the_same(
         prop_assert_eq!(&everything(&*embedded), &expected);
         prop_assert_eq!(&everything(&*other_process), &expected);
     }
+    // Without the cookies that nothing has any more, the content is the same.
+    let all = || run(embedded.load(&environment())).expect("loads");
+    let before = all();
+    run(embedded.commit_in(&environment(), vec![Change::RemoveCookies(before.unused_cookies.clone())]))
+        .expect("commits");
+    let after = all();
+    prop_assert_eq!((&after, after.revision), (&before, before.revision));
+    prop_assert!(after.unused_cookies.is_empty());
+    everything(&*embedded);
     Ok(())
 }
 

@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use purlin_model::driver::keywords::{
     add_effects, has_change_keywords, has_write_once_outputs, keep_write_once,
 };
-use purlin_model::driver::{DriverInfo, Failure, Observed, ResourceState};
+use purlin_model::driver::{DriverInfo, ResourceState};
 use purlin_sandbox::CallError;
 
 use super::SchemaRules;
-use crate::driver::{About, Call, Driver, Effect, Request, Response};
+use crate::driver::{About, Call, Driver, Effect, Request, Response, returned_state};
 
 /// A driver with a schema that does more than describe the shape of its inputs.
 struct SchemaGuard {
@@ -64,28 +64,15 @@ impl Driver for SchemaGuard {
             Request::Effect(Effect::Update(change)) => Some(change.state),
             _ => None,
         };
-        match self.driver.call(call, request).await {
-            Ok(Response::State(state)) => Ok(Response::State(self.state(call, state, before))),
-            Ok(Response::Observed(Some(found))) => {
-                let state = self.state(call, found.state, before);
-                Ok(Response::Observed(Some(Observed { state, ..found })))
-            }
-            Ok(Response::Impact(mut impact)) => {
-                let schema = self.info.schema(call.subject.key.type_name());
-                if let (Request::UpdateImpact(change), Some(schema)) = (request, schema) {
-                    add_effects(&schema.inputs, change.before, change.after, &mut impact);
-                }
-                Ok(Response::Impact(impact))
-            }
-            Err(CallError::Failure(Failure::Partial { state, problem })) => {
-                let state = Box::new(self.state(call, *state, before));
-                Err(CallError::Failure(Failure::Partial { state, problem }))
-            }
-            Err(CallError::Failure(Failure::Pending { state: Some(state), pending })) => {
-                let state = Some(Box::new(self.state(call, *state, before)));
-                Err(CallError::Failure(Failure::Pending { state, pending }))
-            }
-            other => other,
+        let mut result = self.driver.call(call, request).await;
+        if let Some(state) = returned_state(&mut result) {
+            *state = self.state(call, std::mem::take(state), before);
         }
+        if let (Ok(Response::Impact(impact)), Request::UpdateImpact(change)) = (&mut result, request)
+            && let Some(schema) = self.info.schema(call.subject.key.type_name())
+        {
+            add_effects(&schema.inputs, change.before, change.after, impact);
+        }
+        result
     }
 }

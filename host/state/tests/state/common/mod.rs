@@ -183,7 +183,7 @@ pub fn secret_record(number: usize) -> Record {
     if let Value::Map(outputs) = &mut record.state.outputs {
         outputs.insert("token".into(), Value::from("hidden-output").into_secret());
     }
-    record.state.cookie = (*b"hidden-cookie").into();
+    record.state.cookie = b"hidden-cookie".to_vec().into();
     record.digest = *b"hidden-digest-hidden-digest-hidd";
     record
 }

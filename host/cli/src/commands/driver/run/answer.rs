@@ -68,9 +68,9 @@ pub(super) fn state(state: &ResourceState, show: bool) -> Json {
     let mut json = json!({"id": state.id.shown(show)});
     if let Some(json) = json.as_object_mut() {
         json.extend(outputs(&state.outputs, show));
-        if !state.cookie.is_empty() {
+        if let Some(cookie) = state.cookie.bytes().filter(|bytes| !bytes.is_empty()) {
             // A cookie may be secret, and a masked part of it is useless.
-            let cookie = data_encoding::BASE64.encode(&state.cookie);
+            let cookie = data_encoding::BASE64.encode(cookie);
             json.insert("cookie".to_owned(), if show { cookie.into() } else { "".into() });
         }
         if !state.manifests.is_empty() {
