@@ -14,6 +14,7 @@ from .gap import UnknownValue, is_unknown
 from .host import host
 from .http import HttpError
 from .inputs import Inputs
+from .preview import Action, Effect, Forecast, Part, consent
 from .requests import (
     Call, Change, Checked, CheckRequest, Context, CreateRequest, DeleteRequest, Impact, ManifestFile,
     NameRequest, Observed, ReadRequest, State, Subject
@@ -21,9 +22,10 @@ from .requests import (
 from .schema import Schema, SchemaError
 
 __all__ = [
-    "Call", "Change", "CheckRequest", "Checked", "Conflict", "Context", "CreateRequest", "DeleteRequest",
-    "Denied", "Driver", "Failed", "Failure", "Faults", "HttpError", "Impact", "Inputs", "InvalidInputs",
-    "ManifestFile", "NameRequest", "NeedsDeleteBefore", "NotFound", "Observed", "Partial", "Pending",
-    "Problem", "ReadRequest", "RequestedCapability", "ResourceType", "RetryAfter", "Schema", "SchemaError",
-    "State", "Subject", "Undecided", "UnknownValue", "host", "is_unknown",
+    "Action", "Call", "Change", "CheckRequest", "Checked", "Conflict", "Context", "CreateRequest",
+    "DeleteRequest", "Denied", "Driver", "Effect", "Failed", "Failure", "Faults", "Forecast", "HttpError",
+    "Impact", "Inputs", "InvalidInputs", "ManifestFile", "NameRequest", "NeedsDeleteBefore", "NotFound",
+    "Observed", "Part", "Partial", "Pending", "Problem", "ReadRequest", "RequestedCapability", "ResourceType",
+    "RetryAfter", "Schema", "SchemaError", "State", "Subject", "Undecided", "UnknownValue", "consent", "host",
+    "is_unknown",
 ]

@@ -10,11 +10,12 @@ from componentize_py_types import Err
 from wit_world import exports
 from wit_world.imports import log, metrics, operation, purlin_driver_types as types
 
-from . import clients, failures, http, outcome, requests, wasi
+from . import clients, failures, http, outcome, preview, requests, wasi
 from .driver import Driver, need_driver
 from .host import host
 from .inputs import GROUPS
 from .records import written
+from .schema import SchemaError
 
 #: Places of a traceback that the operator sees.
 FRAMES = 20
@@ -22,7 +23,36 @@ FRAMES = 20
 
 def export(driver: Driver) -> type:
     """The class that componentize-py looks for, under the name `Lifecycle`."""
+    need_driver(driver)
+    for one in driver.TYPES:
+        if one.previews():
+            what = "is not exported: write `Lifecycle, Preview = export_with_preview(…)` instead of `export`"
+            raise SchemaError(f"{type(one).__qualname__}.preview", what)
+    return lifecycle(driver)
 
+
+def export_with_preview(driver: Driver) -> tuple[type, type]:
+    """The classes that componentize-py looks for, under the names `Lifecycle` and `Preview`, of a driver with
+    a type that has a `preview`."""
+    need_driver(driver, "export_with_preview")
+    if not any(one.previews() for one in driver.TYPES):
+        what = f"no type of `{type(driver).__qualname__}` has a `preview`: write `Lifecycle = export(…)`"
+        raise SchemaError("export_with_preview", what)
+    if not hasattr(exports, "Preview"):
+        what = f"the world has no previews: use `purlin driver build`, or give componentize-py `{WORLD}`"
+        raise SchemaError("export_with_preview", what)
+    # Its bindings are there only in such a world.
+    from . import forecast
+
+    class Preview(exports.Preview):
+        def preview(self, effect):
+            of_effect = forecast.FUNCTIONS[type(effect)]
+            return call(driver, "preview", effect.value, forecast.forecast, request_of=of_effect)
+
+    return lifecycle(driver), Preview
+
+
+def lifecycle(driver: Driver) -> type:
     clients.connect()
     described = info(driver)
 
@@ -54,13 +84,18 @@ def export(driver: Driver) -> type:
     return Lifecycle
 
 
-def call(driver, function, theirs, answer, changes=False):
-    """Calls a driver. An exception that is neither a failure nor about a request is a fault of the
-    driver, which ends the call: its outcome is unknown, and the host finds out."""
+#: The option of componentize-py for the world with previews, which `purlin driver build` gives it.
+WORLD = "-w project:with-preview/driver"
+
+
+def call(driver, function, theirs, answer, changes=False, request_of=None):
+    """Calls a driver, with a request of the function, or that of another one. An exception that is neither a
+    failure nor about a request is a fault of the driver, which ends the call: its outcome is unknown, and the
+    host finds out."""
     kind = None
     try:
         kind = driver.type_of(theirs.subject.type_name)
-        request = record(theirs, kind, function)
+        request = record(theirs, kind, request_of or function)
         result = getattr(kind, function)(request)
         needed, such = RETURNS[function]
         if not isinstance(result, needed):
@@ -103,8 +138,8 @@ RETURNS = {
     "update_impact": (requests.Impact, "an `Impact`"),
     "update": (requests.State, "a `State`"),
     "delete": (object, "nothing"),
+    "preview": (preview.Forecast, "a `Forecast`, such as `Forecast()`"),
 }
-
 
 #: Inputs that may be from an earlier version of the driver, by the functions that get them.
 RECORDED = {
@@ -220,7 +255,6 @@ def failure(failed: failures.Failure, kind):
 
 
 def info(driver: Driver) -> types.DriverInfo:
-    need_driver(driver)
     schemas = [
         types.TypeSchema(
             one.TYPE, one.implements(), text(one.inputs_form.schema), text(one.outputs_form.form.schema)

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar, get_args, get_origin
 
 from .failures import Failed
 from .inputs import InputsForm, OutputsForm, inputs_form, outputs_form
+from .preview import Effect, Forecast
 from .requests import (
     Change, Checked, CheckRequest, CreateRequest, DeleteRequest, I, Impact, NameRequest, O, Observed,
     ReadRequest, State
@@ -71,6 +72,17 @@ class ResourceType(ABC, Generic[I, O]):
     def delete(self, request: DeleteRequest[I, O]) -> None:
         """Deletes the resource; a missing one is fine."""
 
+    def preview(self, effect: Effect[I, O]) -> Forecast[O]:
+        """What an effect would make, which plans show. Inputs may be unknown. It is an export of its own:
+        `app.py` says `Lifecycle, Preview = export_with_preview(…)`. Beside a type that has it, one without it
+        promises nothing."""
+        return Forecast()
+
+    @classmethod
+    def previews(cls) -> bool:
+        """Whether it foresees its effects."""
+        return cls.preview is not ResourceType.preview
+
     @classmethod
     def implements(cls) -> list[str]:
         """What the host may call, or rely on, by the names of the contract."""
@@ -117,12 +129,12 @@ class Driver:
         raise Failed(f"the driver does not provision `{name}`; its types are {', '.join(types)}")
 
 
-def need_driver(driver: object) -> None:
-    """Rejects what is no driver, or lacks something."""
+def need_driver(driver: object, function: str = "export") -> None:
+    """Rejects what is no driver, or lacks something, as an argument of a function."""
     if isinstance(driver, type):
-        raise SchemaError("export", f"takes an instance: write `export({driver.__name__}())`")
+        raise SchemaError(function, f"takes an instance: write `{function}({driver.__name__}())`")
     if not isinstance(driver, Driver):
-        raise SchemaError("export", "takes an instance of a subclass of `Driver`")
+        raise SchemaError(function, "takes an instance of a subclass of `Driver`")
     where = type(driver).__qualname__
     for name in ("NAME", "VERSION", "DESCRIPTION"):
         if not isinstance(getattr(driver, name, None), str):

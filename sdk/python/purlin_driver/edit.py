@@ -23,7 +23,11 @@ MARK = bytes.fromhex("a7c3e5915d8fb2494be1d69ef70c3a686e1fb88ad49c57e3f1259d0b47
 #: A megabyte: `SIZE` in `edit.rs` of the command is the same.
 SOURCES = MARK * (1 << 15)
 
-FUNCTIONS = ["describe", "check", "name", "create", "read", "update_impact", "update", "delete"]
+#: The functions of the classes that componentize-py looks for. A driver need not have the second.
+FUNCTIONS = {
+    "Lifecycle": ["describe", "check", "name", "create", "read", "update_impact", "update", "delete"],
+    "Preview": ["preview"],
+}
 
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
@@ -116,25 +120,26 @@ def built() -> dict[str, tuple[bool, str]]:
 ABSENT = absent(built())
 
 
-def lifecycle(describes: bool):
-    """The driver's class: the edited one, or that of the build."""
+def current(describes: bool):
+    """The driver's module: the edited one, or that of the build."""
     if SOURCES.startswith(MARK):
-        return app.Lifecycle
+        return app
     sources = Sources(json.loads(SOURCES[8 : 8 + int(SOURCES[:8])]))
     if describes:
         modules = {name: (sources.is_package(name), text) for name, (_, text) in sources.modules.items()}
         if new := absent(modules) - ABSENT:
             raise ImportError(f"this component lacks {', '.join(sorted(new))}")
     sources.install()
-    return importlib.import_module("app").Lifecycle
+    return importlib.import_module("app")
 
 
-def through(function: str):
+def through(name: str, function: str):
     def call(_, *arguments):
-        return getattr(lifecycle(function == "describe")(), function)(*arguments)
+        return getattr(getattr(current(function == "describe"), name)(), function)(*arguments)
 
     return call
 
 
-#: The class that componentize-py looks for.
-Lifecycle = type("Lifecycle", (), {function: through(function) for function in FUNCTIONS})
+for name, functions in FUNCTIONS.items():
+    if hasattr(app, name):
+        globals()[name] = type(name, (), {function: through(name, function) for function in functions})

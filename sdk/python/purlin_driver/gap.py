@@ -56,5 +56,5 @@ for name in (
 
 def is_unknown(value: object) -> bool:
     """Whether a value of the inputs only exists once another resource is provisioned. That happens in
-    `check` and `update_impact` only. If a map or a list is known, single values in it may be unknown."""
+    `check`, `update_impact` and `preview` only. If a map or a list is known, single values in it may be unknown."""
     return isinstance(value, Gap) and isinstance(value._fault, UnknownValue)

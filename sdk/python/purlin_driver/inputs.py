@@ -24,8 +24,8 @@ class Inputs:
     """The base class of inputs. A subclass has those of the fields `values`, `secrets`, `params`, `connection`
     and `account` that the driver reads, and the type of each is a dataclass, or `dict[str, …]` for any names.
 
-    In `check` and `update_impact`, a value may be unknown: `is_unknown` tells, and any other use of it
-    raises `UnknownValue`. In `read` and `delete`, in `previous` and in `before`, the inputs are recorded,
+    In `check`, `update_impact` and `preview`, a value may be unknown: `is_unknown` tells, and any other use
+    of it raises `UnknownValue`. In `read` and `delete`, in `previous` and in `before`, the inputs are recorded,
     perhaps by an earlier version of the driver: a use of a value that is missing there, or has another type,
     raises `InvalidInputs`; `document` has it.
     `document["account"]` has the name of the account, if the definition names one, also without the field.
@@ -155,10 +155,29 @@ class OutputsForm:
     def split(
         self, outputs: Any, sensitive: Iterable[str]
     ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-        """Plain outputs, secret ones, and the places within the plain ones that are secret."""
+        """Plain outputs of a state, secret ones, and the places within the plain ones that are secret."""
         if not isinstance(outputs, (self.kind, Gap)):
             raise TypeError(f"outputs are `{self.kind.__qualname__}`, not `{type(outputs).__qualname__}`")
-        document = {} if outputs is None else written(outputs)
+        return self.apart({} if outputs is None else written(outputs), sensitive)
+
+    def certain(
+        self, outputs: Any, sensitive: Iterable[str]
+    ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+        """The same of a forecast, whose outputs may also be a dict of those that are certain, by their names
+        in JSON, or `None`."""
+        outputs = {} if outputs is None else outputs
+        if not isinstance(outputs, dict):
+            return self.split(outputs, sensitive)
+        known = self.form.schema.get("properties", {})
+        for name in outputs:
+            if name not in known and self.kind is not dict:
+                raise ValueError(f"`{below('/outputs', name)}` is no output; these are {', '.join(known)}")
+        return self.apart(written(outputs), sensitive)
+
+    def apart(
+        self, document: dict[str, Any], sensitive: Iterable[str]
+    ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+        """Takes the secret outputs out of a document."""
         secret, places = set(self.secrets), []
         for place in sensitive:
             match place.split("/"):

@@ -15,9 +15,10 @@ from unittest import mock
 
 import purlin_driver
 from purlin_driver import (
-    Change, Checked, Conflict, Denied, Driver, Failed, Faults, Impact, Inputs, InvalidInputs, ManifestFile,
-    NeedsDeleteBefore, NotFound, Observed, Partial, Pending, RequestedCapability, ResourceType, RetryAfter,
-    Schema, SchemaError, State, Undecided, host, http, is_unknown
+    Action, Change, Checked, Conflict, CreateRequest, DeleteRequest, Denied, Driver, Failed, Faults, Forecast,
+    Impact, Inputs, InvalidInputs, ManifestFile, NeedsDeleteBefore, NotFound, Observed, Part, Partial, Pending,
+    RequestedCapability, ResourceType, RetryAfter, Schema, SchemaError, State, Undecided, consent, host, http,
+    is_unknown
 )
 
 #: Integers that every SDK keeps.
@@ -109,6 +110,15 @@ class Plain(ResourceType[PlainInputs, PlainOutputs]):
         request.state.outputs.host.upper()
 
 
+class Foreseen(Thing):
+    """The same, with a preview."""
+
+    TYPE = "foreseen"
+
+    def preview(self, effect):
+        return self.take(effect)
+
+
 class Shop(Driver):
     NAME = "acme/shop"
     VERSION = "1.2.3"
@@ -121,6 +131,10 @@ class Shop(Driver):
     NOTES = {"license": "Apache-2.0", "numbers": [2**64 - 1]}
 
 
+class Seer(Shop):
+    TYPES = [Foreseen(), Plain()]
+
+
 @unittest.skipUnless(componentize_py(), "SKIPPED: componentize-py is not installed")
 class Component(unittest.TestCase):
     @classmethod
@@ -128,15 +142,21 @@ class Component(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         wit = Path(purlin_driver.__file__).parent / "wit"
-        made = [componentize_py(), "-d", wit, "-w", "driver", "bindings", f"{folder.name}/made"]
+        world = "project:with-preview/driver"
+        made = [componentize_py(), "-d", wit, "-w", world, "bindings", f"{folder.name}/made"]
         subprocess.run(made, check=True, capture_output=True)
         sys.path.insert(0, f"{folder.name}/made")
         cls.addClassCleanup(sys.path.remove, f"{folder.name}/made")
         # What it connects is put back.
-        for object, name in [(http, "transport"), (host, "say"), (host, "asked_to_end"), (host, "left")]:
+        for object, name in [
+            (http, "transport"), (host, "say"), (host, "asked_to_end"), (host, "left"), (consent, "find"),
+            (consent, "say"),
+        ]:
             cls.addClassCleanup(setattr, object, name, getattr(object, name))
         cls.component = importlib.import_module("purlin_driver.component")
         cls.types = cls.component.types
+        cls.forecast = importlib.import_module("purlin_driver.forecast")
+        cls.previews = cls.forecast.types
         cls.Err = cls.component.Err
 
     def setUp(self):
@@ -151,6 +171,14 @@ class Component(unittest.TestCase):
         with mock.patch.object(self.component.clients, "connect"):
             lifecycle = self.component.export(driver or Shop())()
         return getattr(lifecycle, function)(*([] if request is None else [request]))
+
+    def foresee(self, kind, request, answer=None, type_name="foreseen"):
+        """Asks a driver what an effect would make, as the host does; `Foreseen` answers with this."""
+        self.seer, request.subject = Seer.TYPES[0], self.subject(type_name)
+        self.seer.answer = answer
+        with mock.patch.object(self.component.clients, "connect"):
+            _, preview = self.component.export_with_preview(Seer())
+        return preview().preview(getattr(self.previews, f"Effect_{kind}")(request))
 
     def fails(self, function, request, answer):
         with self.assertRaises(self.Err) as failed:
@@ -292,10 +320,13 @@ class Component(unittest.TestCase):
 
     def ends(self, function, request, answer=None):
         """The message with which a call ends."""
+        return self.ends_of(lambda: self.call(function, request, answer))
+
+    def ends_of(self, call):
         told, kinds = [], self.component.log.Level
         exits = mock.patch.object(self.component.os, "_exit", side_effect=SystemExit)
         with exits, mock.patch.object(self.component.log, "write", lambda *what: told.append(what)):
-            self.assertRaises(SystemExit, self.call, function, request, answer)
+            self.assertRaises(SystemExit, call)
         self.assertEqual(told[-1][0], kinds.ERROR)
         return told[-1][1]
 
@@ -376,6 +407,98 @@ class Component(unittest.TestCase):
                       sensitive=["/outputs/urls/0", "/manifests/a/b"])
         answer = self.call("create", self.create(), state)
         self.assertEqual(answer.sensitive, ["/outputs/urls/0", "/manifests/a/b"])
+
+    def test_an_effect_is_foreseen_from_the_request_of_its_function(self):
+        create = self.create()
+        create.replaces = "id-0"
+        for kind, request, its in [
+            ("Create", create, CreateRequest), ("Update", self.change(), Change),
+            ("Delete", self.delete(), DeleteRequest),
+        ]:
+            answer = self.foresee(kind, request, Forecast())
+            self.assertEqual(answer, self.previews.Forecast("{}", "{}", [], [], [], None, []))
+            self.assertIs(type(self.seer.seen[-1]), its)
+        created, changed, deleted = self.seer.seen[-3:]
+        self.assertEqual((created.replaces, is_unknown(created.inputs.values["a"])), ("id-0", True))
+        self.assertEqual((changed.state.outputs["token"], is_unknown(changed.after.values["a"])), ("hush", True))
+        self.assertTrue(deleted.data_loss_allowed)
+        # What is recorded may be wrong, and what would be applied may not.
+        self.assertEqual(self.foresee("Create", self.create("plain", '{"size":3}'), type_name="plain").parts, [])
+        with self.assertRaises(self.Err) as wrong:
+            self.foresee("Create", self.create("plain", '{"size":"big"}'), type_name="plain")
+        finding = self.types.Finding("/values/size", "has to be an integer")
+        self.assertEqual(wrong.exception.value, self.types.Failure_InvalidInputs([finding]))
+
+    def test_a_forecast_arrives_whole(self):
+        part = Part(
+            "module.db", "database", Action.DELETE_THEN_CREATE, {"size": 2**64 - 1}, {"size": None}, "db",
+            ["/after/size"], ["/before/key"], ["/after/size"], "every table", {"reason": "it moved"},
+        )
+        bare = Part("net", "network", Action.NONE)
+        forecast = Forecast(
+            {"host": "h", "urls": [None], "token": "t"}, ["/outputs/urls/0", "/outputs/token"], ["/outputs/token"],
+            [part, bare], b"\0\xff", {"cost": 3},
+        )
+        their, action = self.previews.Part, self.previews.Action
+        parts = [
+            their(
+                "module.db", "db", "database", action.DELETE_THEN_CREATE, '{"size":18446744073709551615}',
+                '{"size":null}', ["/after/size"], ["/before/key"], ["/after/size"], "every table",
+                [("reason", '"it moved"')],
+            ),
+            their("net", None, "network", action.NONE, None, None, [], [], [], None, []),
+        ]
+        self.assertEqual(self.foresee("Create", self.create(), forecast), self.previews.Forecast(
+            '{"host":"h","urls":[null]}', '{"token":"t"}', ["/outputs/urls/0", "/secrets/token"], [], parts,
+            b"\0\xff", [("cost", "3")],
+        ))
+
+    def test_certain_outputs_are_of_their_class_or_some_of_them(self):
+        plain = lambda outputs: mock.patch.object(Plain, "preview", lambda *_: Forecast(outputs))
+        foresee = lambda: self.foresee("Create", self.create("plain", '{"size":3}'), type_name="plain")
+        with plain(PlainOutputs("h", "t")):
+            self.assertEqual((foresee().outputs, foresee().secrets), ('{"host":"h"}', '{"token":"t"}'))
+        with plain({"token": "t"}):
+            self.assertEqual((foresee().outputs, foresee().secrets), ("{}", '{"token":"t"}'))
+        for outputs, message in [
+            ({"hots": "h"}, "ValueError: `/outputs/hots` is no output; these are host, token"),
+            ("h", "TypeError: outputs are `PlainOutputs`, not `str`"),
+        ]:
+            with plain(outputs):
+                self.assertIn(message, self.ends_of(foresee))
+
+    def test_a_wrong_forecast_is_a_fault_and_a_failure_is_one(self):
+        late = Forecast(parts=[Part("net", "network", Action.NONE)])
+        late.parts[0].action = "none"
+        for answer, message in [
+            (None, "`Foreseen.preview` has to return a `Forecast`, such as `Forecast()`, and returned `None`"),
+            (late, "`Part`: `action` has to be an `Action`, such as `Action.CREATE`, and is of type `str`"),
+        ]:
+            self.assertIn(message, self.ends_of(lambda: self.foresee("Create", self.create(), answer)))
+        for raised, name in [(NotFound("no"), "NotFound"), (Undecided("no"), "Failed")]:
+            with self.assertRaises(self.Err) as failed:
+                self.foresee("Create", self.create(), raised)
+            self.assertIsInstance(failed.exception.value, getattr(self.types, f"Failure_{name}"))
+
+    def test_a_component_exports_previews_if_its_driver_has_one(self):
+        export, with_preview = self.component.export, self.component.export_with_preview
+        for make, driver, message in [
+            (export, Seer(), r"`Foreseen.preview`: is not exported: write `Lifecycle, Preview = export_with_preview"),
+            (with_preview, Shop(), "no type of `Shop` has a `preview`: write `Lifecycle = export"),
+            (with_preview, Seer, r"write `export_with_preview\(Seer\(\)\)`"),
+        ]:
+            self.assertRaisesRegex(SchemaError, message, make, driver)
+        with mock.patch.object(self.component, "exports", object()):
+            self.assertRaisesRegex(SchemaError, "-w project:with-preview/driver", with_preview, Seer())
+        self.assertEqual(Foreseen.implements(), Thing.implements())
+
+    def test_an_effect_asks_what_people_agreed_to(self):
+        told = []
+        reached = mock.patch.object(self.forecast.theirs, "reached", lambda *what: told.append(what))
+        with reached, mock.patch.object(self.forecast.theirs, "token", lambda: b"\0plan"):
+            self.assertEqual(consent.token(), b"\0plan")
+            consent.reached("net", Action.CREATE_THEN_DELETE)
+        self.assertEqual(told, [("net", self.previews.Action.CREATE_THEN_DELETE)])
 
     def test_an_impact_names_outputs_by_their_place(self):
         answer = self.call("update_impact", self.change(), Impact(stable_outputs=["/outputs/host"]))

@@ -7,9 +7,9 @@ from types import ModuleType
 from unittest import mock
 
 from purlin_driver import (
-    Call, Checked, Conflict, CreateRequest, DeleteRequest, Denied, Driver, Failed, Failure, Impact, Inputs,
-    InvalidInputs, NameRequest, NotFound, Observed, Partial, Pending, Problem, ResourceType, RetryAfter,
-    SchemaError, State, Undecided, host, http
+    Action, Call, Checked, Conflict, CreateRequest, DeleteRequest, Denied, Driver, Failed, Failure, Forecast,
+    Impact, Inputs, InvalidInputs, NameRequest, NotFound, Observed, Part, Partial, Pending, Problem,
+    ResourceType, RetryAfter, SchemaError, State, Undecided, consent, host, http
 )
 from purlin_driver.http import Answer
 from purlin_driver.rest import Client
@@ -88,6 +88,22 @@ class Types(unittest.TestCase):
         self.assertEqual(bucket.outputs_form.secrets, {"token"})
 
 
+class Previews(unittest.TestCase):
+    def test_a_type_has_a_preview_if_it_overrides_it(self):
+        foreseen = type("Foreseen", (Bucket,), {"preview": lambda self, effect: Forecast()})
+        self.assertEqual((Bucket.previews(), foreseen.previews()), (False, True))
+        # The host finds the export, so that `implements` does not name it.
+        self.assertEqual(foreseen.implements(), Bucket.implements())
+
+    def test_a_test_says_what_people_agreed_to(self):
+        self.addCleanup(setattr, consent, "agreed", None)
+        self.addCleanup(host.messages.clear)
+        self.assertIsNone(consent.token())
+        consent.agreed = b"plan"
+        consent.reached("net", Action.CREATE)
+        self.assertEqual((consent.token(), host.messages[-1]), (b"plan", ("reached", "net", Action.CREATE)))
+
+
 class Answers(unittest.TestCase):
     def test_an_argument_of_another_type_is_a_fault_where_it_is_given(self):
         inputs, state = Inputs(), State("b", None)
@@ -103,6 +119,9 @@ class Answers(unittest.TestCase):
             (lambda: Checked(inputs, ["long"]), "`Checked`: each of `warnings` has to be a pair, such as `(\"/values/size\", \"is too large\")`"),
             (lambda: Observed("b"), "`Observed`: `state` has to be a `State`, and is of type `str`"),
             (lambda: Impact("/values/a"), "`Impact`: `replaces` has to be a list of strings, and is of type `str`"),
+            (lambda: Forecast(parts=["net"]), "`Forecast`: each of `parts` has to be a `Part`, and is of type `str`"),
+            (lambda: Forecast(token="plan"), "`Forecast`: `token` has to be bytes or `None`, and is of type `str`"),
+            (lambda: Part("net", "network", "create"), "`Part`: `action` has to be an `Action`, such as `Action.CREATE`, and is of type `str`"),
             (lambda: InvalidInputs("/values/a", "is wrong"), "`InvalidInputs`: each argument has to be a pair, such as `(\"/values/size\", \"is too large\")`; write `*` before a list of them"),
             (lambda: InvalidInputs([("/values/a", "is wrong")]), "`InvalidInputs`: each argument has to be a pair, such as `(\"/values/size\", \"is too large\")`; write `*` before a list of them"),
             (lambda: Pending("wait", 500), "`Pending`: `after_ms` has to be a number of milliseconds, and is of type `str`; write `Pending(5000, \"…\")`"),

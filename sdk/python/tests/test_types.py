@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from purlin_driver import (
-    Change, Checked, CheckRequest, CreateRequest, DeleteRequest, Inputs, Observed, ReadRequest, ResourceType,
-    Schema, State, is_unknown,
+    Action, Change, Checked, CheckRequest, CreateRequest, DeleteRequest, Effect, Forecast, Inputs, Observed, Part,
+    ReadRequest, ResourceType, Schema, State, consent, is_unknown,
 )
 
 
@@ -62,6 +62,16 @@ class Store(ResourceType[StoreInputs, StoreOutputs]):
 
     def update(self, change: Change[Inputs, StoreOutputs]) -> State[StoreOutputs]:  # incompatible with supertype
         return change.state
+
+    def preview(self, effect: Effect[StoreInputs, StoreOutputs]) -> Forecast[StoreOutputs]:
+        part = Part("a", "file", "create")  # has incompatible type "str"; expected "Action"
+        match effect:
+            case CreateRequest(inputs=inputs) | Change(after=inputs) if not is_unknown(inputs.values.size):
+                inputs.values.siz  # has no attribute "siz"
+                return Forecast(StoreOutputs(host="h"), parts=[Part("a", "file", Action.CREATE), part])
+            case DeleteRequest():
+                return Forecast(token=consent.token()) if effect.data_loss_allowed else Forecast("h")  # has incompatible type "str"
+        return Forecast({"host": "h"}, unknown=["/outputs/host"])
 
     def delete(self, request: DeleteRequest[StoreInputs, StoreOutputs]) -> None:
         request.state.outputs.hots  # has no attribute "hots"

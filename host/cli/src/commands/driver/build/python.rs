@@ -19,6 +19,13 @@ const INSTALL: &str = "`python3 -m venv .venv && .venv/bin/pip install -r requir
 /// The module of the component for `--dev`, in the package `purlin_driver`.
 const EDIT: &str = "purlin_driver/edit.py";
 
+/// The module that exports the driver's classes.
+const APP: &str = "app.py";
+
+/// The world of a driver with previews, in the package `purlin_driver`. Componentize-py takes the other world
+/// by itself.
+const WITH_PREVIEW: &str = "project:with-preview/driver";
+
 /// The text that fills the space for sources in such a component, `MARK` in `edit.py`.
 const MARK: [u8; 32] = [
     0xa7, 0xc3, 0xe5, 0x91, 0x5d, 0x8f, 0xb2, 0x49, 0x4b, 0xe1, 0xd6, 0x9e, 0xf7, 0x0c, 0x3a, 0x68, 0x6e,
@@ -56,6 +63,9 @@ impl Python {
         let own = self.environment.as_ref().map(|folder| folder.join("bin/componentize-py"));
         let mut command = Command::new(own.unwrap_or_else(|| "componentize-py".into()));
         command.envs(self.environment.as_ref().map(|folder| ("VIRTUAL_ENV", folder)));
+        if self.exports_preview() {
+            command.args(["-w", WITH_PREVIEW]);
+        }
         command.args(["componentize", module, "-p", "."]);
         for package in self.editable() {
             command.args(["-p", &package]);
@@ -103,6 +113,11 @@ impl Python {
         Ok(None)
     }
 
+    /// Whether the project's component exports previews.
+    fn exports_preview(&self) -> bool {
+        has_preview(&files::text(&self.folder.join(APP)).unwrap_or_default())
+    }
+
     /// The folders of editable packages, which pip installs as links that componentize-py cannot
     /// follow.
     fn editable(&self) -> Vec<String> {
@@ -144,6 +159,7 @@ impl Python {
         }
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
+        hash.update([u8::from(self.exports_preview())]);
         for file in ["requirements.txt", "pyproject.toml"] {
             hash.update(files::bytes(&self.folder.join(file)).unwrap_or_default());
         }
@@ -208,6 +224,21 @@ fn collect(
     }
 }
 
+/// Whether a module has the class `Preview`, for which componentize-py looks in a world with previews: it
+/// defines, assigns or imports it.
+fn has_preview(module: &str) -> bool {
+    module.lines().filter(|line| !line.starts_with([' ', '\t', '#'])).any(|line| {
+        let names = if let Some(class) = line.strip_prefix("class ") {
+            class.split(['(', ':']).next()
+        } else if line.starts_with("from ") {
+            line.split_once(" import ").map(|(_, names)| names)
+        } else {
+            line.split_once('=').map(|(names, _)| names)
+        };
+        names.unwrap_or_default().split(',').any(|name| name.trim_matches(['(', ')', ' ']) == "Preview")
+    })
+}
+
 /// A component with these sources in the space for them; `None` if that is too small, or if the
 /// component has no such space.
 fn edited(mut component: Vec<u8>, sources: &[u8]) -> Option<Vec<u8>> {
@@ -246,6 +277,28 @@ mod tests {
         assert_eq!(edited(component.clone(), &vec![b' '; MARK.len() * SIZE - 7]), None);
         assert_eq!(edited(component[..component.len() - 6].to_vec(), b"{}"), None);
         assert_eq!(edited(written, b"{}"), None, "the place was used");
+    }
+
+    #[test]
+    fn a_driver_with_previews_has_their_class() {
+        for module in [
+            "Lifecycle, Preview = export_with_preview(Acme())\n",
+            "(Lifecycle, Preview) = export_with_preview(Acme())\n",
+            "Preview = previews[0]\n",
+            "from note import Lifecycle, Preview\n",
+            "class Preview(exports.Preview, metaclass=Typed):\n    pass\n",
+            "class Preview:\n    pass\n",
+        ] {
+            assert!(has_preview(module), "{module}");
+        }
+        for module in [
+            "",
+            "from purlin_driver.component import export\n\nLifecycle = export(Acme())\n",
+            "# Lifecycle, Preview = export_with_preview(Acme())\nLifecycle = export(Acme())\n",
+            "class Previews:\n    Preview = 1\n",
+        ] {
+            assert!(!has_preview(module), "{module}");
+        }
     }
 
     #[test]
