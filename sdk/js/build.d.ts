@@ -3,7 +3,9 @@ export function build(
   source: string,
   output: string,
   options?: {
-    /** A folder with your own world `driver`, instead of this package's. */
+    /** A folder with your own world `driver` or, with `preview`, `driver-with-preview`, instead of this package's. */
     wit?: string;
+    /** Exports the previews of the driver's types. */
+    preview?: boolean;
   },
 ): Promise<void>;

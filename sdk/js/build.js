@@ -10,7 +10,7 @@ import * as esbuild from "esbuild";
 import { keepBindings } from "./bindings.js";
 import { traced } from "./trace.js";
 
-/** The world of drivers: the contract, and this package's imports from WASI. */
+/** The worlds of drivers: the contract, and this package's imports from WASI. */
 const WIT = fileURLToPath(new URL("wit", import.meta.url));
 /** The folder of this package. */
 const SDK = here(fileURLToPath(new URL(".", import.meta.url)));
@@ -18,6 +18,8 @@ const SDK = here(fileURLToPath(new URL(".", import.meta.url)));
 const FOLDER = "build";
 /** The name of the source map in the bundle. */
 const MAP = "__purlin_source_map";
+/** What the bundle calls its first lines, which connect the driver. */
+const ENTRY = "component";
 
 const { splicer } = await import(
   new URL("../lib/spidermonkey-embedding-splicer.js", import.meta.resolve("@bytecodealliance/componentize-js"))
@@ -30,16 +32,16 @@ function here(path) {
 }
 
 /**
- * Builds the component `output` from `source`, a module whose default export is the driver. A fault that the module
- * throws when it is loaded is an error with its place.
+ * Builds the component `output` from `source`, a module whose default export is the driver. With `preview`, it exports
+ * the previews of the driver's types. A fault that the module throws when it is loaded is an error with its place.
  */
-export async function build(source, output, { wit = WIT } = {}) {
-  const { code, sourceMap } = await bundle(source, resolve(FOLDER, `${basename(output, ".wasm")}.js`));
+export async function build(source, output, { wit = WIT, preview = false } = {}) {
+  const { code, sourceMap } = await bundle(source, resolve(FOLDER, `${basename(output, ".wasm")}.js`), preview);
   try {
     const { component } = await componentize({
       sourcePath: code,
       witPath: wit,
-      worldName: "driver",
+      worldName: preview ? "driver-with-preview" : "driver",
       // A driver serves no HTTP requests.
       disableFeatures: ["fetch-event"],
     });
@@ -53,20 +55,25 @@ export async function build(source, output, { wit = WIT } = {}) {
 function fault(message) {
   const [, thrown] = /evaluating top-level script\n\S+ ([^]*?)\n(?:Additionally|Stack)/.exec(message) ?? [];
   if (thrown === undefined) return message;
-  const frames = message.split("\n").filter((line) => /^ +\S*@/.test(line) && !line.includes(`@${SDK}/`));
+  const isOurs = (line) => line.includes(`@${SDK}/`) || line.includes(`@${ENTRY}:`);
+  const frames = message.split("\n").filter((line) => /^ +\S*@/.test(line) && !isOurs(line));
   return [thrown, ...frames].join("\n");
 }
 
 /** Bundles a driver and all its imports into one file: the engine knows no packages. */
-async function bundle(source, outfile) {
+async function bundle(source, outfile, preview) {
   const driver = JSON.stringify(`./${here(resolve(source))}`);
+  const component = JSON.stringify(fileURLToPath(new URL("component.js", import.meta.url)));
+  // Only the world with previews has it.
+  const consent = preview ? 'import * as consent from "purlin:preview/consent@0.1.0";' : "const consent = undefined;";
   const { outputFiles } = await esbuild.build({
     stdin: {
       contents: `import driver from ${driver};
-import { lifecycle as component } from ${JSON.stringify(fileURLToPath(new URL("component.js", import.meta.url)))};
-export const lifecycle = component(driver, () => ${MAP});`,
+import { component } from ${component};
+${consent}
+export const { lifecycle, preview } = component(driver, () => ${MAP}, consent);`,
       resolveDir: ".",
-      sourcefile: "component",
+      sourcefile: ENTRY,
     },
     outfile,
     bundle: true,

@@ -7,8 +7,9 @@ import * as metrics from "purlin:metrics/metrics@0.1.0";
 
 import { fetchBy } from "./fetch.js";
 import * as files from "./files.js";
-import { host } from "./index.js";
-import { lifecycleOf } from "./lifecycle.js";
+import { needPreview } from "./driver.js";
+import { consent, host } from "./index.js";
+import { lifecycleOf, previewOf } from "./lifecycle.js";
 import { traced } from "./trace.js";
 import { send } from "./wasi.js";
 
@@ -25,11 +26,18 @@ Object.assign(host, {
 // The engine's own `fetch` does not say why there is no answer.
 globalThis.fetch = fetchBy(send);
 
-/** The component's export `lifecycle`. `sourceMap` returns that of the bundle, with the folder of this package. */
-export const lifecycle = (driver, sourceMap) =>
-  lifecycleOf(driver, {
+/**
+ * The component's exports `lifecycle` and `preview`. `sourceMap` returns that of the bundle, with the folder of this
+ * package. `theirs` is what the host has for a component that exports previews: the interface `consent`.
+ */
+export function component(driver, sourceMap, theirs) {
+  needPreview(driver, theirs !== undefined);
+  if (theirs) Object.assign(consent, { token: theirs.token, reached: theirs.reached });
+  const its = {
     log: log.write,
     crash: () => exit({ tag: "err" }),
     traced: (stack) => traced(stack, sourceMap()),
     isOurs: (line) => line.includes(`@${sourceMap().sdk}/`),
-  });
+  };
+  return { lifecycle: lifecycleOf(driver, its), preview: previewOf(driver, its) };
+}

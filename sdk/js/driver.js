@@ -19,6 +19,7 @@ const OF_TYPE = {
   read: isFunction,
   updateImpact: isFunction,
   update: isFunction,
+  preview: isFunction,
 };
 const DRIVER = {
   name: (value) => typeof value === "string" || "a string, `ORG/NAME`",
@@ -61,6 +62,14 @@ function declared(place, needed, allowed, one) {
     if (wanted !== true) fail(place, `\`${name}\` has to be ${wanted}`);
   }
   return one;
+}
+
+/** Rejects a component that exports previews without a driver that has one, and the reverse. */
+export function needPreview({ types }, isExported) {
+  const one = types.find(({ preview }) => preview);
+  const option = "the option `--preview` of `purlin-driver`, or `preview` of `build`";
+  if (one && !isExported) fail(`resource \`${one.type}\``, `\`preview\` is not exported; the build needs ${option}`);
+  if (!one && isExported) fail("driver", `no type has a \`preview\`; the build does not need ${option}`);
 }
 
 /** A resource type, with the functions of its life. */

@@ -138,20 +138,20 @@ export interface Finding {
   message: string;
 }
 
-type Part<T, Name extends string> = Name extends keyof T ? T[Name] : Document;
+type Group<T, Name extends string> = Name extends keyof T ? T[Name] : Document;
 type Partly<T> = T extends object ? (T extends readonly unknown[] ? T : { [K in keyof T]?: Partly<T[K]> }) : T;
 
 /** What is left out stays as it is. */
 export interface Checked<I = InputsSchema> {
-  values?: Part<Planned<I>, "values">;
-  secrets?: Part<Planned<I>, "secrets">;
+  values?: Group<Planned<I>, "values">;
+  secrets?: Group<Planned<I>, "secrets">;
   warnings?: Finding[];
 }
 
 export interface Observed<I = InputsSchema, O = OutputsSchema> {
   state: Complete<Later<O>>;
   /** Without values that the driver cannot determine. */
-  values?: Partly<Part<Infer<I>, "values">>;
+  values?: Partly<Group<Infer<I>, "values">>;
 }
 
 export interface Impact {
@@ -159,6 +159,79 @@ export interface Impact {
   deleteBeforeReplace?: boolean;
   /** Pointers into `{"outputs":…,"secrets":…}`; `outputs` has all that the schema names, also secret ones. */
   stableOutputs?: string[];
+}
+
+/**
+ * An effect that may follow: the request that its function would get. As in `check`, every value may be `null`, since
+ * it may be unknown. The idempotency key is empty, and a new resource whose inputs are unknown has no name yet (an
+ * empty one).
+ */
+export type Effect<I = InputsSchema, O = OutputsSchema> =
+  | (Omit<CreateRequest<I>, "inputs"> & { effect: "create"; inputs: Planned<I> })
+  | (PlannedChange<I, O> & { effect: "update" })
+  | (DeleteRequest<I, O> & { effect: "delete" });
+
+/**
+ * What happens to a part. `none`: nothing but another address; `read`: it is only read; `adopt`: an existing object
+ * becomes this part; `forget`: it stays, and the resource no longer has it.
+ */
+export type Action =
+  | "none"
+  | "create"
+  | "read"
+  | "update"
+  | "create-then-delete"
+  | "delete-then-create"
+  | "delete"
+  | "adopt"
+  | "forget";
+
+/** One of the objects that a resource consists of, and what happens to it. */
+export interface Part {
+  /** Within the resource: 1 to 4096 bytes, the same in every forecast, and of no other part. */
+  address: string;
+  /** Its address so far, if the effect changes that. */
+  movedFrom?: string;
+  /** In the driver's words, such as `aws_subnet`. */
+  typeName: string;
+  action: Action;
+  /** Its attributes so far, and afterwards, with `null` in unknown places; left out if there are none to show. */
+  before?: unknown;
+  after?: unknown;
+  /** Places that are unknown, as pointers into `{"before":…,"after":…}`. */
+  unknown?: string[];
+  /** Places that hold secrets. */
+  sensitive?: string[];
+  /** Places that make a replacement necessary. */
+  replaces?: string[];
+  /** The data that is lost if the part is deleted or replaced; left out if it holds no data. */
+  holdsData?: string;
+  /** Anything else for people, such as `reason`. */
+  notes?: Record<string, Json>;
+}
+
+type Certain<T> = T extends readonly (infer E)[]
+  ? (Certain<E> | null)[]
+  : T extends object
+    ? { [K in keyof T]?: Certain<T[K]> | null }
+    : T;
+
+/** What an effect would make. What is left out is not promised. */
+export interface Forecast<O = Document> {
+  /** Outputs that are certain, also secret ones. Each is a promise that the host checks after the effect. */
+  outputs?: Certain<O>;
+  /** Secret outputs that the schema does not name. */
+  secrets?: Document;
+  /** Places within these outputs that are not certain, and are `null` there, such as `/outputs/urls/0`. */
+  unknown?: string[];
+  /** Places within them that hold secrets besides, as in a state. */
+  sensitive?: string[];
+  /** The parts to which something happens, at most 10,000. */
+  parts?: Part[];
+  /** What ties the effect to this forecast, if all inputs are known: `consent.token()` returns it. */
+  token?: Uint8Array;
+  /** Anything else for people. */
+  notes?: Record<string, Json>;
 }
 
 export type Capability = "http" | "tcp" | "udp" | "dns" | "env" | "dirs" | "secrets" | (string & {});
@@ -188,6 +261,8 @@ export interface ResourceType<I extends InputsSchema = any, O extends OutputsSch
   read?(request: ReadRequest<I, O>): Maybe<Observed<I, O> | undefined>;
   updateImpact?(change: PlannedChange<I, O>): Maybe<Impact | void>;
   update?(change: Change<I, O>): Maybe<Complete<Later<O>>>;
+  /** What an effect would make, which plans show. The build needs the option `preview`. */
+  preview?(effect: Effect<I, O>): Maybe<Forecast<Infer<O>> | void>;
   delete(request: DeleteRequest<I, O>): Maybe<void>;
 }
 
@@ -282,6 +357,21 @@ export interface Host {
 }
 
 export const host: Host;
+
+/** What people agreed to, for `create`, `update` and `delete` of a type with a preview. */
+export interface Consent {
+  /** In tests: the token. */
+  agreed?: Uint8Array;
+  /**
+   * The token of the forecast that people agreed to; `undefined` if there is none, and in a function without effects.
+   * If the system has changed since, throw `conflict`.
+   */
+  token(): Uint8Array | undefined;
+  /** Shows people that a part is done. In tests, `host.messages` has it. */
+  reached(address: string, action: Action): void;
+}
+
+export const consent: Consent;
 
 /** Why a request has no answer. */
 export type HttpErrorKind = "denied" | "unusable" | "unreachable" | "untrusted" | "lost" | "too-large";

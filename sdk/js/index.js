@@ -39,3 +39,18 @@ export const host = {
   /** Files in granted folders: `has`, `read`, `write`, `rename`, `remove`, as in `files.js`. */
   files: null,
 };
+
+/**
+ * What people agreed to, for `create`, `update` and `delete` of a type with a preview. In tests, `agreed` is the token,
+ * and `host.messages` has what is reached.
+ */
+export const consent = {
+  agreed: undefined,
+  /**
+   * The token of the forecast that people agreed to; `undefined` if there is none, and in a function without effects.
+   * If the system has changed since, throw `conflict`.
+   */
+  token: () => consent.agreed,
+  /** Shows people that a part is done. */
+  reached: (address, action) => void host.messages.push(["reached", address, action]),
+};

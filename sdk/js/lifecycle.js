@@ -30,19 +30,23 @@ function authors(stack, isOurs) {
 }
 
 /**
- * The export `lifecycle` of a driver's component. `log` writes a line, `crash` ends the call, `traced` is a stack
- * trace with the places of the author's files, and `isOurs` tells the lines of this package in it.
+ * What calls the functions of a driver. `log` writes a line, `crash` ends the call, `traced` is a stack trace with the
+ * places of the author's files, and `isOurs` tells the lines of this package in it.
  */
-export function lifecycleOf(driver, { log, crash, traced = (stack) => stack, isOurs = () => false }) {
-  /** Calls a driver. `read` says how its inputs are read, and `answer` makes the contract's answer. */
-  async function call(name, theirs, read, answer, changes = false) {
+function caller(driver, { log, crash, traced = (stack) => stack, isOurs = () => false }) {
+  /**
+   * Calls a driver. `read` says how its inputs are read, `answer` makes the contract's answer, and `more` is what the
+   * request has besides.
+   */
+  async function call(name, theirs, read, answer, changes = false, more = {}) {
     let type;
     let place;
     try {
       type = typeOf(driver, theirs.subject.typeName);
       place = `\`${name}\` of \`${type.type}\``;
-      const request = records.request(theirs, type, read);
-      return answer(await type[name](request), type, theirs, place);
+      const request = { ...records.request(theirs, type, read), ...more };
+      // In a driver with previews, a type without one promises nothing. The host calls nothing else that is missing.
+      return answer(await type[name]?.(request), type, theirs, place);
     } catch (error) {
       throw failure(error, type, changes, place);
     }
@@ -71,11 +75,24 @@ export function lifecycleOf(driver, { log, crash, traced = (stack) => stack, isO
     crash();
   }
 
-  // Inputs to apply have to fit; recorded ones are taken as they are, and those of a resource that is replaced for
-  // another reason are recorded ones. Before `check`, the host has filled in what it fills in, and a resource that was
-  // made without a default stays without it.
-  const apply = {};
-  const recorded = { recorded: true };
+  return call;
+}
+
+// Inputs to apply have to fit; recorded ones are taken as they are, and those of a resource that is replaced for
+// another reason are recorded ones. Before `check`, the host has filled in what it fills in, and a resource that was
+// made without a default stays without it.
+const apply = {};
+const recorded = { recorded: true };
+/** How the functions with effects read their inputs. */
+const OF_EFFECT = {
+  create: { inputs: apply },
+  update: { before: recorded, after: apply },
+  delete: { inputs: recorded },
+};
+
+/** The export `lifecycle` of a driver's component, with what `caller` takes. */
+export function lifecycleOf(driver, its) {
+  const call = caller(driver, its);
   return {
     describe: () =>
       records.info(
@@ -84,10 +101,18 @@ export function lifecycleOf(driver, { log, crash, traced = (stack) => stack, isO
       ),
     check: (request) => call("check", request, { inputs: { fill: false }, previous: recorded }, records.checked),
     name: (request) => call("name", request, { inputs: apply }, records.name),
-    create: (request) => call("create", request, { inputs: apply }, records.written, true),
+    create: (request) => call("create", request, OF_EFFECT.create, records.written, true),
     read: (request) => call("read", request, { inputs: recorded }, records.observed),
     updateImpact: (change) => call("updateImpact", change, { before: recorded, after: recorded }, records.impact),
-    update: (change) => call("update", change, { before: recorded, after: apply }, records.written, true),
-    delete: (request) => call("delete", request, { inputs: recorded }, () => undefined, true),
+    update: (change) => call("update", change, OF_EFFECT.update, records.written, true),
+    delete: (request) => call("delete", request, OF_EFFECT.delete, () => undefined, true),
+  };
+}
+
+/** The export `preview` of the component of a driver with previews, with what `caller` takes. */
+export function previewOf(driver, its) {
+  const call = caller(driver, its);
+  return {
+    preview: ({ tag, val }) => call("preview", val, OF_EFFECT[tag], records.forecast, false, { effect: tag }),
   };
 }

@@ -5,10 +5,11 @@ import { beforeEach, test } from "node:test";
 
 import { effects } from "./http.js";
 import {
-  conflict, denied, driver, failed, host, invalidInputs, needsDeleteBefore, notFound, partial, pending, resource, retryAfter,
+  conflict, consent, denied, driver, failed, host, invalidInputs, needsDeleteBefore, notFound, partial, pending, resource, retryAfter,
   s, undecided,
 } from "./index.js";
-import { lifecycleOf } from "./lifecycle.js";
+import { needPreview } from "./driver.js";
+import { lifecycleOf, previewOf } from "./lifecycle.js";
 
 beforeEach(() => effects.clear());
 
@@ -55,16 +56,19 @@ const ofPlain = { inputs: inputsSchema, outputs: outputsSchema, delete() {} };
 const plain = resource({ ...ofPlain, type: "plain", create: () => ({ id: "plain-1" }) });
 let lines;
 
-function shop(types = [thing, plain], more) {
-  return lifecycleOf(driver({ ...info, ...more, types }), {
-    log: (...line) => lines.push(line),
-    crash: () => {
-      throw new Error("it crashed");
-    },
-    traced: (stack) => stack.replaceAll("lifecycle.test.js", "author.js"),
-    isOurs: (line) => line.includes("/sdk/js/") && !line.includes("author.js"),
-  });
-}
+const its = {
+  log: (...line) => lines.push(line),
+  crash: () => {
+    throw new Error("it crashed");
+  },
+  traced: (stack) => stack.replaceAll("lifecycle.test.js", "author.js"),
+  isOurs: (line) => line.includes("/sdk/js/") && !line.includes("author.js"),
+};
+const shop = (types = [thing, plain], more) => lifecycleOf(driver({ ...info, ...more, types }), its);
+/** The driver with a preview of `thing`. */
+const foreseeing = () => driver({ ...info, types: [resource({ ...thing, preview: async (effect) => take(effect) }), plain] });
+/** Asks a driver what an effect would make, as the host does; the type `thing` answers with this. */
+const foresee = (tag, val, answers) => ((answer = answers), previewOf(foreseeing(), its).preview({ tag, val }));
 
 /** Calls a driver as the host does; the type `thing` answers with this. */
 const call = (name, request, its) => ((answer = its), shop()[name](request));
@@ -265,6 +269,86 @@ test("an answer that would be ignored in part, or that is none, is a fault", asy
   const unnamed = shop([resource({ ...plain, create: () => ({ id: "a" }), name() {} })]);
   await assert.rejects(unnamed.name(create("plain")), { message: "it crashed" });
   assert.match(lines.at(-1)[1], /`name` of `plain` has to return a string, and returns undefined/);
+});
+
+test("an effect is foreseen from the request of its function", async () => {
+  const unknown = { ...inputs('{"size":null}'), unknown: ["/values/size"] };
+  const nothing = { outputs: "{}", secrets: "{}", unknown: [], sensitive: [], parts: [], token: undefined, notes: [] };
+  const replacing = { ...create(), inputs: unknown, replaces: "id-0" };
+  assert.deepEqual(await foresee("create", replacing, undefined), nothing);
+  assert.deepEqual(await foresee("update", { ...change(), after: unknown }, {}), nothing);
+  assert.deepEqual(await foresee("delete", { ...remove(), inputs: inputs('{"size":"large"}') }, {}), nothing);
+  const [created, changed, removed] = seen;
+  assert.deepEqual([created.effect, created.inputs.values.size, created.replaces], ["create", null, "id-0"]);
+  assert.deepEqual([changed.effect, changed.after.unknown, changed.state.outputs.token], ["update", ["/values/size"], "hush"]);
+  assert.deepEqual([removed.effect, removed.dataLossAllowed, removed.inputs.values.size], ["delete", true, "large"]);
+  // What would be applied has to fit, and a type without a preview promises nothing.
+  const wrong = { ...create(), inputs: inputs('{"size":"large"}') };
+  await assert.rejects(foresee("create", wrong), ({ tag }) => tag === "invalid-inputs");
+  assert.deepEqual(await foresee("create", create("plain")), nothing);
+  // The host finds the export, so that `implements` does not name it.
+  assert.deepEqual(lifecycleOf(foreseeing(), its).describe().types[0].implements, shop().describe().types[0].implements);
+});
+
+test("a forecast arrives whole", async () => {
+  const part = {
+    address: "db", movedFrom: "module.db", typeName: "database", action: "delete-then-create", before: numbers,
+    after: { size: null }, unknown: ["/after/size"], sensitive: ["/before/key"], replaces: ["/after/size"],
+    holdsData: "every table", notes: { reason: "it moved" },
+  };
+  const its = {
+    outputs: { real: null, token: "hush" }, secrets: { more: null }, unknown: ["/outputs/real", "/outputs/token", "/secrets/more"],
+    sensitive: ["/outputs/token", "/outputs/real"], parts: [part, { address: "net", typeName: "network", action: "none", before: null }],
+    token: bytes, notes: { cost: 3 },
+  };
+  const bare = { movedFrom: undefined, before: undefined, after: undefined, holdsData: undefined, unknown: [], sensitive: [], replaces: [] };
+  assert.deepEqual(await foresee("create", create(), its), {
+    outputs: '{"real":null}', secrets: '{"more":null,"token":"hush"}', unknown: ["/outputs/real", "/secrets/token", "/secrets/more"],
+    sensitive: ["/outputs/real"],
+    parts: [
+      { ...part, before: NUMBERS, after: '{"size":null}', notes: [["reason", '"it moved"']] },
+      { ...bare, address: "net", typeName: "network", action: "none", notes: [] },
+    ],
+    token: bytes, notes: [["cost", "3"]],
+  });
+});
+
+test("a forecast that would be ignored in part is a fault, and a failure without effects is one", async () => {
+  const net = { address: "net", typeName: "network", action: "create" };
+  for (const [its, message] of [
+    ["h", "`preview` of `thing` has to return an object, such as `{ outputs }`, and returns a string"],
+    [{ output: {} }, "`preview` of `thing` returns an unknown `output`; the names are outputs, secrets, unknown"],
+    [{ outputs: "h" }, "`preview` of `thing`: `outputs` has to be an object, and is a string"],
+    [{ outputs: { token: "a" }, secrets: { token: "b" } }, "`token` is in `outputs` and in `secrets`"],
+    [{ unknown: "/outputs/a" }, "`preview` of `thing`: `unknown` has to be a list of strings, and is a string"],
+    [{ parts: net }, "`preview` of `thing`: `parts` has to be a list, and is an object"],
+    [{ parts: [net, { ...net, adress: "" }] }, "`preview` of `thing`: `parts[1]` has an unknown `adress`; the names are address"],
+    [{ parts: [{ ...net, action: "replace" }] }, "`preview` of `thing`: `parts[0].action` has to be one of none, create, read,"],
+    [{ parts: [{ ...net, address: 7 }] }, "`preview` of `thing`: `parts[0].address` has to be a string, and is a number"],
+    [{ parts: [{ ...net, replaces: "/after" }] }, "`preview` of `thing`: `parts[0].replaces` has to be a list of strings"],
+    [{ token: "plan" }, "`preview` of `thing`: `token` has to be a Uint8Array, and is a string"],
+  ]) {
+    await assert.rejects(foresee("create", create(), its), { message: "it crashed" });
+    assert.ok(lines.at(-1)[1].includes(message), lines.at(-1)[1]);
+  }
+  await assert.rejects(foresee("update", change(), notFound("no")), ({ tag }) => tag === "not-found");
+});
+
+test("a component exports previews if its driver has one", () => {
+  needPreview(foreseeing(), true);
+  needPreview(driver({ ...info, types: [thing] }), false);
+  assert.throws(() => needPreview(foreseeing(), false), /resource `thing`: `preview` is not exported; the build needs the option `--preview`/);
+  assert.throws(() => needPreview(driver({ ...info, types: [thing] }), true), /driver: no type has a `preview`; the build does not need the option/);
+});
+
+test("a test says what people agreed to", () => {
+  host.messages.length = 0;
+  assert.equal(consent.token(), undefined);
+  consent.agreed = bytes;
+  assert.equal(consent.token(), bytes);
+  consent.agreed = undefined;
+  consent.reached("net", "create");
+  assert.deepEqual(host.messages, [["reached", "net", "create"]]);
 });
 
 test("a failure that is made of the wrong arguments is a fault", () => {

@@ -123,6 +123,73 @@ export function impact(answer = {}, type, { state }, place) {
   return { replaces, deleteBeforeReplace, stableOutputs: type.outputs.places(stableOutputs, parse(state.secrets)) };
 }
 
+const ACTIONS = [
+  "none",
+  "create",
+  "read",
+  "update",
+  "create-then-delete",
+  "delete-then-create",
+  "delete",
+  "adopt",
+  "forget",
+];
+const OF_FORECAST = ["outputs", "secrets", "unknown", "sensitive", "parts", "token", "notes"];
+const PLACES = ["unknown", "sensitive", "replaces"];
+const OF_PART = ["address", "movedFrom", "typeName", "action", "before", "after", ...PLACES, "holdsData", "notes"];
+
+/** The answer of `preview`. */
+export function forecast(answer = {}, type, theirs, place) {
+  const ours = known(place, answer, OF_FORECAST, "{ outputs }");
+  const { outputs = {}, secrets = {}, unknown = [], sensitive = [], parts = [], token, notes = {} } = ours;
+  for (const [name, value] of Object.entries({ outputs, secrets, notes })) anObject(place, name, value);
+  for (const [name, value] of Object.entries({ unknown, sensitive })) texts(place, name, value);
+  demand(`${place}: \`parts\``, parts, Array.isArray, "a list");
+  if (token !== undefined) demand(`${place}: \`token\``, token, isBytes, "a Uint8Array");
+  const split = type.outputs.split({ outputs, secrets, sensitive });
+  return {
+    outputs: stringify(split.outputs),
+    secrets: stringify(split.secrets),
+    unknown: type.outputs.places(unknown, split.secrets),
+    sensitive: split.sensitive,
+    parts: parts.map((one, index) => part(one, place, `parts[${index}]`)),
+    token,
+    notes: pairs(notes, stringify),
+  };
+}
+
+/** A part of a forecast, `within` its list. */
+function part(ours, place, within) {
+  const such = '{ address: "net", typeName: "network", action: "create" }';
+  const { address, movedFrom, typeName, action, before, after, holdsData, notes = {}, ...places } = known(
+    place,
+    ours,
+    OF_PART,
+    such,
+    within,
+  );
+  const a = (name) => `${place}: \`${within}.${name}\``;
+  demand(a("address"), address, isText, "a string");
+  demand(a("typeName"), typeName, isText, "a string");
+  demand(a("action"), action, (value) => ACTIONS.includes(value), `one of ${ACTIONS.join(", ")}`);
+  for (const [name, value] of Object.entries({ movedFrom, holdsData }))
+    if (value !== undefined) demand(a(name), value, isText, "a string");
+  demand(a("notes"), notes, isObject, "an object");
+  const listed = PLACES.map((name) => [name, demand(a(name), places[name] ?? [], listOf(isText), "a list of strings")]);
+  const shown = (value) => (value === undefined || value === null ? undefined : stringify(value));
+  return {
+    address,
+    movedFrom,
+    typeName,
+    action,
+    before: shown(before),
+    after: shown(after),
+    ...Object.fromEntries(listed),
+    holdsData,
+    notes: pairs(notes, stringify),
+  };
+}
+
 /** The answer of `name`. */
 export function name(answer, type, theirs, place) {
   if (isText(answer)) return answer;

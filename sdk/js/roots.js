@@ -98,10 +98,10 @@ export class OutputsSchema {
     };
   }
 
-  /** The outputs of a state, with those in `secrets` that the schema declares secret. */
+  /** The outputs of a state or a forecast, with those in `secrets` that the schema declares secret. */
   split({ outputs = {}, secrets = {}, sensitive = [] }) {
     const stray = Object.keys(secrets).find((name) => Object.hasOwn(outputs, name));
-    if (stray !== undefined) fail("the state", `\`${stray}\` is in \`outputs\` and in \`secrets\``);
+    if (stray !== undefined) fail("the answer", `\`${stray}\` is in \`outputs\` and in \`secrets\``);
     const isSecret = (name) => this.schema.kind.fields.get(name)?.rules.writeOnly === true;
     const pairs = Object.entries(outputs);
     return {

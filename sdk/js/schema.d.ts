@@ -106,7 +106,7 @@ type Plan<F, Missing extends keyof F = Marked<F, "optional" | "default">> = Flat
 export interface About {
   /** The account that the definition names, empty if it names none: only its name, unless the driver describes it. */
   account: { name?: string };
-  /** Pointers to places that are `null` because they are not known yet, in `check` and `updateImpact` only. */
+  /** Pointers to places that are `null` since they are not known yet, in `check`, `updateImpact` and `preview` only. */
   unknown: string[];
   /** Pointers to places outside of `secrets` that hold secrets. */
   sensitive: string[];

@@ -1,7 +1,7 @@
 // What TypeScript knows of a driver. `types.test.js` checks this file with `tsc`; it is never run.
 
-import { driver, pending, resource, s } from "./index.js";
-import type { Infer, Json, Later, Planned, Schema } from "./index.js";
+import { consent, driver, pending, resource, s } from "./index.js";
+import type { Forecast, Infer, Json, Later, Planned, Schema } from "./index.js";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 /** Compiles if both types are the same. */
@@ -122,7 +122,19 @@ const thing = resource({
   async delete({ inputs }) {
     inputs.secrets.token.length;
   },
+  preview(effect) {
+    // @ts-expect-error the effect may have no inputs of this name
+    effect.inputs;
+    if (effect.effect === "delete") return effect.dataLossAllowed ? { token: consent.token() } : undefined;
+    const { size } = effect.effect === "create" ? effect.inputs.values : effect.after.values;
+    same<typeof size, number | null | undefined>(true);
+    return { outputs: { size: null }, unknown: ["/outputs/size"], parts: [{ address: "a", typeName: "b", action: "adopt" }] };
+  },
 });
+// @ts-expect-error an output has another type
+const other: Forecast<Infer<typeof outputs>> = { outputs: { size: "1" } };
+// @ts-expect-error there is no such action
+consent.reached("a", "replace");
 const rest = { type: "thing", inputs, outputs, delete() {} } as const;
 // @ts-expect-error an output is missing
 resource({ ...rest, create: () => ({ id: "a", outputs: { id: "a" } }) });
@@ -151,4 +163,4 @@ s.inputs({ values: s.object({}).optional() });
 s.string().reaches("tcp", { methods: ["GET"] });
 
 export default driver({ name: "acme/thing", version: "1.0.0", description: "A thing.", types: [thing] });
-export { back, planned, plannedBack, values };
+export { back, other, planned, plannedBack, values };
