@@ -2,9 +2,12 @@
 //! language's own tests, `driver check`, and then a life in a workspace.
 #![allow(clippy::expect_used, clippy::panic, missing_docs)]
 
+use std::path::{Path, PathBuf};
+
 use purlin_systems::Project;
 use purlin_systems::kit::{self, Language};
 use purlin_systems::values::{Random, same};
+use serde_json::json;
 
 fn begins(language: &Language) {
     if !language.is_installed() {
@@ -19,6 +22,8 @@ fn begins(language: &Language) {
     assert!(built.contains("memo.wasm: shop/memo 0.1.0"), "{built}");
     language.test(&folder);
     purlin(&["driver", "check", "memo.wasm"]);
+    let inspected = purlin(&["driver", "inspect", "memo.wasm"]);
+    assert!(!inspected.contains("purlin:preview"), "it has no preview: {inspected}");
 
     // And it works.
     purlin(&["up", "app.yaml", "--yes"]);
@@ -142,16 +147,10 @@ spec:
   criteria: [{}]
 ";
 
-/// Each value comes back unchanged from a driver that returns its inputs: `source` takes the place of
-/// the project's file of that name.
-fn returns_its_inputs(language: &Language, name: &str, source: &str) {
-    if !language.is_installed() {
-        return;
-    }
-    let workspace = Project::empty();
+/// A project with a driver that returns its inputs: `source` takes the place of the project's file of that name.
+fn echo(workspace: &Project, language: &Language, name: &str, source: &str) -> PathBuf {
     workspace.purlin(&["driver", "new", "kit", "--lang", language.name, "--name", "shop/memo"]);
     let folder = workspace.path().join("kit");
-    let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
     // The other files of the driver would not compile without the original one.
     for file in std::fs::read_dir(&folder).expect("a folder").flatten() {
         let other = file.file_name().into_string().expect("a name");
@@ -165,6 +164,35 @@ fn returns_its_inputs(language: &Language, name: &str, source: &str) {
         let makefile = makefile.replace("note.c files.c", "note.c").replace("note.h ", "");
         std::fs::write(folder.join("Makefile"), makefile).expect("written");
     }
+    folder
+}
+
+/// Lets the build of a project export previews, in a language whose projects have to say it.
+fn export_preview(folder: &Path) {
+    for (file, from, to) in [
+        (
+            "app.py",
+            "import export\n\nLifecycle = export(",
+            "import export_with_preview\n\nLifecycle, Preview = export_with_preview(",
+        ),
+        ("package.json", ".wasm\"", ".wasm --preview\""),
+    ] {
+        if let Ok(text) = std::fs::read_to_string(folder.join(file)) {
+            assert!(text.contains(from), "{text}");
+            std::fs::write(folder.join(file), text.replace(from, to)).expect("written");
+        }
+    }
+}
+
+/// Each value comes back unchanged from such a driver, also where it foresees them.
+fn returns_its_inputs(language: &Language, name: &str, source: &str) {
+    if !language.is_installed() {
+        return;
+    }
+    let workspace = Project::empty();
+    let folder = echo(&workspace, language, name, source);
+    let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
+    export_preview(&folder);
     purlin(&["driver", "build"]);
     std::fs::write(folder.join("platform.yaml"), KEPT).expect("written");
     let total = std::env::var("PURLIN_ROUND_TRIPS").ok().and_then(|number| number.parse().ok());
@@ -219,6 +247,111 @@ fn js_values_come_back_unchanged() {
 #[test]
 fn python_values_come_back_unchanged() {
     returns_its_inputs(&kit::PYTHON, "note.py", include_str!("kits_echo/note.py"));
+}
+
+/// The other documents of a deployment of `kept`: of the first, all is known; the second repeats what the first
+/// returns; the third has an id that nobody knows before it is made.
+const FORESEEN: &str = "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: seed}
+spec:
+  type: seed
+  driver: purlin/random
+  inputs: {values: {kind: id}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  app: shop
+  env: dev
+  shared:
+    seed: {type: seed}
+    first: {type: kept, params: {all: [1, 2]}}
+    second: {type: kept, params: {all: [\"${resources['kept#shared.first'].outputs.all}\"]}}
+    third: {type: kept, params: {all: [\"${resources['seed#shared.seed'].outputs.value}\"]}}
+";
+
+/// A forecast goes through the whole program: into the plan, and with its token to the effect.
+fn foresees(language: &Language, name: &str, source: &str, missing: &str) {
+    if !language.is_installed() {
+        return;
+    }
+    let workspace = Project::empty();
+    let folder = echo(&workspace, language, name, source);
+    let purlin = |arguments: &[&str]| kit::run(workspace.command(arguments), &folder);
+    let mut command = workspace.command(&["driver", "build"]);
+    kit::environment(&mut command);
+    let done = command.current_dir(&folder).output().expect("it runs");
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && stderr.contains(missing), "{stderr}");
+
+    export_preview(&folder);
+    purlin(&["driver", "build"]);
+    let exported = "previews  its effects: purlin:preview@0.1.0";
+    let inspected = purlin(&["driver", "inspect", "memo.wasm"]);
+    assert!(inspected.contains(exported), "{inspected}");
+    let case = "{name: plain, inputs: {values: {all: [1]}, secrets: {all: [a-secret-of-the-check]}}, update: {values: {all: [1, 2]}}}";
+    std::fs::write(folder.join("check.yaml"), format!("cases: [{case}]\n")).expect("written");
+    let checked = purlin(&["driver", "check", "memo.wasm"]);
+    let keeps = checked.lines().find(|line| line.contains("preview.keeps"));
+    assert!(keeps.is_some_and(|line| line.trim_start().starts_with("ok")), "{checked}");
+
+    std::fs::write(folder.join("platform.yaml"), KEPT).expect("written");
+    std::fs::write(folder.join("foreseen.yaml"), FORESEEN).expect("written");
+    let documents = ["platform.yaml", "foreseen.yaml"];
+    let plan = || {
+        let plan = purlin(&[&["plan", "--format", "json"][..], &documents].concat());
+        let plan: serde_json::Value = serde_json::from_str(&plan).expect("JSON");
+        let steps = plan["steps"].as_array().expect("steps").clone();
+        move |name: &str| steps.iter().find(|step| step["key"] == key(name)).expect("a step").clone()
+    };
+    let agreed = |name: &str| {
+        let outputs = purlin(&["outputs", "--app", "shop", "--env", "dev", "--format", "json"]);
+        let outputs: serde_json::Value = serde_json::from_str(&outputs).expect("JSON");
+        outputs["resources"][key(name)]["agreed"].clone()
+    };
+    let part = |action: &str, size: serde_json::Value| json!([{"address": "list", "type": "list", "action": action, "after": {"size": size}}]);
+
+    assert!(purlin(&[&["plan"][..], &documents].concat()).contains("+ create list"));
+    let step = plan();
+    assert_eq!(step("first")["parts"], part("create", json!(2)));
+    // What the first will return is known.
+    let changes = step("second")["changes"].as_array().expect("changes").clone();
+    let values = changes.iter().find(|change| change["path"] == "/values/all").expect("a change");
+    assert_eq!((&values["after"], &values["unknown"]), (&json!([[1, 2]]), &json!(false)));
+    assert_eq!(step("third")["parts"], part("create", json!("[unknown]")));
+    purlin(&[&["up", "--yes"][..], &documents].concat());
+    assert_eq!(agreed("first"), "create 2");
+    // Only a second forecast, just before the effect, can have had this token.
+    assert_eq!(agreed("third"), "create 1");
+
+    purlin(&["driver", "build", "--dev"]);
+    let inspected = purlin(&["driver", "inspect", "memo.wasm"]);
+    assert!(inspected.contains(exported), "{inspected}");
+    std::fs::write(folder.join("foreseen.yaml"), FORESEEN.replace("[1, 2]", "[1, 2, 3]")).expect("written");
+    let step = plan();
+    assert_eq!(step("first")["parts"], part("update", json!(3)));
+    assert_eq!(step("second")["parts"], part("update", json!(1)));
+    purlin(&[&["up", "--yes"][..], &documents].concat());
+    assert_eq!(agreed("first"), "update 3");
+    purlin(&["destroy", "--app", "shop", "--env", "dev", "--yes"]);
+}
+
+fn key(name: &str) -> String {
+    format!("kept.default#shared.{name}")
+}
+
+#[test]
+fn js_forecasts_reach_the_plan_and_the_effect() {
+    let missing = "resource `kept`: `preview` is not exported; the build needs the option `--preview`";
+    foresees(&kit::JS, "note.js", include_str!("kits_echo/note.js"), missing);
+}
+
+#[test]
+fn python_forecasts_reach_the_plan_and_the_effect() {
+    let missing = "`Note.preview`: is not exported: write `Lifecycle, Preview = export_with_preview(…)`";
+    foresees(&kit::PYTHON, "note.py", include_str!("kits_echo/note.py"), missing);
 }
 
 /// The contract as WIT is enough: the tools of the language make the bindings, and no SDK is there.
