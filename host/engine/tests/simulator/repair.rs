@@ -5,7 +5,7 @@
 //! and other environments keep all of their records. If nothing can be read, the repair changes
 //! nothing, and a person restores a backup. The rest is as after any older copy: see `copies.rs`.
 
-use purlin_state::{Change, Error, Record, Snapshot};
+use purlin_state::{Error, Snapshot};
 
 use crate::environment::SimEnvironment;
 use crate::life::{BrokenPromise, Life};
@@ -98,8 +98,7 @@ impl SimEnvironment {
             return Err(format!("the repair lost something of {place}, and nobody is told"));
         }
         for record in &after.records {
-            let put = Change::Put(Box::new(Record::clone(record)));
-            if !self.store.was_written(&put) {
+            if !self.store.was_recorded(record) {
                 return Err(format!("{} was never recorded as the repair left it", record.id()));
             }
         }

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use purlin_model::driver::Cookie;
 use purlin_state::{
-    Change, Durable, Environment, Error, Holder, Intent, Lock, Snapshot, Staleness, Store, Writer,
-    usable_lease,
+    Change, Durable, Environment, Error, Holder, Intent, Lock, Operation, Record, Snapshot, Staleness, Store,
+    Writer, usable_lease,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
@@ -146,14 +147,29 @@ impl SimStore {
         *self.held() = None;
     }
 
-    /// Whether a change was committed at some time.
-    pub(crate) fn was_written(&self, change: &Change) -> bool {
-        self.0.common.log.as_ref().is_none_or(|log| locked(log).iter().flatten().any(|other| other == change))
+    /// Whether a record was committed at some time. What its driver keeps privately may have been lost since.
+    pub(crate) fn was_recorded(&self, record: &Record) -> bool {
+        let is_it = |other: &Record| {
+            let mut other = other.clone();
+            if record.state.cookie.is_empty() {
+                other.state.cookie = Cookie::default();
+            }
+            other == *record
+        };
+        let is_put = |change: &Change| matches!(change, Change::Put(other) if is_it(other));
+        self.0.common.log.as_ref().is_none_or(|log| locked(log).iter().flatten().any(is_put))
     }
 
-    /// Whether an intent was committed at some time. Its checkpoint may have been added since.
+    /// Whether an intent was committed at some time. Its checkpoint may have been added since, and what its
+    /// driver keeps privately may have been lost.
     pub(crate) fn was_intended(&self, intent: &Intent) -> bool {
-        let plain = |intent: &Intent| Intent { checkpoint: None, ..intent.clone() };
+        let plain = |intent: &Intent| {
+            let mut intent = Intent { checkpoint: None, ..intent.clone() };
+            if let Operation::Create(record) | Operation::Update(record) = &mut intent.operation {
+                record.state.cookie = Cookie::default();
+            }
+            intent
+        };
         let wanted = plain(intent);
         let is_it = |change: &Change| matches!(change, Change::Intend(other) if plain(other) == wanted);
         self.0.common.log.as_ref().is_none_or(|log| locked(log).iter().flatten().any(is_it))
