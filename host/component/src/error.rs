@@ -28,9 +28,18 @@ pub enum Error {
         /// The names in the core module.
         exports: Vec<String>,
     },
-    /// The module imports something that is part of neither the contract nor WASI.
+    /// The module exports interfaces that are in none of our packages.
     #[error(
-        "imports {}, which is not available; a driver may import the contract's interfaces, `wasi_snapshot_preview1`, and the interfaces of {WASI} by their names",
+        "exports {}, which this version of Purlin does not have; use a newer one, or generate the bindings again",
+        list(interfaces)
+    )]
+    UnknownExports {
+        /// The names of the interfaces.
+        interfaces: Vec<String>,
+    },
+    /// The module imports something that is part of neither the contract, nor a package beside it, nor WASI.
+    #[error(
+        "imports {}, which is not available; a driver may import the interfaces of the contract and of the packages beside it, `wasi_snapshot_preview1`, and the interfaces of {WASI} by their names",
         list(imports)
     )]
     UnknownImports {

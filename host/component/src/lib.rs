@@ -25,15 +25,16 @@ use wit::World;
 ///
 /// A module that describes its own types, as `wit-bindgen` and most compilers write them into a
 /// section `component-type`, is used as it is. Any other module gets the world `driver` of the
-/// contract, with the interfaces of WASI 0.2 that it imports by name. If it imports WASI 0.1, an
-/// adapter to WASI 0.2 is added.
+/// contract, with the interfaces of WASI 0.2, and of the packages beside the contract, that it imports or
+/// exports by name. If it imports WASI 0.1, an adapter to WASI 0.2 is added.
 ///
 /// # Errors
 /// An [`Error`] that says what is wrong with the module and how to correct it.
 pub fn componentize(core: &[u8]) -> Result<Vec<u8>, Error> {
     let module = Module::read(core)?;
     let mut core = core.to_vec();
-    let world = if module.describes_itself { World::of(&core)? } else { World::driver(&module.wasi())? };
+    let world =
+        if module.describes_itself { World::of(&core)? } else { World::driver(&module.interfaces())? };
     module.check(&world, &Module::read(ADAPTER)?)?;
     if !module.describes_itself {
         embed_component_metadata(&mut core, &world.resolve, world.id, StringEncoding::UTF8)

@@ -6,7 +6,7 @@ use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAM
 use wasmparser::{Encoding, Parser, Payload};
 
 use crate::Error;
-use crate::wit::{CONTRACT, World};
+use crate::wit::{CONTRACT, Interfaces, World};
 
 /// The names in a core module.
 pub(crate) struct Module {
@@ -52,10 +52,18 @@ impl Module {
         self.imports.iter().any(|(from, _)| from == module)
     }
 
-    /// The names of the interfaces of WASI 0.2 that it imports.
-    pub(crate) fn wasi(&self) -> BTreeSet<String> {
-        let modules = self.imports.iter().map(|(module, _)| module.clone());
-        modules.filter(|module| module.starts_with("wasi:")).collect()
+    /// The names of the interfaces that it imports, and of those of our packages that it exports.
+    pub(crate) fn interfaces(&self) -> Interfaces {
+        Interfaces {
+            imported: self.imports.iter().map(|(module, _)| module.clone()).collect(),
+            exported: self.exported().map(str::to_owned).collect(),
+        }
+    }
+
+    /// The names of the interfaces of our packages that it exports.
+    fn exported(&self) -> impl Iterator<Item = &str> {
+        let interfaces = self.exports.iter().filter_map(|name| Some(name.split_once('#')?.0));
+        interfaces.filter(|name| name.starts_with("purlin:"))
     }
 
     /// Checks whether it can become a driver of this world with this adapter for WASI 0.1.
@@ -77,6 +85,14 @@ impl Module {
         if !missing.is_empty() {
             return Err(Error::MissingExports { exports: missing });
         }
+        // The encoder omits what the world does not have, and an author would not notice.
+        let exported: BTreeSet<String> = world.exported().collect();
+        let others = self.exported().filter(|name| !name.starts_with("purlin:driver/"));
+        let unknown: BTreeSet<String> =
+            others.filter(|name| !exported.contains(*name)).map(str::to_owned).collect();
+        if !unknown.is_empty() {
+            return Err(Error::UnknownExports { interfaces: unknown.into_iter().collect() });
+        }
         // A module may import functions that handle the resources of exported interfaces. Their
         // names begin with `[export]`.
         let given: BTreeSet<String> = world.imported().chain(world.exported()).collect();
@@ -91,8 +107,7 @@ impl Module {
 
     /// The version of the contract that it was made for, if that is another one.
     fn other_contract(&self) -> Option<String> {
-        let name = |export: &String| Some(export.split_once('#')?.0.to_owned());
-        self.exports.iter().filter_map(name).find_map(|name| other_version(&name))
+        self.exported().find_map(other_version)
     }
 }
 

@@ -31,6 +31,13 @@ pub const CONTRACT: &str = "purlin:driver/lifecycle@0.3.0";
 /// The version of WASI whose interfaces are known.
 pub(crate) const WASI: &str = "WASI 0.2.12";
 
+/// The names of the interfaces that a module imports, and of those of our packages that it exports.
+#[derive(Default)]
+pub(crate) struct Interfaces {
+    pub(crate) imported: BTreeSet<String>,
+    pub(crate) exported: BTreeSet<String>,
+}
+
 /// The imports and exports that a module must have.
 pub(crate) struct World {
     pub(crate) resolve: Resolve,
@@ -38,22 +45,32 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The world `driver` of the contract, with those of the wanted interfaces that WASI 0.2 has.
-    pub(crate) fn driver(wanted: &BTreeSet<String>) -> Result<Self, Error> {
-        let mut resolve = if wanted.is_empty() { Resolve::default() } else { wasi()? };
-        let known: BTreeSet<String> =
-            resolve.interfaces.iter().filter_map(|(id, _)| resolve.id_of(id)).collect();
+    /// The world `driver` of the contract, with those of the wanted interfaces that the packages beside it, or
+    /// WASI 0.2, have.
+    pub(crate) fn driver(wanted: &Interfaces) -> Result<Self, Error> {
+        let wants_wasi = wanted.imported.iter().any(|name| name.starts_with("wasi:"));
+        let mut resolve = if wants_wasi { wasi()? } else { Resolve::default() };
         let contract = contract(&mut resolve)?;
         let driver = resolve.select_world(&[contract], Some("driver")).map_err(Error::encode)?;
-        let imports: String = wanted.intersection(&known).map(|name| format!("import {name};\n")).collect();
-        if imports.is_empty() {
-            return Ok(Self { resolve, id: driver });
+        let driver = Self { resolve, id: driver };
+        let interfaces = driver.resolve.interfaces.iter();
+        let known: BTreeSet<String> = interfaces.filter_map(|(id, _)| driver.resolve.id_of(id)).collect();
+        let mut items = String::new();
+        let mut add = |word: &str, names: &BTreeSet<String>, there: &BTreeSet<String>| {
+            for name in names.intersection(&known).filter(|name| !there.contains(*name)) {
+                items += &format!("{word} {name};\n");
+            }
+        };
+        add("import", &wanted.imported, &driver.imported().collect());
+        add("export", &wanted.exported, &driver.exported().collect());
+        if items.is_empty() {
+            return Ok(driver);
         }
+        let mut resolve = driver.resolve;
         let name = resolve.packages.get(contract).map(|package| package.name.to_string()).unwrap_or_default();
         let (package, version) = name.split_once('@').unwrap_or((&name, ""));
-        let text = format!(
-            "package purlin:made;\nworld made {{\ninclude {package}/driver@{version};\n{imports}}}\n"
-        );
+        let text =
+            format!("package purlin:made;\nworld made {{\ninclude {package}/driver@{version};\n{items}}}\n");
         let package = resolve.push_source("made.wit", &text).map_err(Error::encode)?;
         let id = resolve.select_world(&[package], Some("made")).map_err(Error::encode)?;
         Ok(Self { resolve, id })
@@ -171,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_world_is_the_contracts() {
-        let world = World::driver(&BTreeSet::new()).expect("read");
+        let world = World::driver(&Interfaces::default()).expect("read");
         assert_eq!(world.exported().collect::<Vec<_>>(), [CONTRACT]);
         let functions = world.functions();
         assert_eq!(functions.len(), 8, "{functions:?}");
@@ -210,11 +227,16 @@ mod tests {
     #[test]
     fn the_wasi_version_matches_the_error_messages() {
         let version = WASI.strip_prefix("WASI ").expect("a version");
-        let wanted: BTreeSet<String> = ["http/outgoing-handler", "filesystem/types", "sockets/tcp"]
+        let imported: BTreeSet<String> = ["http/outgoing-handler", "filesystem/types", "sockets/tcp"]
             .map(|name| format!("wasi:{name}@{version}"))
             .into();
+        let wanted = Interfaces { imported, ..Interfaces::default() };
         let world = World::driver(&wanted).expect("read");
-        assert!(wanted.is_subset(&world.imported().collect()), "{:?}", world.imported().collect::<Vec<_>>());
+        assert!(
+            wanted.imported.is_subset(&world.imported().collect()),
+            "{:?}",
+            world.imported().collect::<Vec<_>>()
+        );
         assert_eq!(world.exported().collect::<Vec<_>>(), [CONTRACT]);
     }
 }

@@ -70,6 +70,42 @@ fn a_module_that_describes_nothing_becomes_a_driver() {
     );
 }
 
+/// Each package beside the contract is there for a module that uses it, and only for that.
+#[test]
+fn packages_beside_the_contract_are_known_by_their_names() {
+    let foresees = |imports: &str, interface: &str| {
+        let export =
+            format!("(func (export \"{interface}#preview\") (param i32) (result i32) unreachable)\n");
+        text(imports, &[], "0.3.0").replacen("(func (export", &format!("{export}(func (export"), 1)
+    };
+    let made = |text: &str| {
+        let module = wat::parse_str(text).expect("a module");
+        let (imports, mut exports) = names(&componentize(&module).expect("a component"));
+        exports.sort();
+        (imports, exports)
+    };
+    let (imports, exports) = made(&foresees("", "purlin:preview/preview@0.1.0"));
+    assert_eq!(exports, ["purlin:driver/lifecycle@0.3.0", "purlin:preview/preview@0.1.0"]);
+    assert!(!imports.iter().any(|name| name.contains("consent")), "only what is used: {imports:?}");
+    let token = r#"(import "purlin:preview/consent@0.1.0" "token" (func (param i32)))
+        (import "purlin:driver/log@0.3.0" "write" (func (param i32 i32 i32)))
+        (import "wasi:http/types@0.2.12" "[constructor]fields" (func (result i32)))"#;
+    let (imports, exports) = made(&foresees(token, "purlin:preview/preview@0.1.0"));
+    assert_eq!(exports, ["purlin:driver/lifecycle@0.3.0", "purlin:preview/preview@0.1.0"]);
+    for interface in ["purlin:preview/consent@0.1.0", "purlin:driver/log@0.3.0", "wasi:http/types@0.2.12"] {
+        assert!(imports.contains(&interface.to_owned()), "{imports:?}");
+    }
+    let leave = r#"(import "purlin:programs/folder@0.1.0" "path" (func (param i32)))"#;
+    let (imports, exports) = names(&componentize(&core(leave)).expect("a component"));
+    assert_eq!(exports, ["purlin:driver/lifecycle@0.3.0"]);
+    assert!(imports.contains(&"purlin:programs/folder@0.1.0".to_owned()), "{imports:?}");
+
+    let error = refused(&foresees("", "purlin:preview/preview@0.9.0"));
+    let Error::UnknownExports { interfaces } = &error else { unreachable!("{error}") };
+    assert_eq!(interfaces, &["purlin:preview/preview@0.9.0"]);
+    assert!(error.to_string().contains("use a newer one"), "{error}");
+}
+
 #[test]
 fn wasi_0_1_becomes_wasi_0_2() {
     let random = r#"(import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32)))"#;
