@@ -30,6 +30,14 @@ extern void __wasm_import_purlin_metrics_metrics_count(uint8_t *, size_t, int64_
 __attribute__((__import_module__("purlin:metrics/metrics@0.1.0"), __import_name__("measure")))
 extern void __wasm_import_purlin_metrics_metrics_measure(uint8_t *, size_t, double);
 
+// Imported Functions from `purlin:preview/consent@0.1.0`
+
+__attribute__((__import_module__("purlin:preview/consent@0.1.0"), __import_name__("token")))
+extern void __wasm_import_purlin_preview_consent_token(uint8_t *);
+
+__attribute__((__import_module__("purlin:preview/consent@0.1.0"), __import_name__("reached")))
+extern void __wasm_import_purlin_preview_consent_reached(uint8_t *, size_t, int32_t);
+
 // Exported Functions from `purlin:driver/lifecycle@0.3.0`
 
 __attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.3.0#describe")))
@@ -2584,6 +2592,495 @@ void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * 
   }
 }
 
+// Exported Functions from `purlin:preview/preview@0.1.0`
+
+void __wasm_export_exports_purlin_preview_preview_preview_post_return(uint8_t * arg0) {
+  switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
+    case 0: {
+      if ((*((size_t*) (arg0 + (8+1*sizeof(void*))))) > 0) {
+        free(*((uint8_t **) (arg0 + 8)));
+      }
+      if ((*((size_t*) (arg0 + (8+3*sizeof(void*))))) > 0) {
+        free(*((uint8_t **) (arg0 + (8+2*sizeof(void*)))));
+      }
+      size_t len = *((size_t*) (arg0 + (8+5*sizeof(void*))));
+      if (len > 0) {
+        uint8_t *ptr = *((uint8_t **) (arg0 + (8+4*sizeof(void*))));
+        for (size_t i = 0; i < len; i++) {
+          uint8_t *base = ptr + i * (2*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+        }
+        free(ptr);
+      }
+      size_t len0 = *((size_t*) (arg0 + (8+7*sizeof(void*))));
+      if (len0 > 0) {
+        uint8_t *ptr1 = *((uint8_t **) (arg0 + (8+6*sizeof(void*))));
+        for (size_t i2 = 0; i2 < len0; i2++) {
+          uint8_t *base = ptr1 + i2 * (2*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+        }
+        free(ptr1);
+      }
+      size_t len15 = *((size_t*) (arg0 + (8+9*sizeof(void*))));
+      if (len15 > 0) {
+        uint8_t *ptr16 = *((uint8_t **) (arg0 + (8+8*sizeof(void*))));
+        for (size_t i17 = 0; i17 < len15; i17++) {
+          uint8_t *base = ptr16 + i17 * (25*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+          switch ((int32_t) (int32_t) *((uint8_t*) (base + (2*sizeof(void*))))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (base + (4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (3*sizeof(void*)))));
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (base + (6*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (base + (5*sizeof(void*)))));
+          }
+          switch ((int32_t) (int32_t) *((uint8_t*) (base + (8*sizeof(void*))))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (base + (10*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (9*sizeof(void*)))));
+              }
+              break;
+            }
+          }
+          switch ((int32_t) (int32_t) *((uint8_t*) (base + (11*sizeof(void*))))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (base + (13*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (12*sizeof(void*)))));
+              }
+              break;
+            }
+          }
+          size_t len3 = *((size_t*) (base + (15*sizeof(void*))));
+          if (len3 > 0) {
+            uint8_t *ptr4 = *((uint8_t **) (base + (14*sizeof(void*))));
+            for (size_t i5 = 0; i5 < len3; i5++) {
+              uint8_t *base = ptr4 + i5 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr4);
+          }
+          size_t len6 = *((size_t*) (base + (17*sizeof(void*))));
+          if (len6 > 0) {
+            uint8_t *ptr7 = *((uint8_t **) (base + (16*sizeof(void*))));
+            for (size_t i8 = 0; i8 < len6; i8++) {
+              uint8_t *base = ptr7 + i8 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr7);
+          }
+          size_t len9 = *((size_t*) (base + (19*sizeof(void*))));
+          if (len9 > 0) {
+            uint8_t *ptr10 = *((uint8_t **) (base + (18*sizeof(void*))));
+            for (size_t i11 = 0; i11 < len9; i11++) {
+              uint8_t *base = ptr10 + i11 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr10);
+          }
+          switch ((int32_t) (int32_t) *((uint8_t*) (base + (20*sizeof(void*))))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (base + (22*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (21*sizeof(void*)))));
+              }
+              break;
+            }
+          }
+          size_t len12 = *((size_t*) (base + (24*sizeof(void*))));
+          if (len12 > 0) {
+            uint8_t *ptr13 = *((uint8_t **) (base + (23*sizeof(void*))));
+            for (size_t i14 = 0; i14 < len12; i14++) {
+              uint8_t *base = ptr13 + i14 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr13);
+          }
+        }
+        free(ptr16);
+      }
+      switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + (8+10*sizeof(void*))))) {
+        case 0: {
+          break;
+        }
+        case 1: {
+          size_t len18 = *((size_t*) (arg0 + (8+12*sizeof(void*))));
+          if (len18 > 0) {
+            uint8_t *ptr19 = *((uint8_t **) (arg0 + (8+11*sizeof(void*))));
+            for (size_t i20 = 0; i20 < len18; i20++) {
+              uint8_t *base = ptr19 + i20 * 1;
+              (void) base;
+            }
+            free(ptr19);
+          }
+          break;
+        }
+      }
+      size_t len21 = *((size_t*) (arg0 + (8+14*sizeof(void*))));
+      if (len21 > 0) {
+        uint8_t *ptr22 = *((uint8_t **) (arg0 + (8+13*sizeof(void*))));
+        for (size_t i23 = 0; i23 < len21; i23++) {
+          uint8_t *base = ptr22 + i23 * (4*sizeof(void*));
+          (void) base;
+          if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+            free(*((uint8_t **) (base + 0)));
+          }
+          if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (base + (2*sizeof(void*)))));
+          }
+        }
+        free(ptr22);
+      }
+      break;
+    }
+    case 1: {
+      switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 8))) {
+        case 0: {
+          size_t len24 = *((size_t*) (arg0 + (16+1*sizeof(void*))));
+          if (len24 > 0) {
+            uint8_t *ptr25 = *((uint8_t **) (arg0 + 16));
+            for (size_t i26 = 0; i26 < len24; i26++) {
+              uint8_t *base = ptr25 + i26 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr25);
+          }
+          break;
+        }
+        case 1: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          if ((*((size_t*) (arg0 + (16+3*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+2*sizeof(void*)))));
+          }
+          if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
+          }
+          break;
+        }
+        case 2: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len27 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len27 > 0) {
+            uint8_t *ptr28 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i29 = 0; i29 < len27; i29++) {
+              uint8_t *base = ptr28 + i29 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr28);
+          }
+          break;
+        }
+        case 3: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len30 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len30 > 0) {
+            uint8_t *ptr31 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i32 = 0; i32 < len30; i32++) {
+              uint8_t *base = ptr31 + i32 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr31);
+          }
+          break;
+        }
+        case 4: {
+          if ((*((size_t*) (arg0 + (24+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 24)));
+          }
+          break;
+        }
+        case 5: {
+          switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 16))) {
+            case 0: {
+              break;
+            }
+            case 1: {
+              if ((*((size_t*) (arg0 + (16+2*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+1*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+4*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+3*sizeof(void*)))));
+              }
+              if ((*((size_t*) (arg0 + (16+6*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (arg0 + (16+5*sizeof(void*)))));
+              }
+              size_t len33 = *((size_t*) (arg0 + (16+8*sizeof(void*))));
+              if (len33 > 0) {
+                uint8_t *ptr34 = *((uint8_t **) (arg0 + (16+7*sizeof(void*))));
+                for (size_t i35 = 0; i35 < len33; i35++) {
+                  uint8_t *base = ptr34 + i35 * 1;
+                  (void) base;
+                }
+                free(ptr34);
+              }
+              size_t len36 = *((size_t*) (arg0 + (16+10*sizeof(void*))));
+              if (len36 > 0) {
+                uint8_t *ptr37 = *((uint8_t **) (arg0 + (16+9*sizeof(void*))));
+                for (size_t i38 = 0; i38 < len36; i38++) {
+                  uint8_t *base = ptr37 + i38 * (6*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                  if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (4*sizeof(void*)))));
+                  }
+                }
+                free(ptr37);
+              }
+              size_t len39 = *((size_t*) (arg0 + (16+12*sizeof(void*))));
+              if (len39 > 0) {
+                uint8_t *ptr40 = *((uint8_t **) (arg0 + (16+11*sizeof(void*))));
+                for (size_t i41 = 0; i41 < len39; i41++) {
+                  uint8_t *base = ptr40 + i41 * (2*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                }
+                free(ptr40);
+              }
+              size_t len42 = *((size_t*) (arg0 + (16+15*sizeof(void*))));
+              if (len42 > 0) {
+                uint8_t *ptr43 = *((uint8_t **) (arg0 + (16+14*sizeof(void*))));
+                for (size_t i44 = 0; i44 < len42; i44++) {
+                  uint8_t *base = ptr43 + i44 * (4*sizeof(void*));
+                  (void) base;
+                  if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                    free(*((uint8_t **) (base + 0)));
+                  }
+                  if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                    free(*((uint8_t **) (base + (2*sizeof(void*)))));
+                  }
+                }
+                free(ptr43);
+              }
+              break;
+            }
+          }
+          if ((*((size_t*) (arg0 + (24+17*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (24+16*sizeof(void*)))));
+          }
+          break;
+        }
+        case 6: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          if ((*((size_t*) (arg0 + (16+3*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+2*sizeof(void*)))));
+          }
+          if ((*((size_t*) (arg0 + (16+5*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+4*sizeof(void*)))));
+          }
+          size_t len45 = *((size_t*) (arg0 + (16+7*sizeof(void*))));
+          if (len45 > 0) {
+            uint8_t *ptr46 = *((uint8_t **) (arg0 + (16+6*sizeof(void*))));
+            for (size_t i47 = 0; i47 < len45; i47++) {
+              uint8_t *base = ptr46 + i47 * 1;
+              (void) base;
+            }
+            free(ptr46);
+          }
+          size_t len48 = *((size_t*) (arg0 + (16+9*sizeof(void*))));
+          if (len48 > 0) {
+            uint8_t *ptr49 = *((uint8_t **) (arg0 + (16+8*sizeof(void*))));
+            for (size_t i50 = 0; i50 < len48; i50++) {
+              uint8_t *base = ptr49 + i50 * (6*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+              if ((*((size_t*) (base + (5*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (4*sizeof(void*)))));
+              }
+            }
+            free(ptr49);
+          }
+          size_t len51 = *((size_t*) (arg0 + (16+11*sizeof(void*))));
+          if (len51 > 0) {
+            uint8_t *ptr52 = *((uint8_t **) (arg0 + (16+10*sizeof(void*))));
+            for (size_t i53 = 0; i53 < len51; i53++) {
+              uint8_t *base = ptr52 + i53 * (2*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+            }
+            free(ptr52);
+          }
+          size_t len54 = *((size_t*) (arg0 + (16+14*sizeof(void*))));
+          if (len54 > 0) {
+            uint8_t *ptr55 = *((uint8_t **) (arg0 + (16+13*sizeof(void*))));
+            for (size_t i56 = 0; i56 < len54; i56++) {
+              uint8_t *base = ptr55 + i56 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr55);
+          }
+          if ((*((size_t*) (arg0 + (16+16*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + (16+15*sizeof(void*)))));
+          }
+          size_t len57 = *((size_t*) (arg0 + (16+18*sizeof(void*))));
+          if (len57 > 0) {
+            uint8_t *ptr58 = *((uint8_t **) (arg0 + (16+17*sizeof(void*))));
+            for (size_t i59 = 0; i59 < len57; i59++) {
+              uint8_t *base = ptr58 + i59 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr58);
+          }
+          break;
+        }
+        case 7: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len60 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len60 > 0) {
+            uint8_t *ptr61 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i62 = 0; i62 < len60; i62++) {
+              uint8_t *base = ptr61 + i62 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr61);
+          }
+          break;
+        }
+        case 8: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len63 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len63 > 0) {
+            uint8_t *ptr64 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i65 = 0; i65 < len63; i65++) {
+              uint8_t *base = ptr64 + i65 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr64);
+          }
+          break;
+        }
+        case 9: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          size_t len66 = *((size_t*) (arg0 + (16+3*sizeof(void*))));
+          if (len66 > 0) {
+            uint8_t *ptr67 = *((uint8_t **) (arg0 + (16+2*sizeof(void*))));
+            for (size_t i68 = 0; i68 < len66; i68++) {
+              uint8_t *base = ptr67 + i68 * (4*sizeof(void*));
+              (void) base;
+              if ((*((size_t*) (base + sizeof(void*)))) > 0) {
+                free(*((uint8_t **) (base + 0)));
+              }
+              if ((*((size_t*) (base + (3*sizeof(void*))))) > 0) {
+                free(*((uint8_t **) (base + (2*sizeof(void*)))));
+              }
+            }
+            free(ptr67);
+          }
+          break;
+        }
+      }
+      break;
+    }
+  }
+}
+
 // Canonical ABI intrinsics
 
 __attribute__((__weak__, __export_name__("cabi_realloc")))
@@ -2960,6 +3457,107 @@ void purlin_driver_types_delete_request_free(purlin_driver_types_delete_request_
   purlin_driver_types_call_free(&ptr->call);
 }
 
+void purlin_preview_types_change_free(purlin_preview_types_change_t *ptr) {
+  purlin_driver_types_change_free(ptr);
+}
+
+void purlin_preview_types_create_request_free(purlin_preview_types_create_request_t *ptr) {
+  purlin_driver_types_create_request_free(ptr);
+}
+
+void purlin_preview_types_delete_request_free(purlin_preview_types_delete_request_t *ptr) {
+  purlin_driver_types_delete_request_free(ptr);
+}
+
+void purlin_preview_types_json_free(purlin_preview_types_json_t *ptr) {
+  purlin_driver_types_json_free(ptr);
+}
+
+void purlin_preview_types_pointer_free(purlin_preview_types_pointer_t *ptr) {
+  purlin_driver_types_pointer_free(ptr);
+}
+
+void purlin_preview_types_effect_free(purlin_preview_types_effect_t *ptr) {
+  switch ((int32_t) ptr->tag) {
+    case 0: {
+      purlin_preview_types_create_request_free(&ptr->val.create);
+      break;
+    }
+    case 1: {
+      purlin_preview_types_change_free(&ptr->val.update);
+      break;
+    }
+    case 2: {
+      purlin_preview_types_delete_request_free(&ptr->val.delete_);
+      break;
+    }
+  }
+}
+
+void purlin_preview_types_option_json_free(purlin_preview_types_option_json_t *ptr) {
+  if (ptr->is_some) {
+    purlin_preview_types_json_free(&ptr->val);
+  }
+}
+
+void purlin_preview_types_list_pointer_free(purlin_preview_types_list_pointer_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    purlin_preview_types_pointer_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      purlin_preview_types_pointer_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void purlin_preview_types_tuple2_string_json_free(purlin_preview_types_tuple2_string_json_t *ptr) {
+  driver_string_free(&ptr->f0);
+  purlin_preview_types_json_free(&ptr->f1);
+}
+
+void purlin_preview_types_list_tuple2_string_json_free(purlin_preview_types_list_tuple2_string_json_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    purlin_preview_types_tuple2_string_json_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      purlin_preview_types_tuple2_string_json_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void purlin_preview_types_part_free(purlin_preview_types_part_t *ptr) {
+  driver_string_free(&ptr->address);
+  driver_string_free(&ptr->type_name);
+  purlin_preview_types_option_json_free(&ptr->before);
+  purlin_preview_types_option_json_free(&ptr->after);
+  purlin_preview_types_list_pointer_free(&ptr->unknown);
+  purlin_preview_types_list_pointer_free(&ptr->sensitive);
+  purlin_preview_types_list_pointer_free(&ptr->replaces);
+  purlin_preview_types_list_tuple2_string_json_free(&ptr->notes);
+}
+
+void purlin_preview_types_list_part_free(purlin_preview_types_list_part_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    purlin_preview_types_part_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      purlin_preview_types_part_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void purlin_preview_types_forecast_free(purlin_preview_types_forecast_t *ptr) {
+  purlin_preview_types_json_free(&ptr->outputs);
+  purlin_preview_types_json_free(&ptr->secrets);
+  purlin_preview_types_list_pointer_free(&ptr->unknown);
+  purlin_preview_types_list_pointer_free(&ptr->sensitive);
+  purlin_preview_types_list_part_free(&ptr->parts);
+  purlin_preview_types_list_tuple2_string_json_free(&ptr->notes);
+}
+
 void exports_purlin_driver_lifecycle_change_free(exports_purlin_driver_lifecycle_change_t *ptr) {
   purlin_driver_types_change_free(ptr);
 }
@@ -3061,6 +3659,26 @@ void exports_purlin_driver_lifecycle_result_void_failure_free(exports_purlin_dri
   }
 }
 
+void exports_purlin_preview_preview_failure_free(exports_purlin_preview_preview_failure_t *ptr) {
+  purlin_driver_types_failure_free(ptr);
+}
+
+void exports_purlin_preview_preview_effect_free(exports_purlin_preview_preview_effect_t *ptr) {
+  purlin_preview_types_effect_free(ptr);
+}
+
+void exports_purlin_preview_preview_forecast_free(exports_purlin_preview_preview_forecast_t *ptr) {
+  purlin_preview_types_forecast_free(ptr);
+}
+
+void exports_purlin_preview_preview_result_forecast_failure_free(exports_purlin_preview_preview_result_forecast_failure_t *ptr) {
+  if (!ptr->is_err) {
+    exports_purlin_preview_preview_forecast_free(&ptr->val.ok);
+  } else {
+    exports_purlin_preview_preview_failure_free(&ptr->val.err);
+  }
+}
+
 void driver_string_set(driver_string_t *ret, const char*s) {
   ret->ptr = (uint8_t*) s;
   ret->len = strlen(s);
@@ -3147,6 +3765,31 @@ void purlin_metrics_metrics_count(driver_string_t *name, uint64_t by) {
 
 void purlin_metrics_metrics_measure(driver_string_t *name, double value) {
   __wasm_import_purlin_metrics_metrics_measure((uint8_t *) (*name).ptr, (*name).len, value);
+}
+
+bool purlin_preview_consent_token(driver_list_u8_t *ret) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(3*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_purlin_preview_consent_token(ptr);
+  driver_option_list_u8_t option;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      option.is_some = false;
+      break;
+    }
+    case 1: {
+      option.is_some = true;
+      option.val = (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) };
+      break;
+    }
+  }
+  *ret = option.val;
+  return option.is_some;
+}
+
+void purlin_preview_consent_reached(driver_string_t *address, purlin_preview_consent_action_t action) {
+  __wasm_import_purlin_preview_consent_reached((uint8_t *) (*address).ptr, (*address).len, (int32_t) action);
 }
 
 __attribute__((__export_name__("purlin:driver/lifecycle@0.3.0#describe")))
@@ -4777,6 +5420,397 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_delete(uint8_t * arg) {
     }
   } else {
     *((int8_t*)(ptr + 0)) = 0;
+  }
+  return ptr;
+}
+
+uint8_t * __wasm_export_exports_purlin_preview_preview_preview(uint8_t * arg) {
+  purlin_preview_types_effect_t variant;
+  variant.tag = (int32_t) *((uint8_t*) (arg + 0));
+  switch ((int32_t) variant.tag) {
+    case 0: {
+      driver_option_string_t option;
+      switch ((int32_t) *((uint8_t*) (arg + (8+10*sizeof(void*))))) {
+        case 0: {
+          option.is_some = false;
+          break;
+        }
+        case 1: {
+          option.is_some = true;
+          option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+11*sizeof(void*))))), (*((size_t*) (arg + (8+12*sizeof(void*))))) };
+          break;
+        }
+      }
+      driver_option_string_t option0;
+      switch ((int32_t) *((uint8_t*) (arg + (8+19*sizeof(void*))))) {
+        case 0: {
+          option0.is_some = false;
+          break;
+        }
+        case 1: {
+          option0.is_some = true;
+          option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+20*sizeof(void*))))), (*((size_t*) (arg + (8+21*sizeof(void*))))) };
+          break;
+        }
+      }
+      driver_option_string_t option1;
+      switch ((int32_t) *((uint8_t*) (arg + (8+40*sizeof(void*))))) {
+        case 0: {
+          option1.is_some = false;
+          break;
+        }
+        case 1: {
+          option1.is_some = true;
+          option1.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+41*sizeof(void*))))), (*((size_t*) (arg + (8+42*sizeof(void*))))) };
+          break;
+        }
+      }
+      variant.val.create = (purlin_driver_types_create_request_t) {
+        (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 8))), (*((size_t*) (arg + (8+1*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+2*sizeof(void*))))), (*((size_t*) (arg + (8+3*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+4*sizeof(void*))))), (*((size_t*) (arg + (8+5*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+6*sizeof(void*))))), (*((size_t*) (arg + (8+7*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+8*sizeof(void*))))), (*((size_t*) (arg + (8+9*sizeof(void*))))) },
+          (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
+            (driver_option_string_t) option,
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+13*sizeof(void*))))), (*((size_t*) (arg + (8+14*sizeof(void*))))) },
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+15*sizeof(void*))))), (*((size_t*) (arg + (8+16*sizeof(void*))))) },
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+17*sizeof(void*))))), (*((size_t*) (arg + (8+18*sizeof(void*))))) },
+            (driver_option_string_t) option0,
+            (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (8+22*sizeof(void*))))), (*((size_t*) (arg + (8+23*sizeof(void*))))) },
+          },
+        },
+        (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+24*sizeof(void*))))), (*((size_t*) (arg + (8+25*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+26*sizeof(void*))))), (*((size_t*) (arg + (8+27*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+28*sizeof(void*))))), (*((size_t*) (arg + (8+29*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+30*sizeof(void*))))), (*((size_t*) (arg + (8+31*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+32*sizeof(void*))))), (*((size_t*) (arg + (8+33*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+34*sizeof(void*))))), (*((size_t*) (arg + (8+35*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+36*sizeof(void*))))), (*((size_t*) (arg + (8+37*sizeof(void*))))) },
+        },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+38*sizeof(void*))))), (*((size_t*) (arg + (8+39*sizeof(void*))))) },
+        (driver_option_string_t) option1,
+        (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16+42*sizeof(void*))))), (*((size_t*) (arg + (16+43*sizeof(void*))))) },
+          (uint64_t) (uint64_t) (*((int64_t*) (arg + (16+44*sizeof(void*))))),
+          (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (24+44*sizeof(void*))))), (*((size_t*) (arg + (24+45*sizeof(void*))))) },
+        },
+      };
+      break;
+    }
+    case 1: {
+      driver_option_string_t option2;
+      switch ((int32_t) *((uint8_t*) (arg + (8+10*sizeof(void*))))) {
+        case 0: {
+          option2.is_some = false;
+          break;
+        }
+        case 1: {
+          option2.is_some = true;
+          option2.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+11*sizeof(void*))))), (*((size_t*) (arg + (8+12*sizeof(void*))))) };
+          break;
+        }
+      }
+      driver_option_string_t option3;
+      switch ((int32_t) *((uint8_t*) (arg + (8+19*sizeof(void*))))) {
+        case 0: {
+          option3.is_some = false;
+          break;
+        }
+        case 1: {
+          option3.is_some = true;
+          option3.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+20*sizeof(void*))))), (*((size_t*) (arg + (8+21*sizeof(void*))))) };
+          break;
+        }
+      }
+      variant.val.update = (purlin_driver_types_change_t) {
+        (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 8))), (*((size_t*) (arg + (8+1*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+2*sizeof(void*))))), (*((size_t*) (arg + (8+3*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+4*sizeof(void*))))), (*((size_t*) (arg + (8+5*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+6*sizeof(void*))))), (*((size_t*) (arg + (8+7*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+8*sizeof(void*))))), (*((size_t*) (arg + (8+9*sizeof(void*))))) },
+          (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
+            (driver_option_string_t) option2,
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+13*sizeof(void*))))), (*((size_t*) (arg + (8+14*sizeof(void*))))) },
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+15*sizeof(void*))))), (*((size_t*) (arg + (8+16*sizeof(void*))))) },
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+17*sizeof(void*))))), (*((size_t*) (arg + (8+18*sizeof(void*))))) },
+            (driver_option_string_t) option3,
+            (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (8+22*sizeof(void*))))), (*((size_t*) (arg + (8+23*sizeof(void*))))) },
+          },
+        },
+        (purlin_driver_types_state_t) (purlin_driver_types_state_t) {
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+24*sizeof(void*))))), (*((size_t*) (arg + (8+25*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+26*sizeof(void*))))), (*((size_t*) (arg + (8+27*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+28*sizeof(void*))))), (*((size_t*) (arg + (8+29*sizeof(void*))))) },
+          (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (8+30*sizeof(void*))))), (*((size_t*) (arg + (8+31*sizeof(void*))))) },
+          (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (8+32*sizeof(void*))))), (*((size_t*) (arg + (8+33*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+34*sizeof(void*))))), (*((size_t*) (arg + (8+35*sizeof(void*))))) },
+          (uint32_t) (uint32_t) (*((int32_t*) (arg + (8+36*sizeof(void*))))),
+          (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (8+37*sizeof(void*))))), (*((size_t*) (arg + (8+38*sizeof(void*))))) },
+        },
+        (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+39*sizeof(void*))))), (*((size_t*) (arg + (8+40*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+41*sizeof(void*))))), (*((size_t*) (arg + (8+42*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+43*sizeof(void*))))), (*((size_t*) (arg + (8+44*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+45*sizeof(void*))))), (*((size_t*) (arg + (8+46*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+47*sizeof(void*))))), (*((size_t*) (arg + (8+48*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+49*sizeof(void*))))), (*((size_t*) (arg + (8+50*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+51*sizeof(void*))))), (*((size_t*) (arg + (8+52*sizeof(void*))))) },
+        },
+        (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+53*sizeof(void*))))), (*((size_t*) (arg + (8+54*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+55*sizeof(void*))))), (*((size_t*) (arg + (8+56*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+57*sizeof(void*))))), (*((size_t*) (arg + (8+58*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+59*sizeof(void*))))), (*((size_t*) (arg + (8+60*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+61*sizeof(void*))))), (*((size_t*) (arg + (8+62*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+63*sizeof(void*))))), (*((size_t*) (arg + (8+64*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+65*sizeof(void*))))), (*((size_t*) (arg + (8+66*sizeof(void*))))) },
+        },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+67*sizeof(void*))))), (*((size_t*) (arg + (8+68*sizeof(void*))))) },
+        (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (16+68*sizeof(void*))))), (*((size_t*) (arg + (16+69*sizeof(void*))))) },
+          (uint64_t) (uint64_t) (*((int64_t*) (arg + (16+70*sizeof(void*))))),
+          (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (24+70*sizeof(void*))))), (*((size_t*) (arg + (24+71*sizeof(void*))))) },
+        },
+      };
+      break;
+    }
+    case 2: {
+      driver_option_string_t option4;
+      switch ((int32_t) *((uint8_t*) (arg + (8+10*sizeof(void*))))) {
+        case 0: {
+          option4.is_some = false;
+          break;
+        }
+        case 1: {
+          option4.is_some = true;
+          option4.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+11*sizeof(void*))))), (*((size_t*) (arg + (8+12*sizeof(void*))))) };
+          break;
+        }
+      }
+      driver_option_string_t option5;
+      switch ((int32_t) *((uint8_t*) (arg + (8+19*sizeof(void*))))) {
+        case 0: {
+          option5.is_some = false;
+          break;
+        }
+        case 1: {
+          option5.is_some = true;
+          option5.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+20*sizeof(void*))))), (*((size_t*) (arg + (8+21*sizeof(void*))))) };
+          break;
+        }
+      }
+      variant.val.delete_ = (purlin_driver_types_delete_request_t) {
+        (purlin_driver_types_subject_t) (purlin_driver_types_subject_t) {
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 8))), (*((size_t*) (arg + (8+1*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+2*sizeof(void*))))), (*((size_t*) (arg + (8+3*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+4*sizeof(void*))))), (*((size_t*) (arg + (8+5*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+6*sizeof(void*))))), (*((size_t*) (arg + (8+7*sizeof(void*))))) },
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+8*sizeof(void*))))), (*((size_t*) (arg + (8+9*sizeof(void*))))) },
+          (purlin_driver_types_context_t) (purlin_driver_types_context_t) {
+            (driver_option_string_t) option4,
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+13*sizeof(void*))))), (*((size_t*) (arg + (8+14*sizeof(void*))))) },
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+15*sizeof(void*))))), (*((size_t*) (arg + (8+16*sizeof(void*))))) },
+            (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+17*sizeof(void*))))), (*((size_t*) (arg + (8+18*sizeof(void*))))) },
+            (driver_option_string_t) option5,
+            (driver_list_tuple2_string_string_t) (driver_list_tuple2_string_string_t) { (driver_tuple2_string_string_t*)(*((uint8_t **) (arg + (8+22*sizeof(void*))))), (*((size_t*) (arg + (8+23*sizeof(void*))))) },
+          },
+        },
+        (purlin_driver_types_state_t) (purlin_driver_types_state_t) {
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+24*sizeof(void*))))), (*((size_t*) (arg + (8+25*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+26*sizeof(void*))))), (*((size_t*) (arg + (8+27*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+28*sizeof(void*))))), (*((size_t*) (arg + (8+29*sizeof(void*))))) },
+          (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (8+30*sizeof(void*))))), (*((size_t*) (arg + (8+31*sizeof(void*))))) },
+          (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (8+32*sizeof(void*))))), (*((size_t*) (arg + (8+33*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+34*sizeof(void*))))), (*((size_t*) (arg + (8+35*sizeof(void*))))) },
+          (uint32_t) (uint32_t) (*((int32_t*) (arg + (8+36*sizeof(void*))))),
+          (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (8+37*sizeof(void*))))), (*((size_t*) (arg + (8+38*sizeof(void*))))) },
+        },
+        (purlin_driver_types_inputs_t) (purlin_driver_types_inputs_t) {
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+39*sizeof(void*))))), (*((size_t*) (arg + (8+40*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+41*sizeof(void*))))), (*((size_t*) (arg + (8+42*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+43*sizeof(void*))))), (*((size_t*) (arg + (8+44*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+45*sizeof(void*))))), (*((size_t*) (arg + (8+46*sizeof(void*))))) },
+          (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+47*sizeof(void*))))), (*((size_t*) (arg + (8+48*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+49*sizeof(void*))))), (*((size_t*) (arg + (8+50*sizeof(void*))))) },
+          (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (8+51*sizeof(void*))))), (*((size_t*) (arg + (8+52*sizeof(void*))))) },
+        },
+        (bool) (int32_t) *((uint8_t*) (arg + (8+53*sizeof(void*)))),
+        (purlin_driver_types_call_t) (purlin_driver_types_call_t) {
+          (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+54*sizeof(void*))))), (*((size_t*) (arg + (8+55*sizeof(void*))))) },
+          (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+56*sizeof(void*))))),
+          (purlin_driver_types_list_tuple2_string_json_t) (purlin_driver_types_list_tuple2_string_json_t) { (purlin_driver_types_tuple2_string_json_t*)(*((uint8_t **) (arg + (16+56*sizeof(void*))))), (*((size_t*) (arg + (16+57*sizeof(void*))))) },
+        },
+      };
+      break;
+    }
+  }
+  exports_purlin_preview_preview_effect_t arg6 = variant;
+  exports_purlin_preview_preview_result_forecast_failure_t ret;
+  exports_purlin_preview_preview_forecast_t ok;
+  exports_purlin_preview_preview_failure_t err;
+  ret.is_err = !exports_purlin_preview_preview_preview(&arg6, &ok, &err);
+  if (ret.is_err) {
+    ret.val.err = err;
+  }
+  if (!ret.is_err) {
+    ret.val.ok = ok;
+  }
+  free(arg);
+  uint8_t *ptr = (uint8_t *) &RET_AREA;
+  if ((ret).is_err) {
+    const exports_purlin_preview_preview_failure_t *payload17 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
+    switch ((int32_t) (*payload17).tag) {
+      case 0: {
+        const purlin_driver_types_list_finding_t *payload18 = &(*payload17).val.invalid_inputs;
+        *((int8_t*)(ptr + 8)) = 0;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload18).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload18).ptr;
+        break;
+      }
+      case 1: {
+        const purlin_driver_types_denial_t *payload19 = &(*payload17).val.denied;
+        *((int8_t*)(ptr + 8)) = 1;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload19).capability).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload19).capability).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload19).target).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload19).target).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload19).message).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload19).message).ptr;
+        break;
+      }
+      case 2: {
+        const purlin_driver_types_problem_t *payload20 = &(*payload17).val.not_found;
+        *((int8_t*)(ptr + 8)) = 2;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload20).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload20).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload20).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload20).details).ptr;
+        break;
+      }
+      case 3: {
+        const purlin_driver_types_problem_t *payload21 = &(*payload17).val.conflict;
+        *((int8_t*)(ptr + 8)) = 3;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload21).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload21).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload21).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload21).details).ptr;
+        break;
+      }
+      case 4: {
+        const purlin_driver_types_retry_t *payload22 = &(*payload17).val.retry_after;
+        *((int8_t*)(ptr + 8)) = 4;
+        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload22).after_ms);
+        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload22).message).len;
+        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload22).message).ptr;
+        break;
+      }
+      case 5: {
+        const purlin_driver_types_pending_t *payload23 = &(*payload17).val.pending;
+        *((int8_t*)(ptr + 8)) = 5;
+        if (((*payload23).state).is_some) {
+          const purlin_driver_types_state_t *payload25 = &((*payload23).state).val;
+          *((int8_t*)(ptr + 16)) = 1;
+          *((size_t*)(ptr + (16+2*sizeof(void*)))) = ((*payload25).id).len;
+          *((uint8_t **)(ptr + (16+1*sizeof(void*)))) = (uint8_t *) ((*payload25).id).ptr;
+          *((size_t*)(ptr + (16+4*sizeof(void*)))) = ((*payload25).outputs).len;
+          *((uint8_t **)(ptr + (16+3*sizeof(void*)))) = (uint8_t *) ((*payload25).outputs).ptr;
+          *((size_t*)(ptr + (16+6*sizeof(void*)))) = ((*payload25).secrets).len;
+          *((uint8_t **)(ptr + (16+5*sizeof(void*)))) = (uint8_t *) ((*payload25).secrets).ptr;
+          *((size_t*)(ptr + (16+8*sizeof(void*)))) = ((*payload25).cookie).len;
+          *((uint8_t **)(ptr + (16+7*sizeof(void*)))) = (uint8_t *) ((*payload25).cookie).ptr;
+          *((size_t*)(ptr + (16+10*sizeof(void*)))) = ((*payload25).manifests).len;
+          *((uint8_t **)(ptr + (16+9*sizeof(void*)))) = (uint8_t *) ((*payload25).manifests).ptr;
+          *((size_t*)(ptr + (16+12*sizeof(void*)))) = ((*payload25).sensitive).len;
+          *((uint8_t **)(ptr + (16+11*sizeof(void*)))) = (uint8_t *) ((*payload25).sensitive).ptr;
+          *((int32_t*)(ptr + (16+13*sizeof(void*)))) = (int32_t) ((*payload25).version);
+          *((size_t*)(ptr + (16+15*sizeof(void*)))) = ((*payload25).notes).len;
+          *((uint8_t **)(ptr + (16+14*sizeof(void*)))) = (uint8_t *) ((*payload25).notes).ptr;
+        } else {
+          *((int8_t*)(ptr + 16)) = 0;
+        }
+        *((int64_t*)(ptr + (16+16*sizeof(void*)))) = (int64_t) ((*payload23).after_ms);
+        *((size_t*)(ptr + (24+17*sizeof(void*)))) = ((*payload23).message).len;
+        *((uint8_t **)(ptr + (24+16*sizeof(void*)))) = (uint8_t *) ((*payload23).message).ptr;
+        break;
+      }
+      case 6: {
+        const purlin_driver_types_partial_t *payload26 = &(*payload17).val.partial;
+        *((int8_t*)(ptr + 8)) = 6;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload26).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload26).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload26).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload26).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload26).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload26).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload26).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload26).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload26).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload26).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = (((*payload26).state).sensitive).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) (((*payload26).state).sensitive).ptr;
+        *((int32_t*)(ptr + (16+12*sizeof(void*)))) = (int32_t) (((*payload26).state).version);
+        *((size_t*)(ptr + (16+14*sizeof(void*)))) = (((*payload26).state).notes).len;
+        *((uint8_t **)(ptr + (16+13*sizeof(void*)))) = (uint8_t *) (((*payload26).state).notes).ptr;
+        *((size_t*)(ptr + (16+16*sizeof(void*)))) = (((*payload26).problem).message).len;
+        *((uint8_t **)(ptr + (16+15*sizeof(void*)))) = (uint8_t *) (((*payload26).problem).message).ptr;
+        *((size_t*)(ptr + (16+18*sizeof(void*)))) = (((*payload26).problem).details).len;
+        *((uint8_t **)(ptr + (16+17*sizeof(void*)))) = (uint8_t *) (((*payload26).problem).details).ptr;
+        break;
+      }
+      case 7: {
+        const purlin_driver_types_problem_t *payload27 = &(*payload17).val.failed;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload27).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload27).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload27).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload27).details).ptr;
+        break;
+      }
+      case 8: {
+        const purlin_driver_types_problem_t *payload28 = &(*payload17).val.undecided;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload28).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload28).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload28).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload28).details).ptr;
+        break;
+      }
+      case 9: {
+        const purlin_driver_types_problem_t *payload29 = &(*payload17).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 9;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload29).message).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload29).message).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload29).details).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload29).details).ptr;
+        break;
+      }
+    }
+  } else {
+    const exports_purlin_preview_preview_forecast_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
+    *((size_t*)(ptr + (8+1*sizeof(void*)))) = ((*payload).outputs).len;
+    *((uint8_t **)(ptr + 8)) = (uint8_t *) ((*payload).outputs).ptr;
+    *((size_t*)(ptr + (8+3*sizeof(void*)))) = ((*payload).secrets).len;
+    *((uint8_t **)(ptr + (8+2*sizeof(void*)))) = (uint8_t *) ((*payload).secrets).ptr;
+    *((size_t*)(ptr + (8+5*sizeof(void*)))) = ((*payload).unknown).len;
+    *((uint8_t **)(ptr + (8+4*sizeof(void*)))) = (uint8_t *) ((*payload).unknown).ptr;
+    *((size_t*)(ptr + (8+7*sizeof(void*)))) = ((*payload).sensitive).len;
+    *((uint8_t **)(ptr + (8+6*sizeof(void*)))) = (uint8_t *) ((*payload).sensitive).ptr;
+    *((size_t*)(ptr + (8+9*sizeof(void*)))) = ((*payload).parts).len;
+    *((uint8_t **)(ptr + (8+8*sizeof(void*)))) = (uint8_t *) ((*payload).parts).ptr;
+    if (((*payload).token).is_some) {
+      const driver_list_u8_t *payload16 = &((*payload).token).val;
+      *((int8_t*)(ptr + (8+10*sizeof(void*)))) = 1;
+      *((size_t*)(ptr + (8+12*sizeof(void*)))) = (*payload16).len;
+      *((uint8_t **)(ptr + (8+11*sizeof(void*)))) = (uint8_t *) (*payload16).ptr;
+    } else {
+      *((int8_t*)(ptr + (8+10*sizeof(void*)))) = 0;
+    }
+    *((size_t*)(ptr + (8+14*sizeof(void*)))) = ((*payload).notes).len;
+    *((uint8_t **)(ptr + (8+13*sizeof(void*)))) = (uint8_t *) ((*payload).notes).ptr;
   }
   return ptr;
 }

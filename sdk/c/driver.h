@@ -537,6 +537,136 @@ typedef struct purlin_driver_types_delete_request_t {
   purlin_driver_types_call_t   call;
 } purlin_driver_types_delete_request_t;
 
+typedef purlin_driver_types_change_t purlin_preview_types_change_t;
+
+typedef purlin_driver_types_create_request_t purlin_preview_types_create_request_t;
+
+typedef purlin_driver_types_delete_request_t purlin_preview_types_delete_request_t;
+
+typedef purlin_driver_types_json_t purlin_preview_types_json_t;
+
+typedef purlin_driver_types_pointer_t purlin_preview_types_pointer_t;
+
+// An effect that may follow, with the request that its function would get. It differs from that request
+// in three ways: inputs may hold unknowns, the idempotency key is empty, and a new resource whose inputs
+// hold unknowns has no name yet (an empty one).
+typedef struct purlin_preview_types_effect_t {
+  uint8_t tag;
+  union {
+    purlin_preview_types_create_request_t     create;
+    purlin_preview_types_change_t     update;
+    purlin_preview_types_delete_request_t     delete_;
+  } val;
+} purlin_preview_types_effect_t;
+
+// Of `create`. If it replaces a resource of this driver, `replaces` has the id of that, whichever of
+// the two goes first.
+#define PURLIN_PREVIEW_TYPES_EFFECT_CREATE 0
+// Of `update`.
+#define PURLIN_PREVIEW_TYPES_EFFECT_UPDATE 1
+// Of `delete`.
+#define PURLIN_PREVIEW_TYPES_EFFECT_DELETE 2
+
+// What happens to a part.
+typedef uint8_t purlin_preview_types_action_t;
+
+// Nothing but another address.
+#define PURLIN_PREVIEW_TYPES_ACTION_NONE 0
+// It is created.
+#define PURLIN_PREVIEW_TYPES_ACTION_CREATE 1
+// It is only read.
+#define PURLIN_PREVIEW_TYPES_ACTION_READ 2
+// It changes in place.
+#define PURLIN_PREVIEW_TYPES_ACTION_UPDATE 3
+// It is replaced: the new one is created, then the old one is deleted.
+#define PURLIN_PREVIEW_TYPES_ACTION_CREATE_THEN_DELETE 4
+// It is replaced: the old one is deleted, then the new one is created.
+#define PURLIN_PREVIEW_TYPES_ACTION_DELETE_THEN_CREATE 5
+// It is deleted.
+#define PURLIN_PREVIEW_TYPES_ACTION_DELETE 6
+// An existing object becomes this part.
+#define PURLIN_PREVIEW_TYPES_ACTION_ADOPT 7
+// It stays, and the resource no longer has it.
+#define PURLIN_PREVIEW_TYPES_ACTION_FORGET 8
+
+typedef struct {
+  bool is_some;
+  purlin_preview_types_json_t val;
+} purlin_preview_types_option_json_t;
+
+typedef struct {
+  purlin_preview_types_pointer_t *ptr;
+  size_t len;
+} purlin_preview_types_list_pointer_t;
+
+typedef struct {
+  driver_string_t f0;
+  purlin_preview_types_json_t f1;
+} purlin_preview_types_tuple2_string_json_t;
+
+typedef struct {
+  purlin_preview_types_tuple2_string_json_t *ptr;
+  size_t len;
+} purlin_preview_types_list_tuple2_string_json_t;
+
+// One of the objects that a resource consists of, such as one resource of a module.
+typedef struct purlin_preview_types_part_t {
+  // Its address within the resource, such as `module.vpc.aws_subnet.a[0]`: 1 to 4096 bytes, the same
+  // in every forecast, and of no other part.
+  driver_string_t   address;
+  // Its address so far, if the effect changes that.
+  driver_option_string_t   moved_from;
+  // Its type, in the driver's words, such as `aws_subnet`.
+  driver_string_t   type_name;
+  // What happens to it.
+  purlin_preview_types_action_t   action;
+  // Its attributes so far; none if it is new, or not shown.
+  purlin_preview_types_option_json_t   before;
+  // Its attributes afterwards, `null` in unknown places; none if it goes away, or is not shown.
+  purlin_preview_types_option_json_t   after;
+  // Places that are unknown, as pointers into `{"before":…,"after":…}`.
+  purlin_preview_types_list_pointer_t   unknown;
+  // Places that hold secrets, as pointers into the same object. If there is no such place, all of what
+  // is above it counts as secret.
+  purlin_preview_types_list_pointer_t   sensitive;
+  // Places that make a replacement necessary, as pointers into the same object.
+  purlin_preview_types_list_pointer_t   replaces;
+  // The data that is lost if the part is deleted or replaced, such as `the tables of the database`;
+  // none if it holds no data.
+  driver_option_string_t   holds_data;
+  // Anything else for people, such as `reason`, by name. Nothing depends on it.
+  purlin_preview_types_list_tuple2_string_json_t   notes;
+} purlin_preview_types_part_t;
+
+typedef struct {
+  purlin_preview_types_part_t *ptr;
+  size_t len;
+} purlin_preview_types_list_part_t;
+
+// What an effect would make.
+typedef struct purlin_preview_types_forecast_t {
+  // Outputs afterwards that are certain, a JSON object. Each is a promise: if the effect returns
+  // another value, or none, the resource counts as incomplete. Nothing is said about an output that
+  // is missing here.
+  purlin_preview_types_json_t   outputs;
+  // Likewise for secret outputs, a JSON object. A name is in only one of the two.
+  purlin_preview_types_json_t   secrets;
+  // Places within these outputs that are not certain, `null` in the documents, as pointers into
+  // `{"outputs":…,"secrets":…}`.
+  purlin_preview_types_list_pointer_t   unknown;
+  // Places in `{"outputs":…}` that hold secrets besides, as in `state.sensitive`.
+  purlin_preview_types_list_pointer_t   sensitive;
+  // The parts to which something happens, at most 10,000.
+  purlin_preview_types_list_part_t   parts;
+  // What ties the effect to this forecast, such as a plan file of the driver's tool, if all inputs are
+  // known. The effect gets it from `consent.token`.
+  driver_option_list_u8_t   token;
+  // Anything else for people, by name. Nothing depends on it.
+  purlin_preview_types_list_tuple2_string_json_t   notes;
+} purlin_preview_types_forecast_t;
+
+typedef purlin_preview_types_action_t purlin_preview_consent_action_t;
+
 typedef purlin_driver_types_change_t exports_purlin_driver_lifecycle_change_t;
 
 typedef purlin_driver_types_check_request_t exports_purlin_driver_lifecycle_check_request_t;
@@ -613,6 +743,20 @@ typedef struct {
   } val;
 } exports_purlin_driver_lifecycle_result_void_failure_t;
 
+typedef purlin_driver_types_failure_t exports_purlin_preview_preview_failure_t;
+
+typedef purlin_preview_types_effect_t exports_purlin_preview_preview_effect_t;
+
+typedef purlin_preview_types_forecast_t exports_purlin_preview_preview_forecast_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    exports_purlin_preview_preview_forecast_t ok;
+    exports_purlin_preview_preview_failure_t err;
+  } val;
+} exports_purlin_preview_preview_result_forecast_failure_t;
+
 // Imported Functions from `purlin:driver/log@0.3.0`
 // Writes a line. Effects: none on resources. Lines past the operator's limit are dropped.
 extern void purlin_driver_log_write(purlin_driver_log_level_t level, driver_string_t *message);
@@ -640,6 +784,13 @@ extern void purlin_metrics_metrics_count(driver_string_t *name, uint64_t by);
 // Records a measurement, in the unit that the name ends with (`_ms`, `_bytes`).
 extern void purlin_metrics_metrics_measure(driver_string_t *name, double value);
 
+// Imported Functions from `purlin:preview/consent@0.1.0`
+// The token of the forecast that people agreed to; none if there is none, and in a function without
+// effects. If the system has changed since, the driver fails with `conflict` before it does anything.
+extern bool purlin_preview_consent_token(driver_list_u8_t *ret);
+// Shows people that a part is done. Effects: none on resources.
+extern void purlin_preview_consent_reached(driver_string_t *address, purlin_preview_consent_action_t action);
+
 // Exported Functions from `purlin:driver/lifecycle@0.3.0`
 void exports_purlin_driver_lifecycle_describe(exports_purlin_driver_lifecycle_driver_info_t *ret);
 bool exports_purlin_driver_lifecycle_check(exports_purlin_driver_lifecycle_check_request_t *request, exports_purlin_driver_lifecycle_checked_t *ret, exports_purlin_driver_lifecycle_failure_t *err);
@@ -649,6 +800,9 @@ bool exports_purlin_driver_lifecycle_read(exports_purlin_driver_lifecycle_read_r
 bool exports_purlin_driver_lifecycle_update_impact(exports_purlin_driver_lifecycle_change_t *request, exports_purlin_driver_lifecycle_impact_t *ret, exports_purlin_driver_lifecycle_failure_t *err);
 bool exports_purlin_driver_lifecycle_update(exports_purlin_driver_lifecycle_change_t *request, exports_purlin_driver_lifecycle_state_t *ret, exports_purlin_driver_lifecycle_failure_t *err);
 bool exports_purlin_driver_lifecycle_delete(exports_purlin_driver_lifecycle_delete_request_t *request, exports_purlin_driver_lifecycle_failure_t *err);
+
+// Exported Functions from `purlin:preview/preview@0.1.0`
+bool exports_purlin_preview_preview_preview(exports_purlin_preview_preview_effect_t *effect, exports_purlin_preview_preview_forecast_t *ret, exports_purlin_preview_preview_failure_t *err);
 
 // Helper Functions
 
@@ -740,6 +894,32 @@ void purlin_driver_types_impact_free(purlin_driver_types_impact_t *ptr);
 
 void purlin_driver_types_delete_request_free(purlin_driver_types_delete_request_t *ptr);
 
+void purlin_preview_types_change_free(purlin_preview_types_change_t *ptr);
+
+void purlin_preview_types_create_request_free(purlin_preview_types_create_request_t *ptr);
+
+void purlin_preview_types_delete_request_free(purlin_preview_types_delete_request_t *ptr);
+
+void purlin_preview_types_json_free(purlin_preview_types_json_t *ptr);
+
+void purlin_preview_types_pointer_free(purlin_preview_types_pointer_t *ptr);
+
+void purlin_preview_types_effect_free(purlin_preview_types_effect_t *ptr);
+
+void purlin_preview_types_option_json_free(purlin_preview_types_option_json_t *ptr);
+
+void purlin_preview_types_list_pointer_free(purlin_preview_types_list_pointer_t *ptr);
+
+void purlin_preview_types_tuple2_string_json_free(purlin_preview_types_tuple2_string_json_t *ptr);
+
+void purlin_preview_types_list_tuple2_string_json_free(purlin_preview_types_list_tuple2_string_json_t *ptr);
+
+void purlin_preview_types_part_free(purlin_preview_types_part_t *ptr);
+
+void purlin_preview_types_list_part_free(purlin_preview_types_list_part_t *ptr);
+
+void purlin_preview_types_forecast_free(purlin_preview_types_forecast_t *ptr);
+
 void exports_purlin_driver_lifecycle_change_free(exports_purlin_driver_lifecycle_change_t *ptr);
 
 void exports_purlin_driver_lifecycle_check_request_free(exports_purlin_driver_lifecycle_check_request_t *ptr);
@@ -777,6 +957,14 @@ void exports_purlin_driver_lifecycle_result_option_observed_failure_free(exports
 void exports_purlin_driver_lifecycle_result_impact_failure_free(exports_purlin_driver_lifecycle_result_impact_failure_t *ptr);
 
 void exports_purlin_driver_lifecycle_result_void_failure_free(exports_purlin_driver_lifecycle_result_void_failure_t *ptr);
+
+void exports_purlin_preview_preview_failure_free(exports_purlin_preview_preview_failure_t *ptr);
+
+void exports_purlin_preview_preview_effect_free(exports_purlin_preview_preview_effect_t *ptr);
+
+void exports_purlin_preview_preview_forecast_free(exports_purlin_preview_preview_forecast_t *ptr);
+
+void exports_purlin_preview_preview_result_forecast_failure_free(exports_purlin_preview_preview_result_forecast_failure_t *ptr);
 
 // Sets the string `ret` to reference the input string `s` without copying it
 void driver_string_set(driver_string_t *ret, const char*s);

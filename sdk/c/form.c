@@ -356,3 +356,8 @@ purlin_state purlin_state_of(text id, const purlin_form *form, const void *outpu
   }
   return state;
 }
+
+purlin_forecast purlin_forecast_of(const purlin_form *form, const void *outputs) {
+  purlin_state state = purlin_state_of((text){0}, form, outputs);
+  return (purlin_forecast){.outputs = state.outputs, .secrets = state.secrets, .sensitive = state.sensitive};
+}

@@ -15,7 +15,7 @@
 #ifndef PURLIN_FORM_H
 #define PURLIN_FORM_H
 
-#include "purlin.h"
+#include "preview.h"
 
 // Any value. Its numbers keep every digit.
 typedef json *json_any;
@@ -91,8 +91,8 @@ purlin_form_of text_form, bool_form, int_form, int32_t_form, int64_t_form, uint1
 // - `type_form`, for `.inputs` of a type of the driver;
 // - `bool type_decode(const purlin_inputs *, type *, purlin_failure *)`, which reads inputs into the struct. What
 //   is left out gets its default, and names that the table does not have are ignored. It fails with every value
-//   that does not fit; the struct is then all zeros. An unknown value, as in check and update_impact, is no
-//   fault: its field is zero or NULL, which is not its value. Ask `purlin_is_unknown` before you use it;
+//   that does not fit; the struct is then all zeros. An unknown value, as in check, update_impact and preview,
+//   is no fault: its field is zero or NULL, which is not its value. Ask `purlin_is_unknown` before you use it;
 // - `json *type_values(const type *)`, which writes the fields of `values`, as `read` reports them.
 #define PURLIN_INPUTS(type, TABLE) \
   PURLIN_TYPE_(type, TABLE, PURLIN_INPUT_, PURLIN_OPTIONAL_INPUT_, PURLIN_OF_INPUT_, PURLIN_OF_OPTIONAL_INPUT_) \
@@ -104,11 +104,14 @@ purlin_form_of text_form, bool_form, int_form, int32_t_form, int64_t_form, uint1
 
 // The struct `type` of outputs, `type_form`, and `purlin_state type_state(text id, const type *)`: a state with
 // these outputs. Secret ones are in its `secrets`, or noted in its `sensitive`. An optional one that is NULL is
-// left out.
+// left out. `purlin_forecast type_forecast(const type *)` has the same outputs as certain ones.
 #define PURLIN_OUTPUTS(type, TABLE) \
   PURLIN_TYPE_(type, TABLE, PURLIN_MEMBER_, PURLIN_OPTIONAL_MEMBER_, PURLIN_OF_MEMBER_, PURLIN_OF_OPTIONAL_MEMBER_) \
   PURLIN_MADE_ purlin_state type##_state(text id, const type *outputs) { \
     return purlin_state_of(id, type##_form(), outputs); \
+  } \
+  PURLIN_MADE_ purlin_forecast type##_forecast(const type *outputs) { \
+    return purlin_forecast_of(type##_form(), outputs); \
   } \
   typedef struct type type
 
@@ -134,8 +137,8 @@ purlin_form_of text_form, bool_form, int_form, int32_t_form, int64_t_form, uint1
   } type; \
   PURLIN_MANY_(type, of##_form, PURLIN_IS_MAP)
 
-// Whether the tables of `the_driver` make sense. If not, the failure says what is wrong with each line, and
-// the component cannot be loaded: a native test should ask.
+// Whether the tables of `the_driver` make sense, and its previews are exported. If not, the failure says what is
+// wrong with each line, and the component cannot be loaded: a native test should ask.
 bool purlin_describe(purlin_failure *failure);
 
 // The functions behind the macros.
@@ -143,6 +146,7 @@ bool purlin_describe(purlin_failure *failure);
 bool purlin_decode(const purlin_inputs *inputs, const purlin_form *form, void *into, purlin_failure *failure);
 json *purlin_values(const purlin_form *form, const void *from);
 purlin_state purlin_state_of(text id, const purlin_form *form, const void *outputs);
+purlin_forecast purlin_forecast_of(const purlin_form *form, const void *outputs);
 
 // All faults of inputs, also names that the table does not have.
 purlin_findings purlin_faults(const purlin_inputs *inputs, const purlin_form *form);

@@ -362,6 +362,9 @@ static void outputs_become_a_state(void) {
   EXPECT(state.sensitive.length == 2);
   EXPECT_TEXT(state.sensitive.items[0], "/outputs/who/0/password");
   EXPECT_TEXT(state.sensitive.items[1], "/outputs/who/1/password");
+  purlin_forecast forecast = disk_outputs_forecast(&outputs);
+  EXPECT(json_same(forecast.outputs, state.outputs) && json_same(forecast.secrets, state.secrets));
+  EXPECT(forecast.sensitive.length == 2 && forecast.token.at == NULL && forecast.parts.length == 0);
   state = disk_outputs_state(text_of("d-2"), &(disk_outputs){0});
   EXPECT_TEXT(json_write(state.outputs),
               "{\"id\":\"\",\"serial\":0,\"low\":0,\"high\":0,\"ratio\":0,\"who\":[]}");

@@ -284,12 +284,18 @@ bool exports_purlin_driver_lifecycle_name(purlin_driver_types_name_request_t *fr
   return true;
 }
 
-bool exports_purlin_driver_lifecycle_create(purlin_driver_types_create_request_t *from,
-                                            purlin_driver_types_state_t *ret, purlin_driver_types_failure_t *err) {
+static purlin_request in_creation(const purlin_driver_types_create_request_t *from, text *replaces) {
   purlin_request request = in_request(&from->subject, &from->inputs, &from->call);
   request.name = in(from->name);
-  text replaces = in_option(from->replaces);
-  if (from->replaces.is_some) request.replaces = &replaces;
+  *replaces = in_option(from->replaces);
+  if (from->replaces.is_some) request.replaces = replaces;
+  return request;
+}
+
+bool exports_purlin_driver_lifecycle_create(purlin_driver_types_create_request_t *from,
+                                            purlin_driver_types_state_t *ret, purlin_driver_types_failure_t *err) {
+  text replaces;
+  purlin_request request = in_creation(from, &replaces);
   purlin_failure failure;
   purlin_state state;
   if (!purlin_create(&request, &state, &failure)) return out_failure(&failure, err);
@@ -352,13 +358,94 @@ bool exports_purlin_driver_lifecycle_update(purlin_driver_types_change_t *from, 
   return true;
 }
 
-bool exports_purlin_driver_lifecycle_delete(purlin_driver_types_delete_request_t *from,
-                                            purlin_driver_types_failure_t *err) {
+static purlin_request in_deletion(const purlin_driver_types_delete_request_t *from) {
   purlin_request request = in_request(&from->subject, &from->inputs, &from->call);
   request.state = in_state(&from->state);
   request.data_loss_allowed = from->data_loss_allowed;
+  return request;
+}
+
+bool exports_purlin_driver_lifecycle_delete(purlin_driver_types_delete_request_t *from,
+                                            purlin_driver_types_failure_t *err) {
+  purlin_request request = in_deletion(from);
   purlin_failure failure;
   return purlin_delete(&request, &failure) || out_failure(&failure, err);
+}
+
+// Previews. Without PURLIN_PREVIEW in the driver, nothing calls this, and the linker omits it.
+
+static driver_option_string_t out_option(text from) {
+  return (driver_option_string_t){from.length > 0, out(from)};
+}
+
+// The bindings have a type of their own for the same pairs.
+static void out_notes(const json *from, purlin_preview_types_list_tuple2_string_json_t *to) {
+  purlin_driver_types_list_tuple2_string_json_t facts;
+  out_facts(from, &facts);
+  to->len = facts.len;
+  to->ptr = list(facts.len, sizeof *to->ptr);
+  for (size_t i = 0; i < facts.len; i++) {
+    to->ptr[i] = (purlin_preview_types_tuple2_string_json_t){facts.ptr[i].f0, facts.ptr[i].f1};
+  }
+}
+
+static void out_part(const purlin_part *from, purlin_preview_types_part_t *to) {
+  *to = (purlin_preview_types_part_t){
+      .address = out(from->address),
+      .moved_from = out_option(from->moved_from),
+      .type_name = out(from->type_name),
+      .action = (purlin_preview_types_action_t)from->action,
+      .holds_data = out_option(from->holds_data),
+  };
+  to->before.is_some = from->before != NULL;
+  if (from->before != NULL) to->before.val = out(json_write(from->before));
+  to->after.is_some = from->after != NULL;
+  if (from->after != NULL) to->after.val = out(json_write(from->after));
+  out_texts(from->unknown, &to->unknown.ptr, &to->unknown.len);
+  out_texts(from->sensitive, &to->sensitive.ptr, &to->sensitive.len);
+  out_texts(from->replaces, &to->replaces.ptr, &to->replaces.len);
+  out_notes(from->notes, &to->notes);
+}
+
+static void out_forecast(const purlin_forecast *from, purlin_preview_types_forecast_t *to) {
+  to->outputs = out_object(from->outputs);
+  to->secrets = out_object(from->secrets);
+  out_texts(from->unknown, &to->unknown.ptr, &to->unknown.len);
+  out_texts(from->sensitive, &to->sensitive.ptr, &to->sensitive.len);
+  to->parts.len = from->parts.length;
+  to->parts.ptr = list(from->parts.length, sizeof *to->parts.ptr);
+  for (size_t i = 0; i < from->parts.length; i++) out_part(&from->parts.items[i], &to->parts.ptr[i]);
+  to->token.is_some = from->token.at != NULL;
+  to->token.val.len = from->token.length;
+  to->token.val.ptr = list(from->token.length, 1);
+  if (from->token.length > 0) memcpy(to->token.val.ptr, from->token.at, from->token.length);
+  out_notes(from->notes, &to->notes);
+}
+
+bool exports_purlin_preview_preview_preview(purlin_preview_types_effect_t *from,
+                                            purlin_preview_types_forecast_t *ret,
+                                            purlin_driver_types_failure_t *err) {
+  purlin_inputs before;
+  text replaces;
+  purlin_request request;
+  switch (from->tag) {
+  case PURLIN_PREVIEW_TYPES_EFFECT_CREATE:
+    request = in_creation(&from->val.create, &replaces);
+    request.effect = PURLIN_CREATE;
+    break;
+  case PURLIN_PREVIEW_TYPES_EFFECT_UPDATE:
+    request = in_change(&from->val.update, &before);
+    request.effect = PURLIN_UPDATE;
+    break;
+  default:
+    request = in_deletion(&from->val.delete_);
+    request.effect = PURLIN_DELETE;
+  }
+  purlin_failure failure;
+  purlin_forecast forecast;
+  if (!purlin_preview(&request, &forecast, &failure)) return out_failure(&failure, err);
+  out_forecast(&forecast, ret);
+  return true;
 }
 
 // The host's own functions. They only read their arguments.
@@ -393,6 +480,16 @@ void purlin_progress(text message, int percent) {
   driver_string_t line = lent(message);
   uint8_t far = percent > 100 ? 100 : (uint8_t)percent;
   purlin_driver_operation_progress(&line, percent < 0 ? NULL : &far);
+}
+
+text purlin_consent_token(void) {
+  driver_list_u8_t token;
+  return purlin_preview_consent_token(&token) ? text_copy(token.ptr, token.len) : (text){0};
+}
+
+void purlin_reached(text address, purlin_action action) {
+  driver_string_t part = lent(address);
+  purlin_preview_consent_reached(&part, (purlin_preview_types_action_t)action);
 }
 
 bool purlin_cancelled(void) { return purlin_driver_operation_cancelled(); }

@@ -65,6 +65,15 @@ void purlin_metrics_metrics_measure(driver_string_t *name, double value) {
   say(text_format("measure %s %g;", heard(name).at, value));
 }
 
+bool purlin_preview_consent_token(driver_list_u8_t *ret) {
+  *ret = (driver_list_u8_t){(uint8_t *)"\0plan", 5};
+  return true;
+}
+
+void purlin_preview_consent_reached(driver_string_t *address, purlin_preview_consent_action_t action) {
+  say(text_format("reached %s %d;", heard(address).at, action));
+}
+
 // A driver of two types.
 
 static bool (*answer)(const purlin_request *, purlin_failure *);
@@ -134,20 +143,56 @@ static bool read_other(const purlin_request *request, purlin_observed *observed,
   return true;
 }
 
+static bool preview_bucket(const purlin_request *request, purlin_forecast *forecast, purlin_failure *failure) {
+  if (request->effect == PURLIN_DELETE) {
+    EXPECT(request->data_loss_allowed && text_is(request->state->id, "id") && text_is(request->name, ""));
+    return purlin_conflict(failure, text_of("it is in use"));
+  }
+  if (request->effect == PURLIN_UPDATE) {
+    EXPECT(request->replaces == NULL && text_is(request->state->id, "id") && text_is(request->name, "name"));
+    EXPECT(text_is(json_write(purlin_get(request->previous, "/values/a")), "1"));
+    EXPECT(!purlin_is_unknown(&request->inputs, "/values/a"));
+    forecast->token = text_copy("\0p", 2);
+    return true;
+  }
+  EXPECT(request->state == NULL && request->previous == NULL && text_is(*request->replaces, "old"));
+  EXPECT(purlin_is_unknown(&request->inputs, "/values/a") && text_is(request->name, ""));
+  json *outputs = json_read(text_of("{\"a\":null,\"b\":1}"), NULL);
+  *forecast = (purlin_forecast){.outputs = outputs, .secrets = json_read(text_of("{\"c\":2}"), NULL)};
+  purlin_add_text(&forecast->unknown, text_of("/outputs/a"));
+  purlin_add_text(&forecast->sensitive, text_of("/outputs/b"));
+  forecast->notes = json_read(text_of("{\"took\":3}"), NULL);
+  purlin_part part = {.address = text_of("net"), .type_name = text_of("network"), .action = PURLIN_PART_CREATE};
+  purlin_add_part(&forecast->parts, part);
+  part = (purlin_part){.address = text_of("db.b"),
+                       .moved_from = text_of("db.a"),
+                       .action = PURLIN_PART_DELETE_THEN_CREATE,
+                       .before = json_read(text_of("{\"key\":\"k\"}"), NULL),
+                       .after = json_read(text_of("{\"key\":null}"), NULL),
+                       .holds_data = text_of("every row"),
+                       .notes = json_read(text_of("{\"reason\":\"it moved\"}"), NULL)};
+  purlin_add_text(&part.unknown, text_of("/after/key"));
+  purlin_add_text(&part.sensitive, text_of("/before/key"));
+  purlin_add_text(&part.replaces, text_of("/after/zone"));
+  purlin_add_part(&forecast->parts, part);
+  return true;
+}
+
 #define BUCKET_INPUTS(field, optional) optional(values, uint64_t, a, "A number.")
 PURLIN_INPUTS(bucket_inputs, BUCKET_INPUTS);
 
 #define BUCKET_OUTPUTS(field, optional) optional(json_any, a, "", .secret = true)
 PURLIN_OUTPUTS(bucket_outputs, BUCKET_OUTPUTS);
 
-static const purlin_type types[] = {
+static purlin_type types[] = {
     {.name = "bucket",
      .inputs = bucket_inputs_form,
      .outputs = bucket_outputs_form,
      .check = check_bucket,
      .create = create_bucket,
      .update = update_bucket,
-     .delete = delete_bucket},
+     .delete = delete_bucket,
+     .preview = preview_bucket},
     {.name = "*",
      .input_schema = "{}",
      .output_schema = "{}",
@@ -169,6 +214,8 @@ const purlin_driver the_driver = {
     .requested_capability_count = 2,
     .notes = "{\"homepage\": \"https://acme.example\"}",
 };
+
+PURLIN_PREVIEW;
 
 // Requests.
 
@@ -353,6 +400,83 @@ static void what_is_missing_is_a_failure(void) {
          is(failure.val.failed.message, "the type `bucket` does not implement `name`"));
 }
 
+static void a_forecast_arrives_with_its_parts(void) {
+  driver_string_t unknown = lend("/values/a");
+  purlin_preview_types_effect_t effect = {.tag = PURLIN_PREVIEW_TYPES_EFFECT_CREATE};
+  effect.val.create = (purlin_driver_types_create_request_t){
+      subject("bucket"), inputs("{\"a\":null}", "{}"), lend(""), {true, lend("old")}, call()};
+  effect.val.create.inputs.unknown = (purlin_driver_types_list_pointer_t){&unknown, 1};
+  purlin_preview_types_forecast_t forecast;
+  purlin_driver_types_failure_t failure;
+  EXPECT(exports_purlin_preview_preview_preview(&effect, &forecast, &failure));
+  EXPECT(is(forecast.outputs, "{\"a\":null,\"b\":1}") && is(forecast.secrets, "{\"c\":2}"));
+  EXPECT(forecast.unknown.len == 1 && is(forecast.unknown.ptr[0], "/outputs/a"));
+  EXPECT(forecast.sensitive.len == 1 && is(forecast.sensitive.ptr[0], "/outputs/b"));
+  EXPECT(!forecast.token.is_some && forecast.notes.len == 1 && is(forecast.notes.ptr[0].f0, "took"));
+  EXPECT(forecast.parts.len == 2);
+  const purlin_preview_types_part_t *net = &forecast.parts.ptr[0], *db = &forecast.parts.ptr[1];
+  EXPECT(is(net->address, "net") && is(net->type_name, "network") && net->action == PURLIN_PREVIEW_TYPES_ACTION_CREATE);
+  EXPECT(!net->moved_from.is_some && !net->before.is_some && !net->after.is_some && !net->holds_data.is_some);
+  EXPECT(net->unknown.len + net->sensitive.len + net->replaces.len + net->notes.len == 0);
+  EXPECT(is(db->address, "db.b") && db->moved_from.is_some && is(db->moved_from.val, "db.a"));
+  EXPECT(db->action == PURLIN_PREVIEW_TYPES_ACTION_DELETE_THEN_CREATE);
+  EXPECT(db->before.is_some && is(db->before.val, "{\"key\":\"k\"}"));
+  EXPECT(db->after.is_some && is(db->after.val, "{\"key\":null}"));
+  EXPECT(db->unknown.len == 1 && is(db->unknown.ptr[0], "/after/key"));
+  EXPECT(db->sensitive.len == 1 && is(db->sensitive.ptr[0], "/before/key"));
+  EXPECT(db->replaces.len == 1 && is(db->replaces.ptr[0], "/after/zone"));
+  EXPECT(db->holds_data.is_some && is(db->holds_data.val, "every row"));
+  EXPECT(db->notes.len == 1 && is(db->notes.ptr[0].f0, "reason") && is(db->notes.ptr[0].f1, "\"it moved\""));
+
+  effect = (purlin_preview_types_effect_t){.tag = PURLIN_PREVIEW_TYPES_EFFECT_UPDATE};
+  effect.val.update = (purlin_driver_types_change_t){
+      subject("bucket"), record("id"), inputs("{\"a\":1}", "{}"), inputs("{\"a\":2}", "{}"), lend("name"), call()};
+  EXPECT(exports_purlin_preview_preview_preview(&effect, &forecast, &failure));
+  EXPECT(is(forecast.outputs, "{}") && is(forecast.secrets, "{}") && forecast.parts.len == 0);
+  EXPECT(forecast.token.is_some && forecast.token.val.len == 2 && memcmp(forecast.token.val.ptr, "\0p", 2) == 0);
+
+  effect = (purlin_preview_types_effect_t){.tag = PURLIN_PREVIEW_TYPES_EFFECT_DELETE};
+  effect.val.delete_ =
+      (purlin_driver_types_delete_request_t){subject("bucket"), record("id"), inputs("{}", "{}"), true, call()};
+  EXPECT(!exports_purlin_preview_preview_preview(&effect, &forecast, &failure));
+  EXPECT(failure.tag == PURLIN_DRIVER_TYPES_FAILURE_CONFLICT && is(failure.val.conflict.message, "it is in use"));
+}
+
+static void actions_are_numbered_as_in_the_contract(void) {
+  const struct {
+    purlin_action is;
+    int wanted;
+  } all[] = {
+      {PURLIN_PART_NONE, PURLIN_PREVIEW_TYPES_ACTION_NONE},
+      {PURLIN_PART_CREATE, PURLIN_PREVIEW_TYPES_ACTION_CREATE},
+      {PURLIN_PART_READ, PURLIN_PREVIEW_TYPES_ACTION_READ},
+      {PURLIN_PART_UPDATE, PURLIN_PREVIEW_TYPES_ACTION_UPDATE},
+      {PURLIN_PART_CREATE_THEN_DELETE, PURLIN_PREVIEW_TYPES_ACTION_CREATE_THEN_DELETE},
+      {PURLIN_PART_DELETE_THEN_CREATE, PURLIN_PREVIEW_TYPES_ACTION_DELETE_THEN_CREATE},
+      {PURLIN_PART_DELETE, PURLIN_PREVIEW_TYPES_ACTION_DELETE},
+      {PURLIN_PART_ADOPT, PURLIN_PREVIEW_TYPES_ACTION_ADOPT},
+      {PURLIN_PART_FORGET, PURLIN_PREVIEW_TYPES_ACTION_FORGET},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) EXPECT((int)all[i].is == all[i].wanted);
+}
+
+static void an_effect_learns_what_people_agreed_to(void) {
+  said = (growing){0};
+  text token = purlin_consent_token();
+  EXPECT(token.length == 5 && memcmp(token.at, "\0plan", 5) == 0);
+  purlin_reached(text_of("db.b"), PURLIN_PART_ADOPT);
+  EXPECT(text_is(grown(&said), "reached db.b 7;"));
+}
+
+static void a_preview_is_exported_if_a_type_has_one(void) {
+  purlin_failure failure;
+  EXPECT(purlin_describe(&failure));
+  types[0].preview = NULL;
+  EXPECT(!purlin_describe(&failure));
+  EXPECT(text_is(failure.message, "no type has a `.preview`: remove `PURLIN_PREVIEW;`"));
+  types[0].preview = preview_bucket;
+}
+
 int main(void) {
   void (*const tests[])(void) = {
       each_type_is_described,
@@ -362,6 +486,10 @@ int main(void) {
       what_is_not_ready_is_pending,
       a_recovery_has_the_cookie_of_a_checkpoint,
       what_is_missing_is_a_failure,
+      a_forecast_arrives_with_its_parts,
+      actions_are_numbered_as_in_the_contract,
+      an_effect_learns_what_people_agreed_to,
+      a_preview_is_exported_if_a_type_has_one,
   };
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();

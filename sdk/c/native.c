@@ -1,6 +1,6 @@
 // The host, as far as a native test needs one: it keeps the driver's messages.
 
-#include "purlin.h"
+#include "preview.h"
 
 #ifndef __wasm__
 
@@ -30,6 +30,14 @@ void purlin_checkpoint_with_cookie(text id, text cookie) {
 void purlin_progress(text message, int percent) {
   say(percent < 0 ? text_format("progress %s", message.at) : text_format("progress %s %d%%", message.at, percent));
 }
+
+void purlin_reached(text address, purlin_action action) {
+  static const char *const actions[] = {"none", "create", "read", "update", "create-then-delete", "delete-then-create",
+                                        "delete", "adopt", "forget"};
+  say(text_format("reached %s %s", address.at, actions[action]));
+}
+
+__attribute__((weak)) text purlin_consent_token(void) { return (text){0}; }
 
 __attribute__((weak)) bool purlin_cancelled(void) { return false; }
 

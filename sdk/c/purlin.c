@@ -1,6 +1,7 @@
 #include "purlin.h"
 
 #include "form.h"
+#include "preview.h"
 
 #include <string.h>
 
@@ -63,6 +64,17 @@ void purlin_add_finding(purlin_findings *to, text pointer, text message) {
     to->room = room;
   }
   to->items[to->length++] = (purlin_finding){pointer, message};
+}
+
+void purlin_add_part(purlin_parts *to, purlin_part part) {
+  if (to->length >= to->room) {
+    size_t room = 2 * to->length + 8;
+    purlin_part *items = memory_take(room, sizeof(purlin_part));
+    if (to->length > 0) memcpy(items, to->items, to->length * sizeof(purlin_part));
+    to->items = items;
+    to->room = room;
+  }
+  to->items[to->length++] = part;
 }
 
 bool purlin_invalid(purlin_failure *failure, purlin_findings findings) {
@@ -234,4 +246,15 @@ bool purlin_delete(const purlin_request *request, purlin_failure *failure) {
   const purlin_type *type = type_of(request, failure);
   if (type == NULL) return false;
   return type->delete != NULL ? type->delete(request, failure) : lacks(type, "delete", failure);
+}
+
+__attribute__((weak)) const bool purlin_exports_preview = false;
+
+bool purlin_preview(const purlin_request *effect, purlin_forecast *forecast, purlin_failure *failure) {
+  const purlin_type *type = type_of(effect, failure);
+  if (type == NULL) return false;
+  purlin_forecast result = {0};
+  if (type->preview != NULL && !type->preview(effect, &result, failure)) return without_effects(failure);
+  *forecast = result;
+  return true;
 }

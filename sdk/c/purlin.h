@@ -65,7 +65,12 @@ typedef struct purlin_state {
   json *notes;      // anything else for people, such as `console-url`, by name; NULL is none
 } purlin_state;
 
-// The request to a function. Its parts depend on the function.
+// What may follow a preview.
+typedef enum purlin_effect { PURLIN_CREATE, PURLIN_UPDATE, PURLIN_DELETE } purlin_effect;
+
+// The request to a function. Its parts depend on the function. That of `preview` has the parts of `effect`, and three
+// differences: inputs may hold unknowns, the idempotency key is empty, and `name` is empty for a new resource whose
+// inputs hold unknowns.
 typedef struct purlin_request {
   purlin_subject subject;
   purlin_inputs inputs;    // the current or the new ones
@@ -83,6 +88,7 @@ typedef struct purlin_request {
   text idempotency_key;    // the same for every attempt at the same effect; empty without effects
   uint64_t deadline;       // milliseconds since 1970; `purlin_time_left` does not depend on a clock
   json *hints;             // facts that may be ignored without harm, by name
+  purlin_effect effect;    // preview: the function that may follow
 } purlin_request;
 
 // Something about one input.
@@ -144,6 +150,9 @@ typedef struct purlin_failure {
 typedef struct purlin_form purlin_form;
 typedef const purlin_form *purlin_form_of(void);
 
+// What an effect would make; see preview.h.
+typedef struct purlin_forecast purlin_forecast;
+
 // A resource type: its description, and the functions for its resources. They return whether they succeeded.
 // All failures but PURLIN_PENDING, PURLIN_PARTIAL and PURLIN_UNDECIDED promise that nothing was created or
 // changed.
@@ -175,6 +184,9 @@ typedef struct purlin_type {
   bool (*update)(const purlin_request *, purlin_state *, purlin_failure *);
   // Deletes it; a missing one is a success, and PURLIN_PENDING one that is still shown. Required.
   bool (*delete)(const purlin_request *, purlin_failure *);
+  // Says what an effect would make, from inputs that may hold unknowns; no effects. PURLIN_INVALID_INPUTS are faults
+  // of the documents, as those of check are. NULL: nothing is promised. See preview.h.
+  bool (*preview)(const purlin_request *, purlin_forecast *, purlin_failure *);
 } purlin_type;
 
 // A capability that a driver requests. The operator grants.

@@ -331,9 +331,17 @@ json *purlin_output_schema(const purlin_type *type, texts *faults) {
 
 bool purlin_describe(purlin_failure *failure) {
   texts faults = {0};
+  bool previews = false;
   for (size_t i = 0; i < the_driver.type_count; i++) {
     purlin_input_schema(&the_driver.types[i], &faults);
     purlin_output_schema(&the_driver.types[i], &faults);
+    previews = previews || the_driver.types[i].preview != NULL;
+  }
+  if (previews && !purlin_exports_preview) {
+    purlin_add_text(&faults, text_of("a type has a `.preview`, which nothing exports: write `PURLIN_PREVIEW;`"));
+  }
+  if (!previews && purlin_exports_preview) {
+    purlin_add_text(&faults, text_of("no type has a `.preview`: remove `PURLIN_PREVIEW;`"));
   }
   const json *notes = the_driver.notes != NULL ? json_read(text_of(the_driver.notes), NULL) : json_object();
   if (notes == NULL || notes->kind != JSON_OBJECT) purlin_add_text(&faults, text_of("the notes are no JSON object"));

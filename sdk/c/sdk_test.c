@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "http.h"
-#include "purlin.h"
+#include "form.h"
 #include "rest.h"
 #include "sha256.h"
 
@@ -336,6 +336,15 @@ static bool delete_any(const purlin_request *request, purlin_failure *failure) {
   return text_is(request->state->id, "one") || purlin_undecided(failure, text_of("who knows"));
 }
 
+static bool preview_one(const purlin_request *effect, purlin_forecast *forecast, purlin_failure *failure) {
+  if (effect->effect == PURLIN_DELETE) return purlin_undecided(failure, text_of("who knows"));
+  forecast->outputs = json_object();
+  for (int i = 0; i < 20; i++) {
+    purlin_add_part(&forecast->parts, (purlin_part){.address = text_format("part[%d]", i)});
+  }
+  return true;
+}
+
 static const purlin_type types[] = {
     {.name = "one",
      .check = check_one,
@@ -343,7 +352,8 @@ static const purlin_type types[] = {
      .create = create_one,
      .update_impact = impact_one,
      .update = update_one,
-     .delete = delete_any},
+     .delete = delete_any,
+     .preview = preview_one},
     {.name = "other", .create = create_other, .read = read_other, .delete = delete_any},
 };
 
@@ -403,6 +413,30 @@ static void an_unknown_type_is_a_failure(void) {
   EXPECT(purlin_type_of(&driver, text_of("*")) == &all[0] && purlin_type_of(&the_driver, text_of("*")) == NULL);
 }
 
+static void a_type_without_a_preview_promises_nothing(void) {
+  purlin_request request = of_type("one");
+  purlin_failure failure;
+  purlin_forecast forecast;
+  request.effect = PURLIN_UPDATE;
+  EXPECT(purlin_preview(&request, &forecast, &failure) && forecast.outputs != NULL && forecast.parts.length == 20);
+  for (size_t i = 0; i < forecast.parts.length; i++) {
+    EXPECT(text_same(forecast.parts.items[i].address, text_format("part[%zu]", i)));
+  }
+  request.effect = PURLIN_DELETE;
+  EXPECT(!purlin_preview(&request, &forecast, &failure) && failure.kind == PURLIN_FAILED);
+  request = of_type("other");
+  EXPECT(purlin_preview(&request, &forecast, &failure));
+  EXPECT(forecast.outputs == NULL && forecast.parts.length == 0 && forecast.token.at == NULL);
+  request = of_type("none");
+  EXPECT(!purlin_preview(&request, &forecast, &failure));
+  // Nothing exports the preview of this driver.
+  EXPECT(!purlin_describe(&failure));
+  EXPECT(text_is(failure.message, "a type has a `.preview`, which nothing exports: write `PURLIN_PREVIEW;`"));
+  EXPECT(purlin_consent_token().at == NULL);
+  purlin_reached(text_of("a"), PURLIN_PART_FORGET);
+  EXPECT(text_is(purlin_messages(), "reached a forget\n"));
+}
+
 static void checkpoints_may_have_a_cookie(void) {
   purlin_checkpoint(text_of("id"));
   purlin_checkpoint_with_cookie(text_of("id"), text_of("job 7"));
@@ -417,7 +451,7 @@ int main(void) {
       urls_are_taken_apart, a_connection_is_one_of_the_inputs, each_error_of_http_is_a_failure,
       what_wasi_says_has_a_meaning, failures_say_what_they_are, failures_have_details,
       each_answer_of_an_api_is_a_failure, each_type_has_its_own_functions, an_unknown_type_is_a_failure,
-      checkpoints_may_have_a_cookie,
+      a_type_without_a_preview_promises_nothing, checkpoints_may_have_a_cookie,
   };
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();

@@ -128,10 +128,11 @@ func TestFailuresAreNumberedAsTheContractSays(t *testing.T) {
 		return false
 	})
 	variants := paragraphs(t, "variant")
-	if len(variants) != 1 || variants[0][0] != "failure" || len(numbered) != len(variants[0])-2 {
+	at := slices.IndexFunc(variants, func(variant []string) bool { return variant[0] == "failure" })
+	if at < 0 || len(numbered) != len(variants[at])-2 {
 		t.Fatal(variants, numbered)
 	}
-	for _, line := range variants[0][2:] {
+	for _, line := range variants[at][2:] {
 		number, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		name = goName(name)
 		if name = strings.ToUpper(name[:1]) + name[1:]; numbered[name] != number {
@@ -140,20 +141,43 @@ func TestFailuresAreNumberedAsTheContractSays(t *testing.T) {
 	}
 }
 
-func TestLevelsAreNumberedAsTheContractSays(t *testing.T) {
-	for _, enum := range paragraphs(t, "enum") {
-		if enum[0] != "level" {
-			t.Fatal(enum)
-		}
-		for number, name := range strings.Fields(enum[1]) {
+func TestEffectsAreNumberedAsTheContractSays(t *testing.T) {
+	variants := paragraphs(t, "variant")
+	at := slices.IndexFunc(variants, func(variant []string) bool { return variant[0] == "effect" })
+	// The request of each is where variant has it: after the number, aligned to 8.
+	if at < 0 || !strings.HasSuffix(variants[at][1], "aligned to 8") {
+		t.Fatal(variants)
+	}
+	var cases []string
+	for _, line := range variants[at][2:] {
+		cases = append(cases, strings.TrimSpace(line))
+	}
+	if want := []string{"0 create", "1 update", "2 delete"}; !slices.Equal(cases, want) {
+		t.Errorf("effects are %q, not %q: change liftEffect", cases, want)
+	}
+}
+
+func TestLevelsAndActionsAreNumberedAsTheContractSays(t *testing.T) {
+	named := map[string]func(number int) string{
+		"level": func(number int) string {
 			Messages = nil
 			Log(Level(number), "a")
-			if Messages[0] != name+" a" {
-				t.Error(number, name, Messages)
+			return strings.TrimSuffix(Messages[0], " a")
+		},
+		"action": func(number int) string { return Action(number).String() },
+	}
+	enums := paragraphs(t, "enum")
+	for _, enum := range enums {
+		for number, name := range strings.Fields(enum[1]) {
+			if named[enum[0]] == nil || named[enum[0]](number) != name {
+				t.Error(enum[0], number, name)
 			}
 		}
 	}
-	if Trace != 0 || Error != 4 {
-		t.Error("levels begin with Trace and end with Error")
+	if len(enums) != len(named) {
+		t.Error(enums)
+	}
+	if Trace != 0 || Error != 4 || ActionNone != 0 || ActionForget != 8 {
+		t.Error("levels end with Error, and actions with ActionForget")
 	}
 }

@@ -120,10 +120,11 @@ type answer[T any] struct {
 	failed bool
 	_      [0]uint64
 	value  T
-	_      [unsafe.Sizeof(failure[pendingRecord]{})]byte
+	_      [unsafe.Sizeof(variant[pendingRecord]{})]byte
 }
 
-type failure[T any] struct {
+// variant is one case of a failure or of an effect.
+type variant[T any] struct {
 	kind   uint8
 	_      [0]uint64
 	detail T
@@ -256,6 +257,23 @@ type (
 		state   stateRecord
 		problem problemRecord
 	}
+
+	partRecord struct {
+		address                      span
+		movedFrom                    option[span]
+		kind                         span
+		action                       uint8
+		before, after                option[span]
+		unknown, sensitive, replaces span
+		holdsData                    option[span]
+		notes                        span
+	}
+
+	forecastRecord struct {
+		outputs, secrets, unknown, sensitive, parts span
+		token                                       option[span]
+		notes                                       span
+	}
 )
 
 func (r *subjectRecord) lift() Subject {
@@ -340,6 +358,9 @@ func liftJSON(list span) (all Object, err error) {
 	}
 	return all, err
 }
+
+// lowerOption has no text if it is empty.
+func lowerOption(text string) option[span] { return option[span]{text != "", keepText(text)} }
 
 func lowerTexts(texts []string) span {
 	spans := make([]span, len(texts))

@@ -20,7 +20,7 @@ import (
 // It reads only what the struct has. The README describes the tags; an input that is left out gets its
 // default. Inputs that do not fit are InvalidInputs, with every fault.
 //
-// An unknown value, which only CheckRequest and ImpactRequest have, is no fault, and leaves its field
+// An unknown value, which only CheckRequest, ImpactRequest and PreviewRequest have, is no fault, and leaves its field
 // zero, even if it has a default: ask Inputs.IsUnknown before you conclude something from a zero.
 func Decode[T any](inputs Inputs) (T, error) { return decoded[T](inputs, false) }
 

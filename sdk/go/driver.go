@@ -1,6 +1,6 @@
 // Package purlin turns Go types into a driver for Purlin. A Go type for each resource type describes it,
 // and creates and deletes a resource (Type); its further methods are its optional functions (Checker,
-// Namer, Reader, ImpactTeller, Updater). Export registers them with the host:
+// Namer, Reader, ImpactTeller, Updater, Previewer). Export registers them with the host:
 //
 //	func init() {
 //		purlin.Export(purlin.DriverInfo{Name: "acme/note", Version: "0.1.0"}, purlin.Typed(Note{}))
@@ -18,6 +18,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"purlin.dev/purlin/internal/exports"
 )
 
 // Type is the interface of every resource type. I is a struct of its inputs, and O one of its outputs;
@@ -125,7 +127,7 @@ var exported struct {
 func Export(info DriverInfo, types ...Exported) { exported.info, exported.types = info, types }
 
 // Exported is a type as the host calls it: with inputs as JSON. Tests may call it, too. A function that the
-// type does not have returns an error.
+// type does not have returns an error, except Preview, whose forecast is then empty.
 type Exported struct {
 	Check        func(CheckRequest) (Checked, error)
 	Name         func(NameRequest[Inputs]) (string, error)
@@ -134,9 +136,11 @@ type Exported struct {
 	UpdateImpact func(ImpactRequest) (Impact, error)
 	Update       func(UpdateRequest[Inputs]) (State, error)
 	Delete       func(DeleteRequest) error
+	Preview      func(PreviewRequest) (Forecast, error)
 
 	name       string
 	implements []string
+	previews   bool
 	describe   func() (TypeDescription, error)
 }
 
@@ -204,6 +208,10 @@ func Typed[I, O any](of Type[I, O]) Exported {
 		}
 	}
 	has("repeat-create", schema.RepeatCreate)
+	one.Preview = without
+	if previewer, is := of.(Previewer); is {
+		one.Preview, one.previews = previewer.Preview, true
+	}
 	one.describe = func() (TypeDescription, error) { return describeType(of, one.implements) }
 	return one
 }
@@ -244,6 +252,12 @@ func Describe() (described Description, err error) {
 		of, fault := one.describe()
 		described.Types, err = append(described.Types, of), errors.Join(err, fault)
 	}
+	switch previews := slices.ContainsFunc(exported.types, func(one Exported) bool { return one.previews }); {
+	case previews && !exports.Previews:
+		err = errors.Join(err, errors.New(`a type has a method Preview, which nothing exports: write import _ "purlin.dev/purlin/preview"`))
+	case exports.Previews && !previews:
+		err = errors.Join(err, errors.New(`no type has a method Preview: remove the import of "purlin.dev/purlin/preview"`))
+	}
 	return described, err
 }
 
@@ -265,8 +279,9 @@ func describeType[I, O any](of Type[I, O], implements []string) (described TypeD
 	if kind.Kind() != reflect.Pointer {
 		all = reflect.PointerTo(kind)
 	}
-	fits := func(function string, method, wanted reflect.Method, found bool, of reflect.Type) {
-		if !found || slices.Contains(implements, function) {
+	has := func(function string) bool { return slices.Contains(implements, function) }
+	fits := func(has bool, method, wanted reflect.Method, found bool, of reflect.Type) {
+		if !found || has {
 			return
 		}
 		is, right := signature(method, all), signature(wanted, nil)
@@ -278,19 +293,23 @@ func describeType[I, O any](of Type[I, O], implements []string) (described TypeD
 	}
 	method, found := all.MethodByName("Check")
 	wanted, _ := reflect.TypeFor[Checker]().MethodByName("Check")
-	fits("check", method, wanted, found, reflect.TypeFor[Checker]())
+	fits(has("check"), method, wanted, found, reflect.TypeFor[Checker]())
 	method, found = all.MethodByName("Name")
 	wanted, _ = reflect.TypeFor[Namer[I]]().MethodByName("Name")
-	fits("name", method, wanted, found, reflect.TypeFor[Namer[I]]())
+	fits(has("name"), method, wanted, found, reflect.TypeFor[Namer[I]]())
 	method, found = all.MethodByName("Read")
 	wanted, _ = reflect.TypeFor[Reader]().MethodByName("Read")
-	fits("read", method, wanted, found, reflect.TypeFor[Reader]())
+	fits(has("read"), method, wanted, found, reflect.TypeFor[Reader]())
 	method, found = all.MethodByName("UpdateImpact")
 	wanted, _ = reflect.TypeFor[ImpactTeller]().MethodByName("UpdateImpact")
-	fits("update-impact", method, wanted, found, reflect.TypeFor[ImpactTeller]())
+	fits(has("update-impact"), method, wanted, found, reflect.TypeFor[ImpactTeller]())
 	method, found = all.MethodByName("Update")
 	wanted, _ = reflect.TypeFor[Updater[I]]().MethodByName("Update")
-	fits("update", method, wanted, found, reflect.TypeFor[Updater[I]]())
+	fits(has("update"), method, wanted, found, reflect.TypeFor[Updater[I]]())
+	method, found = all.MethodByName("Preview")
+	wanted, _ = reflect.TypeFor[Previewer]().MethodByName("Preview")
+	_, is := of.(Previewer)
+	fits(is, method, wanted, found, reflect.TypeFor[Previewer]())
 	return described, err
 }
 

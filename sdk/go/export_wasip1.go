@@ -32,10 +32,7 @@ func describe() uint32 {
 	}
 	capabilities := make([]capabilityRecord, len(driver.RequestedCapabilities))
 	for i, one := range driver.RequestedCapabilities {
-		capabilities[i] = capabilityRecord{capability: keepText(one.Capability), reason: keepText(one.Reason)}
-		if one.Pattern != "" {
-			capabilities[i].pattern = option[span]{true, keepText(one.Pattern)}
-		}
+		capabilities[i] = capabilityRecord{keepText(one.Capability), lowerOption(one.Pattern), keepText(one.Reason)}
 	}
 	notes, err := lowerJSON(driver.Notes)
 	if err != nil {
@@ -291,5 +288,5 @@ func lowerFailure(err error) uint32 {
 func milliseconds(time time.Duration) uint64 { return uint64(max(time.Milliseconds(), 0)) }
 
 func fail[T any](kind uint8, detail T) uint32 {
-	return keep(&answer[failure[T]]{failed: true, value: failure[T]{kind: kind, detail: detail}})
+	return keep(&answer[variant[T]]{failed: true, value: variant[T]{kind: kind, detail: detail}})
 }

@@ -32,6 +32,10 @@ func hostProgress(message string, known bool, percent uint32) {
 	say("progress %s", message)
 }
 
+func hostToken() []byte { return AgreedToken }
+
+func hostReached(address string, action uint32) { say("reached %s %s", address, Action(action)) }
+
 func hostCancelled() bool { return false }
 
 // timeLeft is another time in tests of this package; a driver's native tests have all the time.

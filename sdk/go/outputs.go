@@ -19,7 +19,7 @@ func NewState[O any](id string, outputs O) State {
 		return state
 	}
 	if given.Kind() != reflect.Struct {
-		panic(fmt.Sprintf("purlin.NewState: %T does not describe outputs: that has to be a struct", outputs))
+		panic(fmt.Sprintf("purlin: %T does not describe outputs: that has to be a struct", outputs))
 	}
 	read := readOutputs(given.Type())
 	for _, one := range read.fields {
@@ -38,7 +38,7 @@ func NewState[O any](id string, outputs O) State {
 func readOutputs(of reflect.Type) *object {
 	read := objectOf(of, ofOutputs, of.String())
 	if err := read.err(); err != nil {
-		panic("purlin.NewState: " + err.Error())
+		panic("purlin: " + err.Error())
 	}
 	return read
 }

@@ -350,9 +350,10 @@ func TestTheHostIsTold(t *testing.T) {
 	CheckpointCookie("a", nil)
 	Progress("half")
 	ProgressPercent("half", 50)
+	Reached("a.b", ActionDeleteThenCreate)
 	if want := []string{
 		"warn 1 of 2", "count asked 3", "measure asked_ms 1.5", "checkpoint a", `checkpoint a "c\x00"`, `checkpoint a ""`,
-		"progress half", "progress half 50%",
+		"progress half", "progress half 50%", "reached a.b delete-then-create",
 	}; !slices.Equal(Messages, want) {
 		t.Fatalf("%q", Messages)
 	}

@@ -80,7 +80,7 @@ pub(super) fn rust() -> Files {
 const C: &[(&str, &str)] = folder! {
     "sdk/c":
     "README.md", "driver.c", "driver.h", "form.c", "form.h", "glue.c", "http.c", "http.h", "json.c", "json.h",
-    "native.c", "purlin.c", "purlin.h", "rest.c", "rest.h", "schema.c", "sha256.c", "sha256.h", "text.c",
+    "native.c", "preview.h", "purlin.c", "purlin.h", "rest.c", "rest.h", "schema.c", "sha256.c", "sha256.h", "text.c",
     "text.h"
 };
 
@@ -93,8 +93,9 @@ const GO: &[(&str, &str)] = folder! {
     "sdk/go":
     "README.md", "abi_wasip1.go", "decode.go", "driver.go", "export_wasip1.go", "failure.go", "go.mod",
     "host.go", "host_native.go", "host_wasip1.go", "http.go", "http_error.go", "http_native.go",
-    "http_wasip1.go", "inputs.go", "keywords.go", "outputs.go", "purlinhttp/transport.go", "request.go",
-    "rest.go", "schema.go", "shape.go", "tags.go"
+    "http_wasip1.go", "inputs.go", "internal/exports/exports.go", "keywords.go", "outputs.go",
+    "preview.go", "preview/export_wasip1.go", "preview/preview.go", "preview_wasip1.go",
+    "purlinhttp/transport.go", "request.go", "rest.go", "schema.go", "shape.go", "tags.go"
 };
 
 /// The module that a driver in Go imports.
