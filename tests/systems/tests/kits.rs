@@ -176,6 +176,12 @@ fn export_preview(folder: &Path) {
             "import export_with_preview\n\nLifecycle, Preview = export_with_preview(",
         ),
         ("package.json", ".wasm\"", ".wasm --preview\""),
+        (
+            "main.go",
+            "\t\"purlin.dev/purlin\"\n",
+            "\t\"purlin.dev/purlin\"\n\t_ \"purlin.dev/purlin/preview\"\n",
+        ),
+        ("note.c", "\nconst purlin_driver the_driver", "\nPURLIN_PREVIEW;\n\nconst purlin_driver the_driver"),
     ] {
         if let Ok(text) = std::fs::read_to_string(folder.join(file)) {
             assert!(text.contains(from), "{text}");
@@ -340,6 +346,19 @@ fn foresees(language: &Language, name: &str, source: &str, missing: &str) {
 
 fn key(name: &str) -> String {
     format!("kept.default#shared.{name}")
+}
+
+#[test]
+fn c_forecasts_reach_the_plan_and_the_effect() {
+    let missing = "a type has a `.preview`, which nothing exports: write `PURLIN_PREVIEW;`";
+    foresees(&kit::C, "note.c", include_str!("kits_echo/note.c"), missing);
+}
+
+#[test]
+fn go_forecasts_reach_the_plan_and_the_effect() {
+    let missing =
+        "a type has a method Preview, which nothing exports: write import _ \"purlin.dev/purlin/preview\"";
+    foresees(&kit::GO, "main.go", include_str!("kits_echo/main.go"), missing);
 }
 
 #[test]
