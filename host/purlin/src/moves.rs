@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_expression::is_slip;
 use purlin_model::{Diagnostic, Key, Urn};
-use purlin_state::{Change, Environment, Holder, Snapshot};
+use purlin_state::{Change, Environment, Error as StateError, Holder, Snapshot};
 
 use crate::resolve_context::{NAME_RULE, is_context_name, undeclared};
 use crate::{Error, Purlin, Session};
@@ -147,6 +147,7 @@ impl Purlin {
             }
         };
         let (mut arriving, mut leaving) = (moves.there, moves.here);
+        self.bring_cookies(from.environment(), &mut arriving).await?;
         arriving.push(close());
         leaving.push(open());
         if !has_left {
@@ -160,6 +161,23 @@ impl Purlin {
         from.lock.writer().commit(leaving).await?;
         to.lock.writer().commit(vec![open()]).await?;
         Ok(Moved { changed: true, loosened: moves.loosened, users: users.urns })
+    }
+
+    /// Reads what drivers keep apart from the records that arrive: each environment has its own.
+    ///
+    /// # Errors
+    /// [`Error::State`] if it cannot be read, or is missing.
+    async fn bring_cookies(&self, from: &Environment, arriving: &mut [Change]) -> Result<(), Error> {
+        for change in arriving {
+            let Change::Put(record) = change else { continue };
+            let Some(stored) = record.state.cookie.stored() else { continue };
+            let cookie = self.store().await?.cookie(from, stored).await?;
+            record.state.cookie = cookie.ok_or_else(|| StateError::Damaged {
+                name: record.urn.to_string(),
+                detail: "what its driver keeps privately is missing; see `purlin state repair`".to_owned(),
+            })?;
+        }
+        Ok(())
     }
 
     /// Checks that the target is meant, and that it protects what the environment protects.

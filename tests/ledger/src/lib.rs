@@ -38,6 +38,13 @@ pub struct Values {
     /// Whether it is created without an earlier checkpoint of its id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     quiet: bool,
+    /// The bytes that the driver keeps privately for it. Each call has to get what the last one returned.
+    #[serde(default, skip_serializing_if = "none")]
+    keeps: usize,
+}
+
+fn none(bytes: &usize) -> bool {
+    *bytes == 0
 }
 
 /// A real object.
@@ -82,6 +89,10 @@ impl Driver for Ledger {
     }
 
     fn delete(request: DeleteRequest<Given>) -> Result<(), Failure> {
+        // Of what a killed call reported, only the id is known.
+        if !request.state.cookie.is_empty() {
+            kept(&request.state)?;
+        }
         match fs::remove_file(path(&request.state.id)) {
             Ok(()) => note("delete", &request.state.id, &request.call.idempotency_key),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -97,6 +108,7 @@ impl Read for Ledger {
             // The object with this key, and not one that only has the same name.
             None => id_of(&request.name, &request.call.idempotency_key),
         };
+        request.state.iter().filter(|state| !state.cookie.is_empty()).try_for_each(kept)?;
         let Ok(text) = fs::read(path(&id)) else { return Ok(None) };
         let thing: Thing = serde_json::from_slice(&text).map_err(|e| Failure::failed(e.to_string()))?;
         let values = serde_json::to_value(&thing.values).map_err(|e| Failure::failed(e.to_string()))?;
@@ -107,6 +119,7 @@ impl Read for Ledger {
 
 impl UpdateImpact for Ledger {
     fn update_impact(request: ImpactRequest<Given>) -> Result<Impact, Failure> {
+        kept(&request.state)?;
         let mut impact = Impact::default();
         if request.changes("/values/fixed") {
             impact.replaces.push("/values/fixed".to_owned());
@@ -119,6 +132,7 @@ impl UpdateImpact for Ledger {
 
 impl Update for Ledger {
     fn update(request: UpdateRequest<Given>) -> Result<State, Failure> {
+        kept(&request.state)?;
         let id = request.state.id;
         if fs::metadata(path(&id)).is_err() {
             return Err(Failure::not_found(id));
@@ -160,5 +174,22 @@ fn note(what: &str, id: &str, key: &str) -> Result<(), Failure> {
 }
 
 fn state(id: &str, values: &Values) -> Result<State, Failure> {
-    State::new(id).outputs(serde_json::json!({"id": id, "value": values.value, "fixed": values.fixed}))
+    let state = State::new(id).outputs(json!({"id": id, "value": values.value, "fixed": values.fixed}))?;
+    Ok(State { cookie: cookie(id, &values.value, values.keeps), ..state })
+}
+
+/// What the driver keeps for an object, with its value.
+fn cookie(id: &str, value: &str, bytes: usize) -> Vec<u8> {
+    let mut cookie = format!("{id} has {value}: ").repeat(bytes / 8 + 1).into_bytes();
+    cookie.truncate(bytes);
+    cookie
+}
+
+/// Checks that the driver is given what it returned with these outputs.
+fn kept(state: &State) -> Result<(), Failure> {
+    let value = state.outputs.get("value").and_then(|value| value.as_str()).unwrap_or_default();
+    if state.cookie == cookie(&state.id, value, state.cookie.len()) {
+        return Ok(());
+    }
+    Err(Failure::failed(format!("what was kept for {} with {value} is not what was given", state.id)))
 }

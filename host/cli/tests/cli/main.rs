@@ -39,6 +39,7 @@ mod missing_documents;
 mod opened;
 mod plans;
 mod previews;
+mod private_state;
 #[path = "../common/reality.rs"]
 mod reality;
 mod reconcile;

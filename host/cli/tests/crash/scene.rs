@@ -84,6 +84,7 @@ spec:
       fixed: ${{params.fixed}}
       first: ${{params.first}}
       quiet: ${{params.quiet}}
+      keeps: 2000
     secrets: {{password: correct-horse}}
   criteria: [{{}}]
 ---
