@@ -169,7 +169,7 @@ typedef struct purlin_driver_types_state_t {
   // Outputs that are secret, a JSON object. A name is in only one of the two.
   purlin_driver_types_json_t   secrets;
   // Anything that the driver needs in the next call, within the operator's limit
-  // (`limits.state`, 10 KiB by default). Stored encrypted.
+  // (`limits.state`, 10 KiB by default). Stored encrypted, and read only for a call.
   driver_list_u8_t   cookie;
   // Manifests to deliver, often none.
   purlin_driver_types_list_manifest_file_t   manifests;

@@ -361,7 +361,7 @@ pub mod purlin {
                 /// Outputs that are secret, a JSON object. A name is in only one of the two.
                 pub secrets: Json,
                 /// Anything that the driver needs in the next call, within the operator's limit
-                /// (`limits.state`, 10 KiB by default). Stored encrypted.
+                /// (`limits.state`, 10 KiB by default). Stored encrypted, and read only for a call.
                 pub cookie: _rt::Vec<u8>,
                 /// Manifests to deliver, often none.
                 pub manifests: _rt::Vec<ManifestFile>,
