@@ -4,6 +4,7 @@
 
 mod aliases;
 mod contract;
+mod cookies;
 mod events;
 mod goes_with;
 mod halfway;

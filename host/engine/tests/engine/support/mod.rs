@@ -11,13 +11,13 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use purlin_documents::{Input, load};
 use purlin_engine::{
-    ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions, Scope,
-    Summary,
+    Accounts, ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions,
+    Scope, Summary, SuppliedDrivers,
 };
 use purlin_graph::{DefinitionIndex, Graph};
 use purlin_model::driver::Implements;
 use purlin_model::{Context, Diagnostic, EnvironmentId, Value};
-use purlin_state::{Change, Environment, Record, Snapshot, Writer};
+use purlin_state::{Change, Environment, Record, Snapshot, Store, Writer};
 
 pub(crate) use store::Watched;
 pub(crate) use world::{Lost, Scripted, Shelf, Thing, locked};
@@ -80,6 +80,13 @@ impl Platform {
         let driver = Scripted::new(name, implements);
         self.shelf.drivers.push(Arc::clone(&driver));
         driver
+    }
+
+    /// The drivers, which get the cookies that are stored apart from this store.
+    pub(crate) fn supplied(&self, store: Arc<dyn Store>) -> SuppliedDrivers {
+        let accounts = Accounts::new(Default::default(), PlanOptions::default().stores, false);
+        let shelf = Shelf { drivers: self.shelf.drivers.clone(), ..Shelf::default() };
+        SuppliedDrivers { drivers: Arc::new(shelf), accounts: Arc::new(accounts), store: Some(store) }
     }
 
     pub(crate) fn context(&self) -> Context {

@@ -1,7 +1,7 @@
 //! A store that checks its consistency after every change, and that can fail.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
@@ -11,7 +11,7 @@ use purlin_state::{Change, Durable, Environment, Error, Holder, Lock, MemoryStor
 /// A store in memory. A crash could leave its content of any moment, so that must always be
 /// consistent.
 pub(crate) struct Watched {
-    inner: MemoryStore,
+    pub(crate) inner: Arc<MemoryStore>,
     lock: Lock,
     /// Whether the state was loaded. From then on every change is checked.
     read: AtomicBool,
@@ -31,7 +31,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Watched {
     /// An empty store that is locked for one environment.
     pub(crate) fn new(environment: &Environment) -> Self {
-        let inner = MemoryStore::new();
+        let inner = Arc::new(MemoryStore::new());
         let holder = Holder { user: "t".into(), host: "t".into(), pid: 1, command: "test".into(), since: 0 };
         let lock = inner.lock(environment, holder).now_or_never().expect("ready").expect("free");
         Self {

@@ -1,7 +1,7 @@
 //! A world that a driver changes, and that tests can change behind Purlin's back.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -108,6 +108,8 @@ pub(crate) struct Scripted {
     /// call.
     pub(crate) marks: Mutex<bool>,
     drawn: AtomicU64,
+    /// The bytes that it keeps privately for each object: its id, over and over.
+    pub(crate) keeps: AtomicUsize,
     /// Calls (`create KEY`) after which the object is not done for this many looks, by `read` or `delete`.
     pub(crate) takes: Mutex<BTreeMap<String, u32>>,
     /// The objects that are not done, by their ids.
@@ -119,6 +121,17 @@ pub(crate) struct Scripted {
     pub(crate) tokens: Mutex<Vec<String>>,
     /// The clock of the platform, and for how long each `read` lets it go on once the system answered.
     pub(crate) reads_take: Mutex<(Arc<AtomicU64>, Duration)>,
+}
+
+/// What the driver keeps for an object.
+fn cookie(id: &str, bytes: usize) -> Vec<u8> {
+    id.bytes().cycle().take(bytes).collect()
+}
+
+/// The driver is given what it keeps for an object.
+fn has_cookie(state: &ResourceState) {
+    let given = state.cookie.bytes().expect("read from the state");
+    assert_eq!(given, cookie(state.id.expose(), given.len()), "of {:?}", state.id);
 }
 
 /// What an object that is not done waits for.
@@ -200,6 +213,7 @@ impl Scripted {
             finds_any: Mutex::new(false),
             marks: Mutex::new(false),
             drawn: AtomicU64::default(),
+            keeps: AtomicUsize::default(),
             takes: Mutex::default(),
             on_their_way: Mutex::default(),
             foresight: Mutex::default(),
@@ -343,7 +357,8 @@ impl Scripted {
             outputs.insert(name.as_str().into(), value.as_str().into());
         }
         outputs.insert("id".into(), id.into());
-        ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() }
+        let cookie = cookie(id, self.keeps.load(Ordering::SeqCst)).into();
+        ResourceState { id: id.into(), outputs: Value::Map(outputs), cookie, ..ResourceState::default() }
     }
 
     /// Whether an object takes longer than this call.
@@ -407,8 +422,12 @@ impl Driver for Scripted {
             Request::Effect(Effect::Create { inputs, name, replaces }) => {
                 Response::State(self.create(call, inputs, name, replaces).await?)
             }
-            Request::Effect(Effect::Update(change)) => Response::State(self.update(call, change).await?),
+            Request::Effect(Effect::Update(change)) => {
+                has_cookie(change.state);
+                Response::State(self.update(call, change).await?)
+            }
             Request::Effect(Effect::Delete { state, inputs, .. }) => {
+                has_cookie(state);
                 self.delete(call, state, inputs).await?;
                 Response::Deleted
             }
