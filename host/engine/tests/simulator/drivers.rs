@@ -6,9 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use purlin_engine::{About, Call, Driver, Drivers, Effect, Needed, ReadRequest, Request as Wanted, Response};
 use purlin_model::driver::{
-    Checked, DriverInfo, Failure, Impact, Implements, Inputs, Observed, Pending, ResourceState, TypeSchema,
+    Checked, DriverInfo, Failure, Forecast, Impact, Implements, Inputs, Observed, Part, PartAction, Pending,
+    ResourceState, Token, TypeSchema,
 };
-use purlin_model::{Diagnostic, Label, Value};
+use purlin_model::{Diagnostic, Label, Map, Value};
 use purlin_sandbox::{CallError, Change};
 
 use tokio::time::Instant;
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 use crate::request::{Request, Sent};
 use crate::scenario::{CallFault, Checkpoint, DriverKind};
 use crate::sim::Shared;
-use crate::world::{Thing, state_of, values};
+use crate::world::{Thing, show, state_of, values};
 
 /// The time limit of a call; the sandbox then ends it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
@@ -62,6 +63,7 @@ impl Shelf {
             keeps_names: false,
             takes: 0,
             cookie: 0,
+            foresees: false,
         };
         let all = kinds.iter().chain([&echo]).enumerate();
         Self(
@@ -103,6 +105,11 @@ impl Under<'_> {
         use CallFault::{Busy, Fail, HangBefore, NoInstance, TrapBefore};
         matches!(self.fault, Some(Fail | Busy | TrapBefore | NoInstance | HangBefore))
     }
+}
+
+/// The token of a forecast for these values.
+fn token_for(values: &Map) -> Token {
+    show(values).into_bytes().into()
 }
 
 impl SimDriver {
@@ -298,7 +305,7 @@ impl Driver for SimDriver {
             info: &self.info,
             known_as: &self.name,
             digest: "simulated",
-            previews: false,
+            previews: self.kind.foresees,
             grants: None,
             longest: Some(LIMIT),
             patience: LIMIT,
@@ -316,7 +323,7 @@ impl Driver for SimDriver {
             Wanted::Name(inputs) => Response::Name(self.name(call, inputs).await?),
             Wanted::Read(request) => Response::Observed(self.read(call, request).await?),
             Wanted::UpdateImpact(change) => Response::Impact(self.update_impact(call, change).await?),
-            Wanted::Preview(_) => Response::Forecast(None),
+            Wanted::Preview(effect) => Response::Forecast(Some(self.preview(call, effect).await?)),
             Wanted::Effect(Effect::Create { inputs, name, replaces }) => {
                 Response::State(self.create(call, inputs, name, replaces).await?)
             }
@@ -353,6 +360,7 @@ impl SimDriver {
     ) -> Result<ResourceState, CallError> {
         let repeats = self.kind.implements.repeat_create;
         let id = self.sim.world().reserve(&call.idempotency_key, repeats);
+        self.is_foreseen(call, &values(inputs));
         let under = self.count("create", call, &id);
         let thing = Thing {
             urn: call.subject.urn.as_str().to_owned(),
@@ -491,9 +499,51 @@ impl SimDriver {
         .await
     }
 
+    /// Promises the outputs that are certain, and ties the effect to all values.
+    async fn preview(&self, call: &Call, effect: Effect<'_>) -> Result<Forecast, CallError> {
+        let under = self.begin("preview", call, "").await?;
+        let (action, after) = match effect {
+            Effect::Create { inputs, .. } => (PartAction::Create, values(inputs)),
+            Effect::Update(change) => (PartAction::Update, values(change.after)),
+            Effect::Delete { .. } => (PartAction::Delete, Map::default()),
+        };
+        let is_known = |name: &&str| after.get(*name).is_some_and(|value| value.as_str().is_some());
+        let certain = ["v", "fixed"].into_iter().filter(is_known);
+        let outputs =
+            certain.map(|name| (name.into(), after.get(name).cloned().unwrap_or_default())).collect();
+        let part = Part {
+            address: "the thing".into(),
+            moved_from: None,
+            type_name: "thing".into(),
+            action,
+            before: None,
+            after: None,
+            replaces: Vec::new(),
+            holds_data: None,
+            notes: Map::default(),
+        };
+        let is_complete = !Value::Map(after.clone()).has_unknown();
+        let token = is_complete.then(|| token_for(&after));
+        let forecast =
+            Forecast { outputs: Value::Map(outputs), parts: vec![part], token, notes: Map::default() };
+        self.answer(under, forecast).await
+    }
+
+    /// An effect comes with the token of a forecast for the same values, if its driver foresees effects.
+    fn is_foreseen(&self, call: &Call, after: &Map) {
+        if self.kind.foresees && call.token.as_ref() != Some(&token_for(after)) {
+            let given =
+                call.token.as_ref().map(|token| String::from_utf8_lossy(token.as_bytes()).into_owned());
+            let message =
+                format!("the effect on {} with {} has the token {given:?}", call.subject.key, show(after));
+            self.sim.world().violated(message);
+        }
+    }
+
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
         let id = change.state.id.expose().to_owned();
         self.sim.world().has_cookie(change.state);
+        self.is_foreseen(call, &values(change.after));
         let under = self.count("update", call, &id);
         let (sim, fault, changed) = (Arc::clone(&self.sim), under.fault, id.clone());
         let (urn, before) = (call.subject.urn.as_str().to_owned(), values(change.before));

@@ -74,6 +74,13 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
     for driver in &mut scenario.drivers {
         driver.cookie = *rng.pick(&[0, 0, 40, 40, 1_500, 1_500, 9_000]);
     }
+    // Faults hit other calls then, so that half of the lives stay as they were.
+    let mut rng = Rng::mixed(seed, 9);
+    if rng.chance(50) {
+        for driver in &mut scenario.drivers {
+            driver.foresees = rng.chance(50);
+        }
+    }
     if rng.below(500) == 0 {
         scenario.drivers.iter_mut().for_each(|driver| driver.cookie = 1 << 20);
     }
@@ -213,6 +220,7 @@ fn kind(rng: &mut Rng) -> DriverKind {
         keeps_names: false,
         takes: 0,
         cookie: 0,
+        foresees: false,
     }
 }
 

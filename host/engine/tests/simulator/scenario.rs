@@ -47,6 +47,8 @@ pub(crate) struct DriverKind {
     pub(crate) takes: u8,
     /// The bytes that it keeps privately for each object.
     pub(crate) cookie: u32,
+    /// It foresees its effects: outputs, a part, and a token.
+    pub(crate) foresees: bool,
 }
 
 /// When `create` reports the id of the new object.
@@ -294,6 +296,7 @@ impl fmt::Display for Scenario {
                 (kind.checkpoint == Checkpoint::After, "checkpoint-after"),
                 (kind.late, "late-requests"),
                 (kind.keeps_names, "keeps-names"),
+                (kind.foresees, "foresees"),
             ];
             let flags: Vec<&str> = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
             write!(f, "driver d{number}: {}", flags.join(", "))?;

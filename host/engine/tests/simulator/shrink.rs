@@ -161,6 +161,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| s.drivers[index].takes = 0);
         with(&|s| s.drivers[index].keeps_names = false);
         with(&|s| s.drivers[index].cookie = 0);
+        with(&|s| s.drivers[index].foresees = false);
     }
     found
 }

@@ -25,7 +25,8 @@ impl Task<'_> {
         is_as_planned: bool,
     ) -> Result<Option<Token>, Cause> {
         let planned = self.step.forecast.as_deref();
-        if is_as_planned || !driver.previews() {
+        // The plan does not foresee the update of a resource that is adopted first.
+        if (is_as_planned && planned.is_some()) || !driver.previews() {
             return Ok(planned.and_then(|planned| planned.token.clone()));
         }
         let (shared, patience) = (self.shared, driver.patience());

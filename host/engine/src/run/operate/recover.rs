@@ -12,7 +12,7 @@ use super::inputs::Attempt;
 use super::provision::partial;
 use super::{Completed, Outcome, Task, nothing};
 use crate::changes::fate;
-use crate::driver::{Call, Driver};
+use crate::driver::{Call, Driver, Effect};
 use crate::error::Cause;
 use crate::plan::Action;
 use crate::records::making::{going, in_progress, old_copy, reports_all, with_unknown_host};
@@ -209,17 +209,23 @@ impl Task<'_> {
         there: Option<&Record>,
         is_seen: bool,
     ) -> Outcome {
+        let (mut call, name) = (self.call(), made.name.expose());
+        let mut attempt = Attempt::new(self, driver, &made, true).await;
+        let replaces = there.filter(|there| fate::made_it(driver, there)).map(|there| &there.state.id);
+        // The first attempt may have changed what its forecast was for.
+        let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
+        call.token = self.token(driver, &call, effect, false).await?;
         self.attempt_again(intent, driver).await?;
-        let mut call = self.call();
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
         self.shared.count_call();
-        let mut attempt = Attempt::new(self, driver, &made, true).await;
-        let replaces = there.filter(|there| fate::made_it(driver, there)).map(|there| &there.state.id);
         let result = loop {
-            let create = || driver.create(&call, attempt.inputs(), made.name.expose(), replaces);
+            let create = || driver.create(&call, attempt.inputs(), name, replaces);
             match patiently(self.shared, self.effort, driver.patience(), create).await {
-                Err(error) if attempt.next(driver, &error).await => {}
+                Err(error) if attempt.next(driver, &error).await => {
+                    let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
+                    call.token = self.token(driver, &self.call(), effect, false).await?;
+                }
                 result => break result,
             }
         };
