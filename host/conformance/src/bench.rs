@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::examine::Patience;
 use crate::findings::Findings;
 use crate::host_schemas;
+use crate::lag::Lag;
 use crate::report::{Finding, Left};
 use crate::report_json::{self, ReportJson};
 use crate::test_case::TestCase;
@@ -86,6 +87,8 @@ pub(crate) struct Bench {
     pub(crate) cleared: Vec<String>,
     /// Creates without an answer, or with `undecided`: their outcome is still unknown.
     lost: Vec<(String, Inputs)>,
+    /// What the system of the driver may not show yet.
+    lag: Lag,
     last: Option<(Json, Json)>,
     run: u64,
     calls: u64,
@@ -102,8 +105,8 @@ impl Bench {
         let run = purlin_sandbox::clock::steady()();
         let (alive, left, cleared) = (Vec::new(), Vec::new(), Vec::new());
         let lost = Vec::new();
-        let last = None;
-        Self { driver, bare, findings, stop, patience, alive, left, cleared, lost, last, run, calls: 0 }
+        let (lag, last) = (Lag::new(driver.grace()), None);
+        Self { driver, bare, findings, stop, patience, alive, left, cleared, lost, lag, last, run, calls: 0 }
     }
 
     /// Whether to test a rule with a case.
@@ -265,23 +268,19 @@ impl Bench {
                 driver.create(context, inputs, name, replaces.as_ref()).await
             })
             .await;
+        if let Some(state) = created(&done.answer) {
+            self.lag.created(&state.id, name);
+        }
         let done = if looks_itself {
             done
         } else {
             self.pending_is_found(test_case, name, inputs, &done.answer).await;
             self.ready(test_case, name, inputs, done).await
         };
-        let made = match &done.answer {
-            Ok(state) => Some(state.clone()),
-            Err(CallError::Failure(
-                Failure::Partial { state, .. } | Failure::Pending { state: Some(state), .. },
-            )) => Some((**state).clone()),
-            Err(_) => None,
-        };
-        if let Some(state) = made
+        if let Some(state) = created(&done.answer)
             && !self.alive.iter().any(|made| made.state.id.expose() == state.id.expose())
         {
-            self.alive.push(Made { state, inputs: inputs.clone() });
+            self.alive.push(Made { state: state.clone(), inputs: inputs.clone() });
         }
         let is_unknown = match &done.answer {
             Err(CallError::Failure(failure)) => matches!(failure, Failure::Undecided(_)),
@@ -308,18 +307,22 @@ impl Bench {
         });
         let until = Instant::now() + LONGEST_PENDING;
         let mut done = loop {
+            let looked = Instant::now();
             let done = self
                 .patient(test_case, CallOptions::default(), request.clone(), async |driver, context| {
                     driver.read(context, ReadRequest { id, name, inputs, state, known: &[] }).await
                 })
                 .await;
-            // As a run does: what is not ready yet is looked at again.
-            match &done.answer {
+            // As a run does: what is not ready or not shown yet is looked at again.
+            let pause = match &done.answer {
                 Ok(Some(Observed { pending: Some(pending), .. })) if Instant::now() < until => {
-                    tokio::time::sleep(pending.after.clamp(SHORTEST_LOOK, LONGEST_WAIT)).await;
+                    Some(pending.after.clamp(SHORTEST_LOOK, LONGEST_WAIT))
                 }
-                _ => break done,
-            }
+                Ok(None) => self.lag.pause(id, name, looked),
+                _ => None,
+            };
+            let Some(pause) = pause else { break done };
+            tokio::time::sleep(pause).await;
         };
         if let (Ok(Some(observed)), Some(state)) = (&mut done.answer, state) {
             host_schemas::keep(&test_case.schema, &state.outputs, &mut observed.state.outputs);
@@ -380,6 +383,7 @@ impl Bench {
             .await;
         if done.answer.is_ok() {
             self.alive.retain(|made| made.state.id.expose() != state.id.expose());
+            self.lag.deleted(&state.id);
         }
         done
     }
@@ -469,7 +473,7 @@ impl Bench {
         }
     }
 
-    /// Looks once for a resource that its driver calls pending.
+    /// Looks for a resource that its driver calls pending, until its system shows it.
     async fn pending_is_found(
         &mut self,
         test_case: &TestCase,
@@ -500,10 +504,15 @@ impl Bench {
                 "state": state.map(ReportJson::report_json),
             });
             let how = CallOptions { blame: Blame::Rule(RULE), ..CallOptions::default() };
-            let read = ReadRequest { id, name, inputs, state, known: &[] };
-            let looked = self
-                .call(test_case, how, request, async |driver, context| driver.read(context, read).await)
-                .await;
+            let looked = loop {
+                let (begun, read) = (Instant::now(), ReadRequest { id, name, inputs, state, known: &[] });
+                let call =
+                    async |driver: &Driver, context: &CallContext<'_>| driver.read(context, read).await;
+                let looked = self.call(test_case, how.clone(), request.clone(), call).await;
+                let pause = matches!(looked.answer, Ok(None)).then(|| self.lag.pause(id, name, begun));
+                let Some(pause) = pause.flatten() else { break looked };
+                tokio::time::sleep(pause).await;
+            };
             let what = match looked.answer {
                 Ok(Some(observed)) if observed.state.id.expose() == made => continue,
                 Ok(Some(observed)) => format!("`read` by {by} finds `{}` instead", observed.state.id),
@@ -627,6 +636,17 @@ impl Bench {
                 hint,
             );
         }
+    }
+}
+
+/// What a `create` made, as far as it got.
+fn created(answer: &Result<ResourceState, CallError>) -> Option<&ResourceState> {
+    match answer {
+        Ok(state) => Some(state),
+        Err(CallError::Failure(
+            Failure::Partial { state, .. } | Failure::Pending { state: Some(state), .. },
+        )) => Some(state),
+        Err(_) => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod checks;
 mod examine;
 mod findings;
 mod host_schemas;
+mod lag;
 mod merge;
 mod report;
 mod report_json;

@@ -177,7 +177,7 @@ pub static RULES: &[Rule] = &[
     new(
         "read.finds",
         "read finds the created resource",
-        "`read` of a created resource always returns the same id and the same outputs. This holds by id and, without a record, also by name.",
+        "`read` of a created resource always returns the same id and the same outputs. This holds by id and, without a record, also by name. A system that shows it late has the grace of the driver for that.",
         "Otherwise a refresh would report a change that no one made, or consider an existing resource deleted.",
     ),
     new(

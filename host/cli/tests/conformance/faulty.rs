@@ -61,8 +61,9 @@ fn examined(rule: &str, arguments: &[&str]) -> (i32, Value) {
 /// The result of a check with additional lines in the file of cases.
 fn examined_with(more: &str, rule: &str, arguments: &[&str]) -> (i32, Value) {
     let server = server();
+    // Its things are shown at once: one that is not there is its fault.
     let bench = bench(&format!(
-        "{{acme/faulty: {{source: faulty.wasm, grants: {{\
+        "{{acme/faulty: {{source: faulty.wasm, limits: {{grace: 0s}}, grants: {{\
          dirs: [{{host: ./data, guest: /things, mode: rw}}], tcp: ['{server}']}}}}}}"
     ));
     bench.write("faulty.wasm", breaking(rule));
