@@ -22,6 +22,9 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// The longest one: who asks for more is looked at earlier, which costs one call.
 const LONGEST: Duration = Duration::from_mins(10);
 
+/// The longest time between two looks for what its system does not show yet.
+const LONGEST_UNSEEN: Duration = Duration::from_secs(5);
+
 /// How long a run waits for one resource.
 pub(super) struct Patience {
     since: Instant,
@@ -80,6 +83,8 @@ impl Task<'_> {
         let patience = Patience::of(driver);
         let mut record = record.clone();
         let mut waits_for = first.cloned();
+        // Most systems show a new resource after a moment, and few of them take seconds.
+        let mut unseen = SHORTEST;
         loop {
             if let Some(pending) = &waits_for {
                 self.pause(pending, false, &patience).await?;
@@ -99,7 +104,8 @@ impl Task<'_> {
                 Ok(None) => match self.not_shown_for(driver, &record, looked) {
                     Some(left) => {
                         let message = "its system does not show it yet".to_owned();
-                        waits_for = Some(Pending { after: left.min(SHORTEST * 50), message });
+                        waits_for = Some(Pending { after: left.min(unseen), message });
+                        unseen = (unseen * 2).min(LONGEST_UNSEEN);
                     }
                     None => {
                         self.observed(Finding::Gone, Vec::new());
