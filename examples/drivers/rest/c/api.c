@@ -72,8 +72,10 @@ bool api_find(const purlin_request *request, project *found, purlin_failure *fai
     if (!rest_send(&client, (rest_request){.method = "GET", .path = path}, &answer, failure)) return false;
     if (!rest_is_success(&answer)) return rest_fail(&answer, failure);
     const json *items = json_item(answer.body, "items");
-    if (items == NULL || items->kind != JSON_LIST) return rest_unreadable(&answer, "the list has no `items`", failure);
-    for (size_t i = 0; i < items->length; i++) {
+    // A page without any may have null. A list that lacks the field is not one.
+    bool is_list = items != NULL && (items->kind == JSON_LIST || items->kind == JSON_NULL);
+    if (!is_list) return rest_unreadable(&answer, "the list has no `items`", failure);
+    for (size_t i = 0; items->kind == JSON_LIST && i < items->length; i++) {
       if (!read_project(&answer, items->items[i], found, failure)) return false;
       if (is_own(request, found)) return true;
     }

@@ -103,15 +103,17 @@ static void an_unknown_outcome_is_undecided(void) {
 static void a_project_is_found_on_any_page(void) {
   begin((const answer[]){
       {200, "{\"items\":[" PROJECT("p-1", "other", "") "," PROJECT("p-2", "me", "") "],\"after\":\"2\"}"},
-      {200, "{\"items\":[" PROJECT("p-3", "me", "") "]}"},
+      {200, "{\"items\":null,\"after\":\"3\"}"},
+      {200, "{\"items\":[" PROJECT("p-3", "me", "") "],\"after\":null}"},
   });
   purlin_request request = given();
   purlin_add_text(&request.known, text_of("p-2"));
   purlin_observed observed;
   purlin_failure failure;
   EXPECT(purlin_read(&request, &observed, &failure) && text_is(observed.state.id, "p-3"));
-  EXPECT(request_count == 2 && text_is(requests[0].url, "https://api.example/v1/projects?name=hello"));
+  EXPECT(request_count == 3 && text_is(requests[0].url, "https://api.example/v1/projects?name=hello"));
   EXPECT(text_is(requests[1].url, "https://api.example/v1/projects?name=hello&after=2"));
+  EXPECT(text_is(requests[2].url, "https://api.example/v1/projects?name=hello&after=3"));
 }
 
 static void gone_is_deleted_and_nothing_to_read(void) {
@@ -178,13 +180,15 @@ static void a_project_that_is_not_ready_is_pending(void) {
 }
 
 static void an_unreadable_resource_is_not_reported_as_gone(void) {
-  begin((const answer[]){{200, "{\"uid\":\"p-1\"}"}, {401, "{}"}});
+  begin((const answer[]){{200, "{\"uid\":\"p-1\"}"}, {401, "{}"}, {200, "{}"}});
   purlin_request request = given();
   text id = text_of("p-1");
   purlin_observed observed;
   purlin_failure failure;
   request.id = &id;
   EXPECT(!purlin_read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(!purlin_read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
+  request.id = NULL;
   EXPECT(!purlin_read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
 }
 

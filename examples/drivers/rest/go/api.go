@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
 
@@ -90,16 +91,18 @@ func (api api) find(name, owner string, known []string) (*project, error) {
 			return nil, err
 		}
 		var page struct {
-			Items *[]project `json:"items"`
-			After string     `json:"after"`
+			Items json.RawMessage `json:"items"`
+			After string          `json:"after"`
 		}
 		if err := answer.Decode(&page); err != nil {
 			return nil, err
 		}
-		if page.Items == nil {
+		// A page without any may have null. A list that lacks the field is not one.
+		var items []project
+		if err := json.Unmarshal(page.Items, &items); err != nil {
 			return nil, answer.Unreadable("the list has no `items`")
 		}
-		for _, found := range *page.Items {
+		for _, found := range items {
 			if found.ID == "" {
 				return nil, answer.Unreadable("a project has no `id`")
 			}

@@ -99,8 +99,9 @@ func TestWhatIsNotKnownIsUndecided(t *testing.T) {
 
 func TestAProjectIsFoundOnAnyPage(t *testing.T) {
 	others := purlin.Object{"items": []project{thing("p-1", "other", ""), thing("p-2", "me", "")}, "after": "2"}
-	own := purlin.Object{"items": []project{thing("p-3", "me", "")}}
-	api, requests := answers(t, answer{200, others}, answer{200, own})
+	none := purlin.Object{"items": nil, "after": "3"}
+	own := purlin.Object{"items": []project{thing("p-3", "me", "")}, "after": nil}
+	api, requests := answers(t, answer{200, others}, answer{200, none}, answer{200, own})
 	found, err := api.find("hello", "me", []string{"p-2"})
 	if err != nil || found == nil || found.ID != "p-3" {
 		t.Fatal(found, err)
@@ -110,7 +111,7 @@ func TestAProjectIsFoundOnAnyPage(t *testing.T) {
 		urls = append(urls, request.URL)
 	}
 	page := "https://api.example/v1/projects?"
-	if !slices.Equal(urls, []string{page + "name=hello", page + "after=2&name=hello"}) {
+	if !slices.Equal(urls, []string{page + "name=hello", page + "after=2&name=hello", page + "after=3&name=hello"}) {
 		t.Fatal(urls)
 	}
 }
@@ -189,10 +190,13 @@ func TestAFailureHasTheStatus(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsNotTakenForGone(t *testing.T) {
-	api, _ := answers(t, answer{200, purlin.Object{"uid": "p-1"}}, answer{401, nil})
+	api, _ := answers(t, answer{200, purlin.Object{"uid": "p-1"}}, answer{401, nil}, answer{200, purlin.Object{}})
 	for range 2 {
 		if _, err := api.get("p-1"); err == nil {
 			t.Fatal("it was read")
 		}
+	}
+	if _, err := api.find("hello", "me", nil); err == nil {
+		t.Fatal("a list without items was read")
 	}
 }

@@ -51,8 +51,10 @@ export class Api {
     for (;;) {
       const answer = (await this.client.send("GET", "/projects", { query })).success();
       const page = answer.json();
-      if (!Array.isArray(page?.items)) throw failed("the API answered a list without `items`");
-      for (const item of page.items) {
+      // A page without any may have null. A list that lacks the field is not one.
+      const items = page?.items === null ? [] : page?.items;
+      if (!Array.isArray(items)) throw failed("the API answered a list without `items`", answer.details);
+      for (const item of items) {
         const found = complete(answer, item, failed);
         if (found.name === name && found.owner === owner && !known.includes(found.id)) return found;
       }
@@ -94,7 +96,7 @@ export class Api {
  * @returns {Project}
  */
 function complete(answer, project, kind) {
-  const missing = FIELDS.find((name) => project?.[name] === undefined);
+  const missing = FIELDS.find((name) => (project?.[name] ?? undefined) === undefined);
   if (missing !== undefined) throw kind(`the API answered a project without \`${missing}\``, answer.details);
   const busy = answer.status === 202 || BUSY.includes(project.status);
   return { ...project, pendingMs: busy ? answer.afterMs : undefined };

@@ -53,10 +53,10 @@ test("what is not known is undecided", async () => {
 
 test("a project is found on any page", async () => {
   const others = { items: [project("p-1", { owner: "other" }), project("p-2")], after: "2" };
-  answers([200, others], [200, { items: [project("p-3")] }]);
+  answers([200, others], [200, { items: null, after: "3" }], [200, { items: [project("p-3")], after: null }]);
   assert.equal((await api.find("hello", "me", ["p-2"])).id, "p-3");
   const page = "https://api.example/v1/projects?name=hello";
-  assert.deepEqual(requests.map(({ url }) => url), [page, `${page}&after=2`]);
+  assert.deepEqual(requests.map(({ url }) => url), [page, `${page}&after=2`, `${page}&after=3`]);
 });
 
 test("a list ends in each of the ways of APIs", async () => {
@@ -84,9 +84,9 @@ test("a project that can still be read is not gone", async () => {
 });
 
 test("what cannot be read is not taken for gone", async () => {
-  answers([200, { uid: "p-1" }], [401, {}]);
-  await assert.rejects(api.get("p-1"), { name: "failed" });
-  await assert.rejects(api.get("p-1"), { name: "failed" });
+  answers([200, { uid: "p-1" }], [200, project("p-1", { id: null })], [401, {}], [200, {}]);
+  for (let i = 0; i < 3; i++) await assert.rejects(api.get("p-1"), { name: "failed" });
+  await assert.rejects(api.find("hello", "me", []), { name: "failed" });
 });
 
 test("a project that is not ready is pending", async () => {

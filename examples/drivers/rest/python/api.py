@@ -8,6 +8,8 @@ from purlin_driver import Call, Failed, Pending, Problem, Undecided
 from purlin_driver.rest import Answer, Client, segment
 from schema import Connection, ProjectOutputs, Values
 
+#: The parts of a project that the driver needs, in the order of `ProjectOutputs`.
+FIELDS = ("id", "name", "region", "size")
 #: What `status` is while the API works on a project. Raise `Failed` if it says that this went wrong.
 BUSY = ("creating", "updating", "deleting")
 
@@ -46,7 +48,10 @@ class Api:
         while True:
             answer = self.client.send("GET", "/projects", query=query).success()
             page = answer.json()
-            for item in page["items"]:
+            # A page without any may have null. A list that lacks the field is not one.
+            if not isinstance(page, dict) or not isinstance(page.get("items", ...), list | None):
+                raise Failed("the API answered a list without `items`", answer.details())
+            for item in page["items"] or []:
                 found = complete(answer, item, Failed)
                 its = found.outputs
                 if its.name == name and found.owner == owner and its.id not in known:
@@ -78,10 +83,10 @@ def complete(answer: Answer, project: Any, kind: type[Problem]) -> Found:
     a request with effects was carried out, so Purlin has to determine what exists."""
     if not isinstance(project, dict):
         raise kind("the API answered no project", answer.details())
-    try:
-        its = ProjectOutputs(project["id"], project["name"], project["region"], project["size"])
-    except KeyError as missing:
-        raise kind(f"the API answered a project without `{missing.args[0]}`", answer.details()) from None
+    for name in FIELDS:
+        if project.get(name) is None:
+            raise kind(f"the API answered a project without `{name}`", answer.details())
+    its = ProjectOutputs(*[project[name] for name in FIELDS])
     busy = answer.status == 202 or project.get("status") in BUSY
     its.token = project.get("token")
     return Found(its, project.get("owner"), answer.after_ms() if busy else None)

@@ -66,11 +66,12 @@ class ApiTest(unittest.TestCase):
 
     def test_a_project_is_found_on_any_page(self):
         others = {"items": [project("p-1", "other"), project("p-2")], "after": "2"}
-        self.answers((200, others), (200, {"items": [project("p-3")]}))
+        none, own = {"items": None, "after": "3"}, {"items": [project("p-3")], "after": None}
+        self.answers((200, others), (200, none), (200, own))
         self.assertEqual(self.api.find("hello", "me", ["p-2"]).outputs.id, "p-3")
         urls = [request.url for request in self.requests]
         page = "https://api.example/v1/projects?name=hello"
-        self.assertEqual(urls, [page, f"{page}&after=2"])
+        self.assertEqual(urls, [page, f"{page}&after=2", f"{page}&after=3"])
 
     def test_gone_is_deleted_and_nothing_to_read(self):
         self.answers((204, None), *[(404, {})] * 4)
@@ -86,9 +87,10 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(len(self.requests), 3)
 
     def test_what_cannot_be_read_is_not_taken_for_gone(self):
-        self.answers((200, {"uid": "p-1"}), (401, {}))
-        self.assertRaises(Failed, self.api.get, "p-1")
-        self.assertRaises(Failed, self.api.get, "p-1")
+        self.answers((200, {"uid": "p-1"}), (200, {**project("p-1"), "id": None}), (401, {}), (200, {}))
+        for _ in range(3):
+            self.assertRaises(Failed, self.api.get, "p-1")
+        self.assertRaises(Failed, self.api.find, "hello", "me", [])
 
     def test_a_project_that_is_not_ready_is_pending(self):
         subject, inputs = Subject("urn:purlin:test", "me", "project"), ProjectInputs(WANTED, CONNECTION)

@@ -33,8 +33,7 @@ pub(crate) struct ExistingProject {
     pub(crate) region: Region,
     pub(crate) size: u32,
     /// The resource that it belongs to. Names are not unique.
-    #[serde(default)]
-    pub(crate) owner: String,
+    pub(crate) owner: Option<String>,
     /// Only in the response that creates the project.
     pub(crate) token: Option<String>,
     status: Option<String>,
@@ -46,7 +45,9 @@ pub(crate) struct ExistingProject {
 /// A page of a list, and the start of the next one.
 #[derive(Deserialize)]
 struct Page {
-    items: Vec<ExistingProject>,
+    /// A page without any may have null. A list that lacks the field is not one.
+    #[serde(deserialize_with = "Option::deserialize")]
+    items: Option<Vec<ExistingProject>>,
     after: Option<String>,
 }
 
@@ -95,9 +96,10 @@ impl Api {
             }
             let answer = self.client.send(request)?.success()?;
             let page: Page = answer.json()?;
-            let own =
-                |one: &ExistingProject| one.name == name && one.owner == owner && !known.contains(&one.id);
-            if let Some(found) = page.items.into_iter().find(own) {
+            let own = |one: &ExistingProject| {
+                one.name == name && one.owner.as_deref() == Some(owner) && !known.contains(&one.id)
+            };
+            if let Some(found) = page.items.into_iter().flatten().find(own) {
                 return Ok(Some(found.answered_by(&answer)));
             }
             // APIs end a list without `after`, with null, with an empty text, or with the same `after` again.

@@ -80,13 +80,14 @@ fn an_unknown_outcome_is_undecided() {
 #[test]
 fn a_project_is_found_on_any_page() {
     let others = json!({"items": [project("p-1", "other"), project("p-2", "me")], "after": "2"});
-    let own = json!({"items": [project("p-3", "me")]});
-    let (api, requests) = api(vec![Some((200, others)), Some((200, own))]);
+    let none = json!({"items": null, "after": "3"});
+    let own = json!({"items": [project("p-3", "me")], "after": null});
+    let (api, requests) = api(vec![Some((200, others)), Some((200, none)), Some((200, own))]);
     let found = api.find("hello", "me", &["p-2".to_owned()]).expect("a list").expect("found");
     assert_eq!(found.id, "p-3");
     let urls: Vec<_> = requests.borrow().iter().map(|request| request.url.clone()).collect();
     let list = "https://api.example/v1/projects?name=hello";
-    assert_eq!(urls, [list.to_owned(), format!("{list}&after=2")]);
+    assert_eq!(urls, [list.to_owned(), format!("{list}&after=2"), format!("{list}&after=3")]);
 }
 
 #[test]
@@ -126,7 +127,8 @@ fn a_project_is_pending_until_it_is_ready() {
 
 #[test]
 fn an_unreadable_resource_is_not_reported_as_gone() {
-    let (api, _) = api(vec![Some((200, json!({"uid": "p-1"}))), Some((401, json!({})))]);
+    let (api, _) = api(vec![Some((200, json!({"uid": "p-1"}))), Some((401, json!({}))), Some((200, json!({})))]);
     assert!(matches!(api.get("p-1"), Err(Failure::Failed(_))));
     assert!(matches!(api.get("p-1"), Err(Failure::Failed(_))));
+    assert!(matches!(api.find("hello", "me", &[]), Err(Failure::Failed(_))));
 }
