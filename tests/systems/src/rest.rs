@@ -7,8 +7,10 @@
 //! next page, and `after` the parameter in its query. Names need not be unique, so creating a thing
 //! twice gives two things. The answer to a creation has a `token`, which is returned again only if
 //! the creation is repeated with the same idempotency key. [`Misbehaviour`]s make it misbehave as services
-//! do, once; [`Service::key`] rotates its token, and [`Service::renames`] turns it into another
-//! version of itself.
+//! do, once; a [`Strain`] makes it hard to use all the time; [`Service::key`] rotates its token, and
+//! [`Service::renames`] turns it into another version of itself.
+
+mod strain;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -17,6 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use strain::Progress;
+pub use strain::Strain;
 
 /// How long to wait for a request.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -68,11 +73,20 @@ pub struct Request {
     pub headers: HashMap<String, String>,
     /// The body.
     pub body: Value,
+    /// When it arrived.
+    pub at: Instant,
 }
+
+/// The things of a collection, by id.
+type Things = BTreeMap<String, Value>;
 
 #[derive(Default)]
 struct Data {
-    things: BTreeMap<String, BTreeMap<String, Value>>,
+    things: BTreeMap<String, Things>,
+    /// What it does all the time.
+    progress: Progress,
+    /// How many things were created by request.
+    created: usize,
     /// Later changes of a thing: when it is ready, when an operation has ended.
     times: HashMap<String, Instant>,
     /// Answers by idempotency key.
@@ -174,18 +188,33 @@ impl Service {
     /// # Panics
     /// If none arrives.
     pub fn do_late(&self) {
+        self.wait_for_late();
+        let late = std::mem::take(&mut self.data().late);
+        for (request, _) in &late {
+            self.data().answer(request);
+        }
+    }
+
+    /// Waits until a request of [`Misbehaviour::DoLater`] has arrived.
+    ///
+    /// # Panics
+    /// If none arrives.
+    pub fn wait_for_late(&self) {
         let begun = Instant::now();
-        loop {
-            let late = std::mem::take(&mut self.data().late);
-            for (request, _) in &late {
-                self.data().answer(request);
-            }
-            if !late.is_empty() {
-                return;
-            }
+        while self.data().late.is_empty() {
             assert!(begun.elapsed() < PATIENCE, "no request arrived that is late");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Makes it hard to use from now on.
+    pub fn strain(&self, strain: Strain) {
+        self.data().progress = Progress::new(strain);
+    }
+
+    /// How many things were created by request so far, whether or not they still exist.
+    pub fn created(&self) -> usize {
+        self.data().created
     }
 
     /// Makes creations answer with an operation.
@@ -253,6 +282,10 @@ impl Service {
         let fault = {
             let mut data = self.data();
             data.requests.push(request.clone());
+            if data.progress.refuses() {
+                let headers = vec![("retry-after".to_owned(), "0".to_owned())];
+                return answer(stream, 429, headers, br#"{"error": "too many requests"}"#, &None);
+            }
             let at = data.faults.iter().position(|(method, _)| *method == request.method);
             at.and_then(|at| data.faults.remove(at)).map(|(_, fault)| fault)
         };
@@ -289,6 +322,11 @@ type Answer = (u16, Vec<(String, String)>, Value);
 
 fn plain(status: u16, body: Value) -> Answer {
     (status, Vec::new(), body)
+}
+
+/// What takes a while.
+fn accepted(body: Value) -> Answer {
+    (202, vec![("retry-after".to_owned(), "0".to_owned())], body)
 }
 
 fn missing() -> Answer {
@@ -341,6 +379,7 @@ impl Data {
             return plain(201, there.clone());
         }
         let id = self.fresh(collection);
+        self.created += 1;
         if self.asynchronous {
             let operation = self.fresh("operation");
             let thing = with_id(&request.body, &id);
@@ -358,11 +397,16 @@ impl Data {
         if self.lags {
             self.not_shown.insert(id.clone());
         }
+        self.progress.hide(&id);
+        let takes = self.progress.work(&id, &mut thing, "creating");
         self.things.entry(collection.to_owned()).or_default().insert(id.clone(), thing.clone());
         // Returned once, and never again.
         thing["token"] = json!(format!("token-of-{id}"));
         if let Some(key) = key {
             self.answered.insert(key, thing.clone());
+        }
+        if takes {
+            return accepted(thing);
         }
         let place = format!("/{collection}/{id}");
         (201, vec![("location".to_owned(), place)], thing)
@@ -407,6 +451,23 @@ impl Data {
             return plain(400, json!({"error": "there is no such page"}));
         };
         let wanted = parameters.get("name").copied();
+        let nulls = self.progress.strain.nulls;
+        if nulls && asked.is_none() {
+            return plain(
+                200,
+                json!({"items": null, "after": "0", "next": format!("/{collection}?{query}&after=0")}),
+            );
+        }
+        let is_wanted = |thing: &Value| wanted.is_none_or(|name| thing["name"] == name);
+        let mut hidden = HashSet::new();
+        if let Some(things) = self.things.get_mut(collection) {
+            let ids = things.iter().filter(|(_, thing)| is_wanted(thing)).map(|(id, _)| id.clone());
+            for id in ids.collect::<Vec<_>>() {
+                if !self.progress.look(&id, things) {
+                    hidden.insert(id);
+                }
+            }
+        }
         let all: Vec<Value> = self
             .things
             .get(collection)
@@ -418,13 +479,14 @@ impl Data {
                     .filter(|(key, _)| key.0 == collection)
                     .map(|((_, id), (thing, _))| (id, thing)),
             )
-            .filter(|(id, thing)| {
-                !self.not_shown.contains(*id) && wanted.is_none_or(|name| thing["name"] == name)
-            })
+            .filter(|(id, thing)| !self.not_shown.contains(*id) && !hidden.contains(*id) && is_wanted(thing))
             .map(|(_, thing)| thing.clone())
             .collect();
         let items: Vec<Value> = all.iter().skip(after).take(PAGE).cloned().collect();
         let mut page = json!({"items": items});
+        if nulls && items.is_empty() {
+            page["items"] = Value::Null;
+        }
         if after + PAGE < all.len() {
             let name = wanted.map(|name| format!("&name={name}")).unwrap_or_default();
             page["after"] = json!((after + PAGE).to_string());
@@ -435,6 +497,9 @@ impl Data {
                 LastAfter::Null => page["after"] = Value::Null,
                 LastAfter::Empty => page["after"] = json!(""),
                 LastAfter::Repeated => page["after"] = json!(asked),
+            }
+            if nulls {
+                (page["after"], page["next"]) = (Value::Null, Value::Null);
             }
         }
         plain(200, page)
@@ -464,6 +529,12 @@ impl Data {
             }
             return answer;
         }
+        // A deletion that is repeated asks how far the first one is.
+        let is_deleted = self.progress.strain.working > 0
+            && things.get(id).is_some_and(|thing| thing["status"] == "deleting");
+        if (method == "GET" || method == "DELETE" && is_deleted) && !self.progress.look(id, things) {
+            return missing();
+        }
         match (method, things.get_mut(id)) {
             ("GET", Some(_)) if self.not_shown.contains(id) => missing(),
             ("GET", Some(thing)) => plain(200, thing.clone()),
@@ -477,9 +548,15 @@ impl Data {
                 for (name, value) in body.as_object().into_iter().flatten() {
                     thing[name] = value.clone();
                 }
+                if self.progress.work(id, thing, "updating") {
+                    return accepted(thing.clone());
+                }
                 plain(200, thing.clone())
             }
             ("DELETE", Some(thing)) => {
+                if is_deleted || self.progress.work(id, thing, "deleting") {
+                    return accepted(Value::Null);
+                }
                 if takes {
                     // A deletion that is repeated begins no second time.
                     if thing["status"] != "deleting" {
@@ -527,7 +604,8 @@ pub(crate) fn read(stream: &TcpStream) -> Option<Request> {
     let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Request { method, path, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
+    let (body, at) = (serde_json::from_slice(&body).unwrap_or_default(), Instant::now());
+    Some(Request { method, path, headers, body, at })
 }
 
 /// Answers a request, and ends the connection.

@@ -2,6 +2,8 @@
 //! tested, checked, and used against an API that misbehaves.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+mod strained;
+
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
 use purlin_systems::kit::{self, Language};
@@ -401,6 +403,7 @@ fn begins(language: &Language) {
     reads_lists(&built);
     is_cut_off(&built);
     is_killed(&built);
+    strained::holds(&built);
 }
 
 #[test]
