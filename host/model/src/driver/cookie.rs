@@ -15,7 +15,7 @@ pub struct Cookie(Place);
 #[derive(Clone)]
 enum Place {
     Here(Arc<Bytes>),
-    Stored(StoredCookie),
+    Stored(Arc<StoredCookie>),
 }
 
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Cookie {
     pub fn to_stored<E>(&self, draw: impl FnOnce() -> Result<[u8; 16], E>) -> Result<StoredCookie, E> {
         let here = match &self.0 {
             Place::Here(here) => here,
-            Place::Stored(stored) => return Ok(*stored),
+            Place::Stored(stored) => return Ok(**stored),
         };
         let id = match here.id.get() {
             Some(id) => *id,
@@ -117,7 +117,7 @@ impl From<Vec<u8>> for Cookie {
 
 impl From<StoredCookie> for Cookie {
     fn from(stored: StoredCookie) -> Self {
-        Self(Place::Stored(stored))
+        Self(Place::Stored(Arc::new(stored)))
     }
 }
 
