@@ -44,13 +44,18 @@ impl<'a> Pair<'a> {
     }
 
     fn state(&self) -> Result<State, Failure> {
+        State::new(self.id()).described_outputs(&self.outputs())
+    }
+
+    /// The outputs, all of which follow from the inputs.
+    pub(crate) fn outputs(&self) -> IamOutputs {
         let name = |kind| (self.kind == kind).then(|| self.name.to_owned());
-        State::new(self.id()).described_outputs(&IamOutputs {
+        IamOutputs {
             role: name(Named::Role),
             user: name(Named::User),
             policy_arn: Some(self.policy.to_owned()),
             ..IamOutputs::default()
-        })
+        }
     }
 }
 

@@ -82,9 +82,10 @@ fn another_s(id: &str) -> Failure {
 }
 
 fn state(role: &str, name: &str) -> Result<State, Failure> {
-    State::new(id(role, name)).described_outputs(&IamOutputs {
-        role: Some(role.to_owned()),
-        name: Some(name.to_owned()),
-        ..IamOutputs::default()
-    })
+    State::new(id(role, name)).described_outputs(&outputs(role, name))
+}
+
+/// The outputs, all of which follow from the inputs.
+pub(crate) fn outputs(role: &str, name: &str) -> IamOutputs {
+    IamOutputs { role: Some(role.to_owned()), name: Some(name.to_owned()), ..IamOutputs::default() }
 }

@@ -13,9 +13,9 @@ mod role;
 mod user;
 
 use purlin_sdk::{
-    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
-    Json, Name, NameRequest, Observed, Raw, Read, ReadRequest, RequestedCapability, State, TypeSchema,
-    Update, UpdateImpact, UpdateRequest,
+    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Forecast, Impact,
+    ImpactRequest, Json, Name, NameRequest, Observed, Preview, PreviewRequest, Raw, Read, ReadRequest,
+    RequestedCapability, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
 use purlin_sdk_aws::tags::{MARK, not_another_s};
 
@@ -154,7 +154,32 @@ impl Update for Driven {
     }
 }
 
-purlin_sdk::export!(Driven);
+/// Names follow from the inputs, and so do the ARNs in them. AWS chooses ids, and the ARN of a new policy, role
+/// or user has the number of the account, which no input says.
+impl Preview for Driven {
+    fn preview(request: PreviewRequest<IamInputs>) -> Result<Forecast, Failure> {
+        let Some(inputs) = request.after() else { return Ok(Forecast::default()) };
+        let known = |place: &str| inputs.get_known(place).and_then(Json::as_str);
+        let named = |kind: &Named| known(&format!("/values/{}/name", kind.people()));
+        let inline = || Some((known("/values/role_policy/role")?, known("/values/role_policy/name")?));
+        let pair = |kind: Named| {
+            let name = known(&format!("/values/attachment/{}", kind.people()))?;
+            Some(Pair { kind, name, policy: known("/values/attachment/policy_arn")? })
+        };
+        let outputs = if let Some(name) = Named::ALL.iter().find_map(named) {
+            IamOutputs { name: Some(name.to_owned()), ..IamOutputs::default() }
+        } else if let Some((role, name)) = inline() {
+            inline::outputs(role, name)
+        } else if let Some(pair) = [Named::Role, Named::User].into_iter().find_map(pair) {
+            pair.outputs()
+        } else {
+            return Ok(Forecast::default());
+        };
+        Forecast::default().described_outputs(&outputs)
+    }
+}
+
+purlin_sdk::export!(Driven with preview);
 
 /// The object that an id names.
 enum Id<'a> {
@@ -186,8 +211,7 @@ impl<'a> Id<'a> {
 /// `KIND/NAME`, as in ARNs and in names.
 fn named_kind(text: &str) -> Option<(Named, &str)> {
     let (kind, name) = text.split_once('/')?;
-    let kinds = [Named::Policy, Named::Role, Named::User];
-    kinds.into_iter().find(|it| it.people() == kind).map(|kind| (kind, name))
+    Named::ALL.into_iter().find(|it| it.people() == kind).map(|kind| (kind, name))
 }
 
 fn iam(call: &Call, inputs: &IamInputs) -> Result<Iam, Failure> {

@@ -17,6 +17,8 @@ pub(crate) enum Named {
 }
 
 impl Named {
+    pub(crate) const ALL: [Self; 3] = [Self::Policy, Self::Role, Self::User];
+
     /// IAM's word for it in actions.
     pub(crate) fn word(self) -> &'static str {
         match self {

@@ -131,6 +131,44 @@ fn a_change_of_an_immutable_input_replaces() {
 }
 
 #[test]
+fn names_and_the_arns_of_attachments_are_certain_before_anything_is_made() {
+    let foreseen = |values: Json, unknown: &[&str]| {
+        let given = testing::unknown(given(&values), unknown);
+        json!(testing::preview::<Driven>(given).expect("a forecast").outputs)
+    };
+    for (kind, more) in [
+        ("policy", json!({"document": null})),
+        ("role", json!({"assume_role_policy": null})),
+        ("user", json!({"access_key": true})),
+    ] {
+        let (mut thing, place) = (more, format!("/values/{kind}/name"));
+        let unknown: Vec<String> = thing
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| format!("/values/{kind}/{name}"))
+            .collect();
+        let unknown: Vec<&str> =
+            unknown.iter().map(String::as_str).chain(["/connection/access_key_id"]).collect();
+        thing["name"] = json!("it");
+        let values = json!({kind: thing});
+        assert_eq!(foreseen(values.clone(), &unknown), json!({"name": "it"}), "{kind}");
+        assert_eq!(foreseen(values, &[&place]), json!({}), "{kind}");
+    }
+    let part = json!({"role_policy": {"role": "r", "name": "p", "document": null}});
+    let expected = json!({"role": "r", "name": "p"});
+    assert_eq!(foreseen(part.clone(), &["/values/role_policy/document"]), expected);
+    assert_eq!(foreseen(part, &["/values/role_policy/role"]), json!({}));
+    let arn = "arn:aws:iam::aws:policy/a";
+    for kind in ["role", "user"] {
+        let values = json!({"attachment": {kind: "it", "policy_arn": arn}});
+        assert_eq!(foreseen(values.clone(), &[]), json!({kind: "it", "policy_arn": arn}));
+        assert_eq!(foreseen(values.clone(), &["/values/attachment/policy_arn"]), json!({}));
+        assert_eq!(foreseen(values, &[&format!("/values/attachment/{kind}")]), json!({}));
+    }
+}
+
+#[test]
 fn the_readme_has_the_tables_of_the_schema() {
     testing::check_readme::<Driven>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
         .expect("the README agrees");
