@@ -548,8 +548,8 @@ typedef purlin_driver_types_json_t purlin_preview_types_json_t;
 typedef purlin_driver_types_pointer_t purlin_preview_types_pointer_t;
 
 // An effect that may follow, with the request that its function would get. It differs from that request
-// in three ways: inputs may hold unknowns, the idempotency key is empty, and a new resource whose inputs
-// hold unknowns has no name yet (an empty one).
+// in four ways: inputs may hold unknowns, the idempotency key is empty, a new resource whose inputs hold
+// unknowns has no name yet (an empty one), and nobody has agreed yet that the data of parts is lost.
 typedef struct purlin_preview_types_effect_t {
   uint8_t tag;
   union {
@@ -647,7 +647,7 @@ typedef struct {
 typedef struct purlin_preview_types_forecast_t {
   // Outputs afterwards that are certain, a JSON object. Each is a promise: if the effect returns
   // another value, or none, the resource counts as incomplete. Nothing is said about an output that
-  // is missing here.
+  // is missing here. Those of a deletion are ignored.
   purlin_preview_types_json_t   outputs;
   // Likewise for secret outputs, a JSON object. A name is in only one of the two.
   purlin_preview_types_json_t   secrets;

@@ -122,6 +122,8 @@ pub struct Step {
     pub(crate) loss: Option<Box<Loss>>,
     /// What the driver says that the step would make. Its outputs are promises.
     pub(crate) forecast: Option<Box<Forecast>>,
+    /// What the driver says that the deletion of the existing resource would delete.
+    pub(crate) deletion: Option<Box<Forecast>>,
 }
 
 impl Step {
@@ -140,13 +142,14 @@ impl Step {
             left_out: false,
             loss: None,
             forecast: None,
+            deletion: None,
         }
     }
 
     /// The parts of the resource to which something happens, as its driver foresees; none for a driver that
-    /// does not foresee its effects.
-    pub fn parts(&self) -> &[Part] {
-        self.forecast.as_ref().map_or(&[], |forecast| &forecast.parts)
+    /// does not foresee its effects. Those of a replaced resource come after those of the new one.
+    pub fn parts(&self) -> impl Iterator<Item = &Part> {
+        [&self.forecast, &self.deletion].into_iter().flatten().flat_map(|forecast| &forecast.parts)
     }
 
     /// The outputs that are certain before the step, as the driver promised.

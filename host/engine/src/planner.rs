@@ -12,6 +12,7 @@ mod base;
 mod begun;
 mod decide;
 mod decisions;
+mod deletions;
 mod destroy;
 mod drivers;
 mod follows;
@@ -183,7 +184,8 @@ pub async fn plan(
         renamed_later,
         kept,
     };
-    let Settled { mut steps, mut operations, warnings, drafts } = rounds.settle(&demands.to_replace).await?;
+    let Settled { mut steps, mut operations, mut warnings, drafts } =
+        rounds.settle(&demands.to_replace).await?;
     protection::check(&recorded, &steps, &operations, Some(&graph), &set, protected.as_ref())?;
     used::check(&steps, &graph, &users)?;
     let suggestions = alike::order(&recorded, &steps, &mut operations, &graph, &set);
@@ -191,6 +193,8 @@ pub async fn plan(
     if !options.offline {
         find_deleting_drivers(&recorded, &steps, &operations, drivers, &mut set).await?;
         missing_accounts::check(&recorded, &steps, &operations, Some(&graph), &set, context).await?;
+        let about = (context, options.parallelism);
+        deletions::foresee(&recorded, &mut steps, &operations, &set, about, &mut warnings).await;
         losses::mark(&recorded, &mut steps, &operations, Some(&graph), drivers, &set).await;
     }
     operations.shrink_to_fit();

@@ -31,7 +31,7 @@ struct SavedFields {
     drawn: Vec<u8>,
     outline: Vec<OperationOutline>,
     marks: Vec<RecordDigest>,
-    /// What ties effects to the forecasts in the plan, each with the URN of its resource.
+    /// What ties effects to the forecasts in the plan, each with the name of its effect.
     tokens: Vec<(String, Vec<u8>)>,
     documents: Vec<u8>,
     deployment: String,
@@ -84,7 +84,7 @@ impl Purlin {
             tokens: saved
                 .tokens
                 .iter()
-                .map(|(urn, token)| (urn.clone(), token.as_bytes().to_vec()))
+                .map(|(effect, token)| (effect.clone(), token.as_bytes().to_vec()))
                 .collect(),
             documents: documents.archive(),
             deployment: plan.context.deployment.to_string(),
@@ -211,7 +211,9 @@ impl Session<'_> {
         let changes = documents.changes.or(kept.changes);
         let mut plan = self.purlin.plan_with(documents, changes, base, saved.options()?, false).await?;
         plan.goes_on = begun;
-        plan.agree_to(kept.tokens.iter().map(|(urn, token)| (urn.clone(), token.clone().into())).collect());
+        plan.agree_to(
+            kept.tokens.iter().map(|(effect, token)| (effect.clone(), token.clone().into())).collect(),
+        );
         let deviations = match is_as_then {
             true => purlin_engine::deviations(&kept.outline, &plan.outline()),
             false => purlin_engine::deviations_of_rest(&kept.outline, &plan),

@@ -197,6 +197,7 @@ impl Session<'_> {
     /// [`Error::Documents`] if a required driver is missing, a resource is protected, or a
     /// remaining resource depends on a deleted one.
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
+        let options = DestroyOptions { parallelism: self.purlin.parallelism(), ..options };
         let base = self.purlin.at_now(self.base().await?).await;
         let base = base.protected(self.purlin.protection(self.environment()));
         let plan =

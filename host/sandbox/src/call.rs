@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::preview::exports::purlin::preview::preview;
 use crate::bindings::purlin::driver::types;
-use crate::capability::{Checkpoints, Granted, Guest, Log, Operation, Stop};
+use crate::capability::{CallEffect, Granted, Guest, Log, Operation, Stop};
 use crate::clock;
 use crate::component;
 use crate::context::{CallContext, CancelToken, Permission};
@@ -39,7 +39,7 @@ use crate::secrets::SecretMatcher;
 pub(crate) struct CallData<'a> {
     pub(crate) context: &'a CallContext<'a>,
     pub(crate) matcher: Arc<SecretMatcher>,
-    checkpoints: Checkpoints,
+    effect: CallEffect,
 }
 
 impl<'a> CallData<'a> {
@@ -79,12 +79,12 @@ impl<'a> CallData<'a> {
             matcher.excuse(&state.outputs, false);
         }
         matcher.finish();
-        Self { context, matcher: Arc::new(matcher), checkpoints: Checkpoints::None }
+        Self { context, matcher: Arc::new(matcher), effect: CallEffect::None }
     }
 
-    /// A call that may report checkpoints.
-    pub(crate) fn reporting(self, checkpoints: Checkpoints) -> Self {
-        Self { checkpoints, ..self }
+    /// The same call, which may have this effect.
+    pub(crate) fn with(self, effect: CallEffect) -> Self {
+        Self { effect, ..self }
     }
 }
 
@@ -290,7 +290,7 @@ impl Runner {
         let facts = context.facts.clone();
         let log = Log::new(&self.name, key, &given.matcher, self.limits.log, observer, facts);
         let call = OneCall {
-            operation: Operation::new(context, given.checkpoints.clone(), &given.matcher, self.limits.state),
+            operation: Operation::new(context, given.effect.clone(), &given.matcher, self.limits.state),
             log,
             time: self.time(context),
             matcher: Arc::clone(&given.matcher),

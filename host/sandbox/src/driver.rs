@@ -16,7 +16,7 @@ use purlin_model::{Grants, Label};
 use crate::bindings::preview::purlin::preview::types as preview;
 use crate::bindings::purlin::driver::types as wit;
 use crate::call::{CallData, Runner};
-use crate::capability::Checkpoints;
+use crate::capability::CallEffect;
 use crate::context::CallContext;
 use crate::convert::{self, Reader};
 use crate::error::CallError;
@@ -235,7 +235,7 @@ impl Driver {
         name: &str,
         replaces: Option<&Label>,
     ) -> Result<ResourceState, CallError> {
-        let given = self.0.runner.given(context, &[Some(inputs)], None).reporting(Checkpoints::OfCreate);
+        let given = self.0.runner.given(context, &[Some(inputs)], None).with(CallEffect::Create);
         let request = wit::CreateRequest {
             subject: self.0.runner.subject(context),
             inputs: convert::known(inputs)?,
@@ -417,7 +417,7 @@ impl Driver {
             .0
             .runner
             .given(context, &[Some(change.before), Some(change.after)], Some(change.state))
-            .reporting(Checkpoints::OfUpdate(change.state.id.clone()));
+            .with(CallEffect::Update(change.state.id.clone()));
         let facts = self.0.runner.facts_of_effect(&given);
         let request = self.change(&given, &change, convert::known(change.after)?, facts)?;
         let answer = self
@@ -451,7 +451,7 @@ impl Driver {
         (state, data_loss_allowed): (&ResourceState, bool),
         inputs: &Inputs,
     ) -> Result<(), CallError> {
-        let given = self.0.runner.given(context, &[Some(inputs)], Some(state));
+        let given = self.0.runner.given(context, &[Some(inputs)], Some(state)).with(CallEffect::Delete);
         let request = wit::DeleteRequest {
             subject: self.0.runner.subject(context),
             state: convert::state(state, self.name())?,

@@ -23,8 +23,8 @@ pub mod purlin {
             pub type Json = super::super::super::__with_name0::Json;
             pub type Pointer = super::super::super::__with_name0::Pointer;
             /// An effect that may follow, with the request that its function would get. It differs from that request
-            /// in three ways: inputs may hold unknowns, the idempotency key is empty, and a new resource whose inputs
-            /// hold unknowns has no name yet (an empty one).
+            /// in four ways: inputs may hold unknowns, the idempotency key is empty, a new resource whose inputs hold
+            /// unknowns has no name yet (an empty one), and nobody has agreed yet that the data of parts is lost.
             #[derive(Clone)]
             pub enum Effect {
                 /// Of `create`. If it replaces a resource of this driver, `replaces` has the id of that, whichever of
@@ -172,7 +172,7 @@ pub mod purlin {
             pub struct Forecast {
                 /// Outputs afterwards that are certain, a JSON object. Each is a promise: if the effect returns
                 /// another value, or none, the resource counts as incomplete. Nothing is said about an output that
-                /// is missing here.
+                /// is missing here. Those of a deletion are ignored.
                 pub outputs: Json,
                 /// Likewise for secret outputs, a JSON object. A name is in only one of the two.
                 pub secrets: Json,
@@ -4344,9 +4344,10 @@ pub mod exports {
                 pub trait Guest {
                     /// Says what an effect would make.
                     ///
-                    /// The host calls it for the resources that a plan creates, updates or replaces, and may call it again
-                    /// just before the effect, once all inputs are known. It may look at the system, with the grants of the
-                    /// driver, as `read` does.
+                    /// The host calls it for the resources that a plan creates, updates, replaces or deletes, and may call it
+                    /// again just before the effect, once all inputs are known. A replacement is two effects, each with a
+                    /// forecast of its own: parts of the old resource are in that of its deletion. It may look at the system,
+                    /// with the grants of the driver, as `read` does.
                     ///
                     /// Pre: inputs were checked, and may hold unknowns. Post: the same request gives the same answer, as long
                     /// as nobody changes the system; once more inputs are known, what was certain stays as it was. Errors: any

@@ -1,4 +1,4 @@
-//! Previews: whatever `values.preview` asks for.
+//! Previews: whatever `values.preview` asks for, and `values.deletion` of a deletion.
 
 use purlin_sdk::bindings::purlin::driver::types::{Failure, Finding, Inputs};
 use purlin_sdk::preview::consent;
@@ -18,7 +18,10 @@ impl Guest for Adversary {
             Effect::Delete(request) => &request.inputs,
         };
         let values: Value = serde_json::from_str(&inputs.values).unwrap();
-        let wanted = &values["preview"];
+        let wanted = match &effect {
+            Effect::Delete(_) if values["deletion"].is_object() => &values["deletion"],
+            _ => &values["preview"],
+        };
         if wanted["tell"].is_string() {
             return Ok(Forecast { outputs: told(&effect, inputs).to_string(), ..nothing() });
         }

@@ -156,7 +156,8 @@ impl Guest for Adversary {
             "missing" => Err(Failure::NotFound("it is missing".into())),
             "facts" => Err(Failure::Failed(deeds::facts("facts", &request.call).outputs.into())),
             "consent" => {
-                Err(Failure::Failed(format!("data loss allowed: {}", request.data_loss_allowed).into()))
+                let (allowed, agreed) = (request.data_loss_allowed, forecast::agreed());
+                Err(Failure::Failed(format!("data loss allowed: {allowed}, {agreed}").into()))
             }
             "do" => deeds::perform(&request.inputs, "do").map(drop),
             _ => Ok(()),

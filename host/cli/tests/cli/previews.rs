@@ -84,3 +84,62 @@ fn an_effect_has_the_token_of_its_forecast() {
     let shown = project.run(&["state", "show", ONE, "--format", "json"]).status(0).json();
     assert!(shown.to_string().contains(r#""token":"plan-of-a-tool""#), "{shown:#}");
 }
+
+/// The documents without the resource whose driver foresees.
+const WITHOUT: &str = "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  shared:\n    two: {type: dns}\n";
+
+/// `destroy`, and documents that no longer have the resource.
+#[test]
+fn a_deletion_shows_the_parts_that_go_with_it() {
+    let parts = json!([
+        {"address": "db.main", "action": "delete", "holds_data": "every row of {secret}"},
+        {"address": "logs", "action": "forget", "holds_data": "lines"},
+    ]);
+    let values = json!({"id": "consent", "deletion": {"parts": parts, "token": "seen"}});
+    let project = adversarial(&values.to_string(), "{}");
+    project.run(&["up", "--yes"]).status(0);
+    let shown = "             - delete db.main
+               loses data: every row of {secret}
+             = forget logs
+";
+    let refused = project.run(&["destroy", "--yes"]).status(2);
+    assert!(refused.err.contains(shown), "{refused}");
+    let error = format!("error: 1 resource would lose its data, which needs separate consent:\n  {ONE}\n");
+    assert!(refused.err.contains(&error), "{refused}");
+    // The driver has the consent and the token.
+    let failed = project.run(&["destroy", "--yes", "--allow-data-loss"]).status(1);
+    assert!(failed.has(r#"data loss allowed: true, {"token":"seen"}"#), "{failed}");
+
+    project.write("deploy.yaml", WITHOUT);
+    let plan = project.run(&["plan"]).status(0);
+    assert!(plan.out.contains(shown) && plan.out.ends_with("; 1 loses data.\n"), "{plan}");
+    let json = project.run(&["plan", "--format", "json"]).status(0).json();
+    let step =
+        &json["steps"].as_array().expect("steps").iter().find(|step| step["key"] == ONE).expect("a step");
+    assert_eq!((&step["action"], &step["parts"][0]["action"]), (&json!("delete"), &json!("delete")));
+    assert_eq!(step["loss"]["allowed"], false);
+    // A saved plan has the token, sealed.
+    project.run(&["plan", "--out", "kept.plan"]).status(0);
+    let failed = project.run(&["apply", "--yes", "--allow-data-loss", "kept.plan"]).status(1);
+    assert!(failed.has(r#"data loss allowed: true, {"token":"seen"}"#), "{failed}");
+}
+
+#[test]
+fn a_preview_that_fails_prevents_no_deletion() {
+    for (deletion, limits, message) in [
+        (json!({"do": "trap"}), "{}", "the driver `acme/guests` crashed"),
+        (json!({"do": "loop"}), "{time: 1s}", "was stopped after 1s, its time limit"),
+        (json!({"do": "undecided"}), "{}", "`preview` has no effects"),
+        (json!({"do": "invalid"}), "{}", "it cannot be foreseen"),
+        (json!({"outputs": "{"}), "{}", "broke its contract"),
+        (json!({"parts": 10_001}), "{}", "it foresees 10001 parts, and 10000 are allowed"),
+    ] {
+        let project = adversarial(&json!({"deletion": deletion}).to_string(), limits);
+        project.run(&["up", "--yes"]).status(0);
+        let ran = project.run(&["destroy", "--yes"]).status(0);
+        let warning = format!("warning: {ONE}: the plan does not show the parts that are deleted with it");
+        let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(&warning) && said.contains(message), "{deletion}: {ran}");
+        assert!(!ran.has("correct-horse"), "{deletion}: {ran}");
+    }
+}

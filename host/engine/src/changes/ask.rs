@@ -157,8 +157,25 @@ pub(crate) struct Foreseen {
     pub name: Option<Label>,
     /// The existing resource.
     pub record: Option<Arc<Record>>,
-    /// Whether a new resource takes the place of the existing one.
-    pub replaces: bool,
+    /// What would happen to the existing resource.
+    pub fate: Foresight,
+}
+
+/// What would happen to the resource whose driver is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Foresight {
+    /// It is updated, or created if there is none.
+    Stays,
+    /// A new one takes its place.
+    IsReplaced,
+    /// It is deleted, which is all that is asked about.
+    IsDeleted,
+}
+
+/// The deletion of a recorded resource, as its driver foresees it.
+pub(crate) fn deletion(record: &Record) -> Effect<'_> {
+    let Record { state, inputs, holds_data, .. } = record;
+    Effect::Delete { state, inputs, data_loss_allowed: holds_data.is_some() }
 }
 
 /// Asks drivers what effects would make, at most `parallelism` at a time, and returns the forecasts in order;
@@ -185,13 +202,14 @@ pub(crate) async fn foresee_all(
 
 async fn foresee(effect: &Foreseen, call: &Call, total: &Total) -> Result<Option<Forecast>, CallError> {
     let Foreseen { inputs, driver, .. } = effect;
-    let forecast = match effect.record.as_deref().filter(|_| !effect.replaces) {
-        Some(record) => {
+    let forecast = match (effect.record.as_deref(), effect.fate) {
+        (Some(record), Foresight::IsDeleted) => driver.preview(call, deletion(record)).await?,
+        (Some(record), Foresight::Stays) => {
             let (before, name) = (fate::compared(record, inputs), record.name.expose());
             let change = Change { state: &record.state, before: &before, after: inputs, name };
             driver.preview(call, Effect::Update(change)).await?
         }
-        None => {
+        (record, _) => {
             let name = match &effect.name {
                 Some(name) => name.clone(),
                 None if !driver.implements(&effect.key).name => effect.urn.guresid().as_str().into(),
@@ -199,7 +217,7 @@ async fn foresee(effect: &Foreseen, call: &Call, total: &Total) -> Result<Option
                 None => Label::default(),
             };
             // The id of another driver's resource means nothing to this driver.
-            let replaces = effect.record.as_deref().filter(|record| fate::made_it(&**driver, record));
+            let replaces = record.filter(|record| fate::made_it(&**driver, record));
             let replaces = replaces.map(|record| &record.state.id);
             driver.preview(call, Effect::Create { inputs, name: name.expose(), replaces }).await?
         }

@@ -30,7 +30,7 @@ pub enum LostData {
 
 impl LostData {
     /// The form in which a record keeps it (`Record::holds_data`).
-    fn recorded(self) -> Option<Arc<str>> {
+    pub(crate) fn recorded(self) -> Option<Arc<str>> {
         match self {
             Self::Named(what) => Some(what.into()),
             Self::Data => Some("".into()),
@@ -39,11 +39,11 @@ impl LostData {
     }
 
     /// The data of the parts that go, in the driver's words.
-    pub(crate) fn of_parts(parts: &[Part]) -> Option<Self> {
-        let lost = || parts.iter().filter_map(|part| Some((part.loss()?, &*part.address)));
+    pub(crate) fn of_parts<'a>(parts: impl Iterator<Item = &'a Part>) -> Option<Self> {
+        let mut lost = parts.filter_map(|part| Some((part.loss()?, &*part.address)));
         let named: Vec<String> =
-            lost().take(MOST_PARTS).map(|(what, address)| format!("{what} (`{address}`)")).collect();
-        let more = lost().count() - named.len();
+            lost.by_ref().take(MOST_PARTS).map(|(what, address)| format!("{what} (`{address}`)")).collect();
+        let more = lost.count();
         let more = (more > 0).then(|| format!("and of {more} more parts"));
         (!named.is_empty()).then(|| Self::Named(named.into_iter().chain(more).collect::<Vec<_>>().join(", ")))
     }

@@ -52,8 +52,8 @@ impl Serialize for Step {
             loss: Option<&'a Loss>,
             reasons: Vec<Worded<&'a Reason>>,
             changes: &'a [ValueChange],
-            #[serde(skip_serializing_if = "<[_]>::is_empty")]
-            parts: &'a [Part],
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            parts: Vec<&'a Part>,
             #[serde(skip_serializing_if = "<[_]>::is_empty")]
             references: &'a [ReferenceField],
         }
@@ -68,7 +68,7 @@ impl Serialize for Step {
             loss: self.loss(),
             reasons: self.reasons.iter().map(Worded::from).collect(),
             changes: &self.changes,
-            parts: self.parts(),
+            parts: self.parts().collect(),
             references: &self.references,
         }
         .serialize(serializer)

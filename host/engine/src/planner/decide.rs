@@ -10,7 +10,7 @@ use purlin_state::{Record, RecordId, Status};
 use super::level::Asked;
 use super::twins::NewName;
 use super::{Certainty, Decided, Planner, is_done, prepared};
-use crate::changes::ask::{self, Answer, Ask, Foreseen, Question};
+use crate::changes::ask::{self, Answer, Ask, Foreseen, Foresight, Question};
 use crate::changes::diff;
 use crate::changes::fate::{self, Case, Fate};
 use crate::driver::Driver;
@@ -77,7 +77,10 @@ impl Effective<'_> {
             driver: Arc::clone(driver),
             name,
             record,
-            replaces: matches!(self, Self::Replace { .. }),
+            fate: match self {
+                Self::Replace { .. } => Foresight::IsReplaced,
+                Self::Create(_) | Self::Update(..) => Foresight::Stays,
+            },
         })
     }
 

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Context, Diagnostic, Obstacle, Urn};
+use purlin_model::{Context, Diagnostic, Obstacle, Urn, Workspace};
 use purlin_state::Record;
 
 use super::undecided::Undecided;
 use super::{
-    Base, Decisions, Scope, drivers, losses, missing_accounts, operations, protection, to_delete, used,
+    Base, Decisions, Scope, deletions, drivers, losses, missing_accounts, operations, protection, to_delete,
+    used,
 };
 use crate::driver::Drivers;
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::names::Role;
 use crate::plan::{DriverSet, Plan};
 
 /// The options of a deletion.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct DestroyOptions {
     /// The resources that the plan covers. Dependencies of an excluded resource are kept too.
     pub scope: Scope,
@@ -25,9 +26,18 @@ pub struct DestroyOptions {
     pub orphan_shared: bool,
     /// Deletes only resources that were handed over in this way and no longer have users.
     pub only_left: bool,
+    /// The maximum number of concurrent driver calls.
+    pub parallelism: usize,
 }
 
-/// Plans the deletion of recorded resources, dependents first.
+impl Default for DestroyOptions {
+    fn default() -> Self {
+        let parallelism = Workspace::PARALLELISM;
+        Self { scope: Scope::default(), orphan_shared: false, only_left: false, parallelism }
+    }
+}
+
+/// Plans the deletion of recorded resources, dependents first. Drivers with a preview say what that deletes.
 ///
 /// # Errors
 /// [`Error::Documents`] with every protected resource that would be deleted, and with every
@@ -69,6 +79,8 @@ pub async fn destroy(
         return Err(Error::Documents(errors));
     }
     missing_accounts::check(&recorded, &steps, &operations, None, &set, context).await?;
+    let about = (context, options.parallelism);
+    deletions::foresee(&recorded, &mut steps, &operations, &set, about, &mut warnings).await;
     losses::mark(&recorded, &mut steps, &operations, None, drivers, &set).await;
     Ok(Plan {
         context: context.clone(),

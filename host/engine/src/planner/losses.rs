@@ -1,6 +1,6 @@
 //! The steps that lose data (SPEC §9). A step loses data if it deletes a resource that holds data
 //! according to its driver, at creation or now, or if such a resource is deleted with its host, or if
-//! its driver foresees that a part with data goes. Forgotten, retained and observed resources lose
+//! its driver foresees that a part with data goes, with its resource or without it. Forgotten, retained and observed resources lose
 //! nothing.
 
 use std::collections::HashMap;

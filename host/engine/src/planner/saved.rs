@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::driver::Token;
+use purlin_model::driver::{Forecast, Token};
 use purlin_model::{Label, Urn, Value};
 use purlin_state::{Change, Intent, Operation as Intended};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Action, Operation, OperationKind, Plan, Step};
+use crate::plan::{Action, Operation, OperationKind, Plan};
 use crate::planner::CheckedInputs;
 use crate::planner::begun::{self, PlannedInput, RecordDigest};
 use crate::records::making::record_of;
@@ -30,7 +30,7 @@ pub struct Saved {
     pub outline: Vec<OperationOutline>,
     /// The digests of the records after the prelude is written.
     pub record_digests: Vec<RecordDigest>,
-    /// What ties effects to the forecasts in the plan, each with the URN of its resource.
+    /// What ties effects to the forecasts in the plan, each with the name of its effect.
     pub tokens: Vec<(String, Token)>,
 }
 
@@ -64,18 +64,46 @@ impl Plan {
             checked_inputs,
             outline: self.outline(),
             record_digests: begun::record_digests(&self.recorded),
-            tokens: self.steps.iter().filter_map(token).collect(),
+            tokens: self.tokens(),
         }
     }
 
     /// Ties the effects of a plan that is made again to the forecasts in the saved one.
     pub fn agree_to(&mut self, tokens: Vec<(String, Token)>) {
         let mut tokens: HashMap<String, Token> = tokens.into_iter().collect();
+        let deletions = self.deletions();
         for step in &mut self.steps {
             if let Some(forecast) = &mut step.forecast {
                 forecast.token = tokens.remove(step.urn.as_str());
             }
         }
+        for (step, name) in deletions {
+            let step = self.steps.get_mut(step as usize);
+            if let Some(forecast) = step.and_then(|step| step.deletion.as_mut()) {
+                forecast.token = tokens.remove(&name);
+            }
+        }
+    }
+
+    /// The tokens of forecasts, each with the name of its effect: the URN for an effect that leaves a
+    /// resource.
+    fn tokens(&self) -> Vec<(String, Token)> {
+        let token = |forecast: &Option<Box<Forecast>>| forecast.as_ref()?.token.clone();
+        let made = self.steps.iter().filter_map(|step| Some((step.urn.to_string(), token(&step.forecast)?)));
+        let deleted = self
+            .deletions()
+            .into_iter()
+            .filter_map(|(step, name)| Some((name, token(&self.steps.get(step as usize)?.deletion)?)));
+        made.chain(deleted).collect()
+    }
+
+    /// The steps with a deletion that is called for, each with the name of that.
+    fn deletions(&self) -> Vec<(u32, String)> {
+        let deletion = |operation: &Operation| match &operation.kind {
+            OperationKind::Delete { call: true, .. } => Some((operation.step, name(&operation.kind))),
+            _ => None,
+        };
+        self.operations.iter().filter_map(deletion).collect()
     }
 
     /// The outline of every operation.
@@ -135,10 +163,6 @@ impl Plan {
             open_deletion: None,
         })))
     }
-}
-
-fn token(step: &Step) -> Option<(String, Token)> {
-    Some((step.urn.to_string(), step.forecast.as_ref()?.token.clone()?))
 }
 
 /// The inputs that drivers' `check` returned, from the saved changes.

@@ -6,6 +6,7 @@ mod aliases;
 mod contract;
 mod cookies;
 mod events;
+mod foreseen_deletions;
 mod goes_with;
 mod halfway;
 mod identity;

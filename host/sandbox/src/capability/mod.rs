@@ -37,7 +37,7 @@ use crate::sandbox::DriverSetup;
 
 use http::{Http, Trust};
 pub(crate) use log::Log;
-pub(crate) use operation::{Checkpoints, Operation};
+pub(crate) use operation::{CallEffect, Operation};
 use reach::{NetworkRules, Reach};
 
 /// Links everything that a driver may import. Its grants decide what it may do with it.

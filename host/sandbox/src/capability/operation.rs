@@ -14,13 +14,15 @@ use crate::error::CallError;
 use crate::observer::{CallEvent, HostRequest};
 use crate::secrets::SecretMatcher;
 
-/// Which checkpoints a call may report.
+/// The effect that a call may have. It decides which checkpoints the call may report, and whether it gets a
+/// token.
 #[derive(Clone)]
-pub(crate) enum Checkpoints {
+pub(crate) enum CallEffect {
     None,
-    OfCreate,
-    /// Those of the resource with this id.
-    OfUpdate(Label),
+    Create,
+    /// An update of the resource with this id.
+    Update(Label),
+    Delete,
 }
 
 /// The answers of `operation` in one call.
@@ -29,8 +31,8 @@ pub(crate) struct Operation {
     progress: Option<ProgressSink>,
     cancel: CancelToken,
     matcher: Arc<SecretMatcher>,
-    checkpoints: Checkpoints,
-    /// Only in a call that may report checkpoints, which has effects.
+    effect: CallEffect,
+    /// Only in a call with an effect.
     pub(super) token: Option<Token>,
     /// Bytes of a cookie.
     largest_cookie: usize,
@@ -39,7 +41,7 @@ pub(crate) struct Operation {
 impl Operation {
     pub(crate) fn new(
         context: &CallContext<'_>,
-        checkpoints: Checkpoints,
+        effect: CallEffect,
         matcher: &Arc<SecretMatcher>,
         largest_cookie: usize,
     ) -> Self {
@@ -48,8 +50,8 @@ impl Operation {
             progress: context.progress.clone(),
             cancel: context.cancel.clone(),
             matcher: Arc::clone(matcher),
-            token: context.token.clone().filter(|_| !matches!(checkpoints, Checkpoints::None)),
-            checkpoints,
+            token: context.token.clone().filter(|_| !matches!(effect, CallEffect::None)),
+            effect,
             largest_cookie,
         }
     }
@@ -61,7 +63,7 @@ impl Operation {
             progress: None,
             cancel: cancel.clone(),
             matcher: Arc::default(),
-            checkpoints: Checkpoints::None,
+            effect: CallEffect::None,
             token: None,
             largest_cookie: 0,
         }
@@ -74,12 +76,14 @@ impl operation::Host for Guest {
         let driver = self.log.driver().to_string();
         let stop = |error| Err(wasmtime::Error::new(Stop(error)));
         let largest = self.operation.largest_cookie;
-        let wrong = match &self.operation.checkpoints {
-            Checkpoints::None => Some("it reported a checkpoint outside `create` and `update`".to_owned()),
+        let wrong = match &self.operation.effect {
+            CallEffect::None | CallEffect::Delete => {
+                Some("it reported a checkpoint outside `create` and `update`".to_owned())
+            }
             _ if id.is_empty() || id.len() > LONGEST_ID => {
                 Some("the id of a checkpoint has 1 to 4096 bytes".to_owned())
             }
-            Checkpoints::OfUpdate(own) if own.expose() != id => {
+            CallEffect::Update(own) if own.expose() != id => {
                 Some("it reported a checkpoint of another resource than the one that it updates".to_owned())
             }
             _ => cookie.as_ref().map(Vec::len).filter(|length| *length > largest).map(|length| {

@@ -240,16 +240,20 @@ async fn a_call_knows_its_key_and_deadline_and_one_with_effects_its_deployment()
 }
 
 #[tokio::test]
-async fn a_deletion_knows_whether_data_may_be_lost() {
+async fn a_deletion_knows_what_people_agreed_to() {
     let driver = guest(Limits::default()).await;
     let subject = subject();
     let context = CallContext::new(&subject, "k");
     let state = ResourceState { id: "consent".into(), ..ResourceState::default() };
     for allowed in [false, true] {
         let answer = driver.delete(&context, (&state, allowed), &inputs(json!({}))).await;
-        let said = format!("data loss allowed: {allowed}");
+        let said = format!("data loss allowed: {allowed}, {{\"token\":null}}");
         assert_eq!(answer, Err(CallError::Failure(Failure::Failed(said.into()))));
     }
+    let context = CallContext { token: Some(b"plan".to_vec().into()), ..context };
+    let answer = driver.delete(&context, (&state, true), &inputs(json!({}))).await;
+    let said = r#"data loss allowed: true, {"token":"plan"}"#;
+    assert_eq!(answer, Err(CallError::Failure(Failure::Failed(said.into()))));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use crate::text;
 
 /// The parts of a resource to which something happens, those first that lose data.
 pub(super) fn render(out: &mut String, step: &Step, look: PlanView) {
-    let mut parts: Vec<&Part> = step.parts().iter().collect();
+    let mut parts: Vec<&Part> = step.parts().collect();
     parts.sort_by_key(|part| part.loss().is_none());
     let all = parts.len();
     let shown = if look.everything || all <= SHOWN_OF_CHANGED + 1 { all } else { SHOWN_OF_CHANGED };

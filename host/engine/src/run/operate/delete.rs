@@ -1,6 +1,7 @@
 //! Deletes resources, or only forgets them.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use purlin_model::driver::Failure;
 use purlin_model::{Finding, Urn};
@@ -9,8 +10,9 @@ use purlin_state::{Change, Operation, Record, RecordId, Vanished};
 
 use super::pending::Patience;
 use super::{CallPermit, Completed, Outcome, Task};
+use crate::changes::data_loss::LostData;
 use crate::changes::fate;
-use crate::driver::Driver;
+use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::plan::Action;
 use crate::records::making::emptied;
@@ -56,10 +58,12 @@ impl Task<'_> {
             if !fate::is_going(&record) {
                 self.is_shown(&**driver, &record).await?;
             }
+            let token = self.token_of_deletion(&**driver, &record).await?;
+            let record = self.holding_parts(record).await?;
             let patience = Patience::of(&**driver);
             let may_move = id.superseded.is_none() && self.step.action == Action::Delete;
             let intent = loop {
-                let mut call = self.call();
+                let mut call = Call { token: token.clone(), ..self.call() };
                 let intent = self.intend(Operation::Delete(id.clone()), &**driver, &mut call).await?;
                 match self.delete_record(&**driver, &call, &record, may_move).await {
                     Ok(()) => break intent,
@@ -87,6 +91,20 @@ impl Task<'_> {
 }
 
 impl Task<'_> {
+    /// The record of a resource that is deleted with parts whose data people agreed to lose: it holds that
+    /// data, also if another run has to delete it again.
+    async fn holding_parts(self, record: Arc<Record>) -> Result<Arc<Record>, Cause> {
+        let parts = self.step.deletion.iter().flat_map(|deletion| &deletion.parts);
+        match LostData::of_parts(parts).filter(|_| record.holds_data.is_none()) {
+            Some(lost) => {
+                let record = Record { holds_data: lost.recorded(), ..Record::clone(&record) };
+                self.written(vec![Change::Put(Box::new(record.clone()))]).await?;
+                Ok(Arc::new(record))
+            }
+            None => Ok(record),
+        }
+    }
+
     /// Checks that the system shows a resource so new that it may not: whatever it answers about what it
     /// does not show, the resource may appear afterwards. A system that cannot be read is no reason to
     /// wait: the deletion itself says why.

@@ -30,6 +30,11 @@ impl Effort {
         self.was_asked_to_wait.store(true, Ordering::Relaxed);
     }
 
+    /// Notes that all calls so far had no effects, so that they say nothing about those of the next one.
+    pub(super) fn had_no_effects(&self) {
+        self.was_asked_to_wait.store(false, Ordering::Relaxed);
+    }
+
     /// Whether the driver asked to be called again later, in any attempt.
     pub(super) fn was_asked_to_wait(&self) -> bool {
         self.was_asked_to_wait.load(Ordering::Relaxed)

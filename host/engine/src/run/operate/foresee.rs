@@ -1,18 +1,21 @@
 //! Ties an effect to what people agreed to (SPEC §8, `purlin:preview`): by the token of the forecast in the plan
-//! or, where the plan did not know all inputs, by a forecast just before the effect, which may be weaker than
-//! that of the plan and not stronger.
+//! or, where the plan did not know all inputs or the resource changed since, by a forecast just before the
+//! effect, which may be weaker than that of the plan and not stronger.
 
 use purlin_model::Reason;
 use purlin_model::driver::{Forecast, Part, PartAction, Token};
+use purlin_state::Record;
 
 use super::Task;
 use super::call::repeatedly;
+use crate::changes::ask;
 use crate::driver::{Call, Driver, Effect};
 use crate::error::Cause;
 use crate::values::predict;
 
 impl Task<'_> {
-    /// The token for an effect. `is_as_planned` if the plan foresaw just this effect, with all inputs.
+    /// The token for an effect of which the plan has this forecast. `is_as_planned` if the plan foresaw just
+    /// this effect, with all inputs.
     ///
     /// # Errors
     /// [`Cause::MoreThanPlanned`] if more would happen to a part; [`Cause::Inconsistent`] if an output that was
@@ -22,15 +25,15 @@ impl Task<'_> {
         driver: &dyn Driver,
         call: &Call,
         effect: Effect<'_>,
-        is_as_planned: bool,
+        (planned, is_as_planned): (Option<&Forecast>, bool),
     ) -> Result<Option<Token>, Cause> {
-        let planned = self.step.forecast.as_deref();
         // The plan does not foresee the update of a resource that is adopted first.
         if (is_as_planned && planned.is_some()) || !driver.previews() {
             return Ok(planned.and_then(|planned| planned.token.clone()));
         }
         let (shared, patience) = (self.shared, driver.patience());
         let foreseen = repeatedly(shared, self.effort, patience, || driver.preview(call, effect)).await?;
+        self.effort.had_no_effects();
         let Some(now) = foreseen else { return Ok(None) };
         let contradicted = planned.and_then(|planned| predict::contradicted(&planned.outputs, &now.outputs));
         if let Some(path) = contradicted {
@@ -38,6 +41,31 @@ impl Task<'_> {
         }
         let reasons = not_planned(planned.map_or(&[], |planned| &planned.parts), &now);
         if reasons.is_empty() { Ok(now.token) } else { Err(Cause::MoreThanPlanned { reasons }) }
+    }
+}
+
+impl Task<'_> {
+    /// The token for the deletion of a recorded resource. If the plan has no forecast, such as of a driver that
+    /// could not give one, people agreed to the deletion without one.
+    ///
+    /// # Errors
+    /// As [`Self::token`], if the resource is another one than in the plan.
+    pub(super) async fn token_of_deletion(
+        self,
+        driver: &dyn Driver,
+        record: &Record,
+    ) -> Result<Option<Token>, Cause> {
+        let planned = self.step.deletion.as_deref();
+        if planned.is_none() {
+            return Ok(None);
+        }
+        let id = record.id();
+        let recorded = &self.shared.plan.recorded;
+        // What this run made an old copy was the current one.
+        let before = recorded.get(&id).or_else(|| recorded.current(&id.urn));
+        let is_as_planned =
+            before.is_some_and(|before| before.state == record.state && before.inputs == record.inputs);
+        self.token(driver, &self.call(), ask::deletion(record), (planned, is_as_planned)).await
     }
 }
 

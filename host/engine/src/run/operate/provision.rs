@@ -76,7 +76,8 @@ impl Task<'_> {
                 let before = before.filter(|before| exists(before) && fate::made_it(&**driver, before));
                 let replaces = before.map(|before| &before.state.id);
                 let effect = Effect::Create { inputs: &prepared.inputs, name: name.expose(), replaces };
-                call.token = self.token(&**driver, &call, effect, planned.is_some()).await?;
+                let foreseen = self.step.forecast.as_deref();
+                call.token = self.token(&**driver, &call, effect, (foreseen, planned.is_some())).await?;
                 let Some(made) = self.record(node, &**driver, prepared.inputs.clone(), name) else {
                     return Ok(nothing());
                 };
@@ -477,7 +478,8 @@ impl Task<'_> {
             after: &prepared.inputs,
             name: record.name.expose(),
         };
-        call.token = self.token(driver, &call, Effect::Update(change), is_as_planned).await?;
+        let planned = (self.step.forecast.as_deref(), is_as_planned);
+        call.token = self.token(driver, &call, Effect::Update(change), planned).await?;
         let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
         let result =
             repeatedly(self.shared, self.effort, driver.patience(), || driver.update(&call, change)).await;

@@ -114,11 +114,14 @@ pub(crate) struct Scripted {
     pub(crate) takes: Mutex<BTreeMap<String, u32>>,
     /// The objects that are not done, by their ids.
     pub(crate) on_their_way: Mutex<BTreeMap<String, u32>>,
-    /// What it foresees, if it does, and the calls about that.
+    /// What it foresees, if it does, of deletions and of other effects, and the calls about that.
     pub(crate) foresight: Mutex<Option<Foresight>>,
+    pub(crate) foresight_of_deletions: Mutex<Option<Foresight>>,
     pub(crate) foreseen: Mutex<Vec<String>>,
     /// The tokens of effects that have one.
     pub(crate) tokens: Mutex<Vec<String>>,
+    /// The ids of the objects whose data was lost with somebody's consent.
+    pub(crate) lost_data: Mutex<Vec<String>>,
     /// The clock of the platform, and for how long each `read` lets it go on once the system answered.
     pub(crate) reads_take: Mutex<(Arc<AtomicU64>, Duration)>,
 }
@@ -217,8 +220,10 @@ impl Scripted {
             takes: Mutex::default(),
             on_their_way: Mutex::default(),
             foresight: Mutex::default(),
+            foresight_of_deletions: Mutex::default(),
             foreseen: Mutex::default(),
             tokens: Mutex::default(),
+            lost_data: Mutex::default(),
             reads_take: Mutex::default(),
         })
     }
@@ -400,7 +405,7 @@ impl Driver for Scripted {
             info: &self.info,
             known_as: &self.name,
             digest: "scripted",
-            previews: locked(&self.foresight).is_some(),
+            previews: locked(&self.foresight).is_some() || locked(&self.foresight_of_deletions).is_some(),
             grants: None,
             longest: Some(*locked(&self.longest)),
             patience: Duration::from_secs(60),
@@ -426,8 +431,11 @@ impl Driver for Scripted {
                 has_cookie(change.state);
                 Response::State(self.update(call, change).await?)
             }
-            Request::Effect(Effect::Delete { state, inputs, .. }) => {
+            Request::Effect(Effect::Delete { state, inputs, data_loss_allowed }) => {
                 has_cookie(state);
+                let id = state.id.expose();
+                locked(&self.lost_data)
+                    .extend(data_loss_allowed.then(|| id.replace("thing.default#shared.", "")));
                 self.delete(call, state, inputs).await?;
                 Response::Deleted
             }
@@ -575,7 +583,11 @@ impl Scripted {
         };
         locked(&self.foreseen).push(what.replace("thing.default#shared.", ""));
         assert!(call.idempotency_key.is_empty(), "it has no effects");
-        locked(&self.foresight).as_ref().map(|foresight| foresight(inputs)).transpose()
+        let foresight = match effect {
+            Effect::Delete { .. } => locked(&self.foresight_of_deletions),
+            Effect::Create { .. } | Effect::Update(_) => locked(&self.foresight),
+        };
+        foresight.as_ref().map(|foresight| foresight(inputs)).transpose()
     }
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
         let id = change.state.id.expose();
