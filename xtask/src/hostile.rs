@@ -10,15 +10,18 @@ use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding, embed_compone
 use crate::step::root;
 
 /// Assembles each of them in a folder next to the drivers. They have the world of `template`, which
-/// is the component of tests/hostile.
+/// is the component of tests/hostile, without its preview.
 pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> {
     let bytes = fs::read(template).with_context(|| format!("cannot read {}", template.display()))?;
-    let DecodedWasm::Component(resolve, world) = wit_component::decode(&bytes)? else {
+    let DecodedWasm::Component(mut resolve, world) = wit_component::decode(&bytes)? else {
         bail!("{} is not a component", template.display());
     };
     let wasi = resolve.packages.iter().find(|(_, package)| package.name.namespace == "wasi");
     let version = wasi.and_then(|(_, package)| package.name.version.clone());
     let version = version.context("the template imports nothing of WASI")?;
+    let mut own = resolve.worlds.get(world).cloned().context("the template has no world")?;
+    own.exports.retain(|key, _| resolve.name_world_key(key).starts_with("purlin:driver/"));
+    resolve.worlds.get_mut(world).context("the template has no world")?.exports = own.exports;
     let from = root().join("tests/hostile/wat");
     let common = texts(&from.join("common"))?;
     let _ = fs::remove_dir_all(folder);

@@ -12,6 +12,7 @@
 
 mod attacks;
 mod encodings;
+mod forecasts;
 
 use attacks::Attack;
 use purlin_sdk::bindings::exports::purlin::driver::lifecycle::Guest;

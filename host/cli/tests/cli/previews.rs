@@ -143,3 +143,54 @@ fn a_preview_that_fails_prevents_no_deletion() {
         assert!(!ran.has("correct-horse"), "{deletion}: {ran}");
     }
 }
+
+/// A driver that attacks with its forecasts: nothing that it says reveals a secret or has an effect on a
+/// terminal, and nothing more happens than people agreed to.
+#[test]
+fn a_hostile_forecast_is_harmless() {
+    let project = |values: serde_json::Value| {
+        let project = adversarial(&values.to_string(), "{}");
+        let hostile = |text: String| text.replace("guests.wasm", "hostile.wasm");
+        project.write("purlin.yaml", &hostile(project.read("purlin.yaml")));
+        project
+    };
+    let escape = "\u{1b}[2J\u{202e}";
+    let part = |address: &str| {
+        json!({
+            "address": address, "type": "{secret}", "action": "delete", "holds_data": format!("{{secret}}{escape}"),
+            "before": "{\"a\": [\"{secret}\"], \"{secret}\": 1}", "replaces": ["/before/{secret}"],
+            "notes": {"reason": "\"because of {secret}\"", "{secret}": "1"},
+        })
+    };
+    let parts = json!([part("{secret}"), part(escape)]);
+    let harmless = project(json!({"parts": parts, "notes": {"n": "\"{secret}\""}}));
+    for arguments in [&["plan"][..], &["plan", "--format", "json"], &["plan", "--verbose"]] {
+        let ran = harmless.run(arguments).status(0);
+        assert!(!ran.has("correct-horse") && ran.has("[secret]"), "{ran}");
+        assert!(!ran.out.contains(['\u{1b}', '\u{202e}']), "{ran}");
+    }
+    harmless.run(&["up", "--yes", "--allow-data-loss"]).status(0);
+    let destroyed = harmless.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
+    assert!(!destroyed.has("correct-horse") && destroyed.has("[secret]"), "{destroyed}");
+
+    // A saved plan is of the parts that it shows.
+    let varies = project(json!({"parts": [{"address": "a", "action": "delete"}], "varies": true}));
+    varies.run(&["plan", "--out", "kept.plan"]).status(0);
+    let refused = varies.run(&["apply", "--yes", "kept.plan"]).status(2);
+    assert!(refused.has("in another way"), "{refused}");
+
+    // Once all inputs are known, it says that more goes.
+    let first = json!([{"address": "a", "action": "delete"}]);
+    let then = json!([{"address": "a", "action": "delete"}, {"address": "b", "action": "delete", "holds_data": "rows"}]);
+    let more = project(json!({"parts": first, "then": then, "x": "${resources.late.outputs.n}"}));
+    let of_late =
+        more.read("things.yaml").replace("{id: thing}", "{id: late}").replace("type: thing", "type: late");
+    let (head, _) = of_late.split_once("    values:").expect("values");
+    let late = format!("{head}    values: {{n: 1}}\n  criteria: [{{}}]\n");
+    more.write("late.yaml", &late);
+    let stopped = more.run(&["up", "--yes"]).status(1);
+    assert!(
+        stopped.has("the plan did not show `delete` of its part `b`, which loses data: rows"),
+        "{stopped}"
+    );
+}

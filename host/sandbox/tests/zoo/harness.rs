@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use purlin_model::driver::{Checkpoint, Inputs, ResourceState};
+use purlin_model::driver::{Checkpoint, Forecast, Inputs, ResourceState};
 use purlin_model::{Limits, Value};
 use purlin_sandbox::{
-    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, ReadRequest, Sandbox,
-    Source,
+    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Effect, ReadRequest,
+    Sandbox, Source,
 };
 use serde_json::json;
 use tracing_subscriber::layer::SubscriberExt;
@@ -71,6 +71,10 @@ pub(crate) enum Call {
     Impact,
     Update,
     Delete,
+    /// What its creation would make.
+    Preview,
+    /// What its deletion would delete.
+    PreviewOfDelete,
 }
 
 /// What an operator does during a call.
@@ -534,9 +538,33 @@ async fn one(
             format!("{} {:?}", impact.delete_before_replace, impact.replaces.len())
         }),
         Call::Update => driver.update(&context, change).await.as_ref().map(text_of).map_err(Clone::clone),
+        Call::Preview => {
+            let effect = Effect::Create { inputs: &inputs, name: "n", replaces: None };
+            driver.preview(&context, effect).await.map(|forecast| foreseen(forecast, words))
+        }
+        Call::PreviewOfDelete => {
+            let effect = Effect::Delete { state: &state, inputs: &inputs, data_loss_allowed: false };
+            driver.preview(&context, effect).await.map(|forecast| foreseen(forecast, words))
+        }
         Call::Delete => driver.delete(&context, (&state, false), &inputs).await.map(|()| "deleted".into()),
     };
     outcome.map_err(|error: CallError| chain(&error))
+}
+
+/// All that people can see of a forecast. They read the texts of its parts.
+fn foreseen(forecast: Option<Forecast>, words: &Mutex<Vec<String>>) -> String {
+    let Forecast { outputs, parts, token, notes } = forecast.expect("it has a preview");
+    let token = token.map_or(0, |token| token.as_bytes().len());
+    let mut words = words.lock().expect("ours");
+    for part in &parts {
+        words.extend([part.address.clone(), part.type_name.clone()]);
+        words.extend([&part.moved_from, &part.holds_data].into_iter().flatten().cloned());
+        words.extend(part.notes.keys().map(|name| name.to_string()));
+        words.extend(part.replaces.iter().take(100).cloned());
+    }
+    let notes = Value::Map(notes).redact();
+    let shown = serde_json::to_string(&parts).expect("JSON");
+    format!("{} {notes} {} parts {token} bytes {shown} {parts:?}", outputs.redact(), parts.len())
 }
 
 /// The visible form of a driver's description of itself.

@@ -13,6 +13,7 @@ mod answers;
 mod by_hand;
 mod deadline;
 mod files;
+mod forecasts;
 mod handles;
 mod harness;
 mod memory;

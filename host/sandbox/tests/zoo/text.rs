@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::harness::{Attack, Call, attack};
 
-const ENCODINGS: [&str; 11] = [
+pub(crate) const ENCODINGS: [&str; 11] = [
     "",
     "json",
     "base64",
@@ -18,7 +18,7 @@ const ENCODINGS: [&str; 11] = [
     "percent-all",
 ];
 
-const ESCAPES: [&str; 13] = [
+pub(crate) const ESCAPES: [&str; 13] = [
     "\u{1b}[2J\u{1b}[1;1H",
     "\u{1b}]8;;http://evil.example\u{1b}\\click\u{1b}]8;;\u{1b}\\",
     "\u{1b}]52;c;Y29weQ==\u{7}",
