@@ -151,7 +151,7 @@ fn a_hostile_forecast_is_harmless() {
     let project = |values: serde_json::Value| {
         let project = adversarial(&values.to_string(), "{}");
         let hostile = |text: String| text.replace("guests.wasm", "hostile.wasm");
-        project.write("purlin.yaml", &hostile(project.read("purlin.yaml")));
+        project.write("purlin.yaml", hostile(project.read("purlin.yaml")));
         project
     };
     let escape = "\u{1b}[2J\u{202e}";

@@ -140,7 +140,14 @@ impl Task<'_> {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
         let looked = self.shared.moments.now();
-        let Some(found) = self.look_at_record(&**driver, &record).await? else {
+        let found = self.look_at_record(&**driver, &record).await?;
+        // Meanwhile, its host may have been found gone, and the resource with it, although its system still
+        // shows it.
+        let is_it = |now: &Arc<Record>| exists(now) && now.state.id == record.state.id;
+        let Some(record) = self.current().filter(is_it) else {
+            return Ok(Completed { action: Action::Read, durable: None });
+        };
+        let Some(found) = found else {
             if let Some(left) = self.not_shown_for(&**driver, &record, looked) {
                 self.shared.note_not_shown(&self.step.key);
                 self.observed(Finding::NotVisible { seconds: seconds(left) }, Vec::new());

@@ -214,7 +214,7 @@ impl Task<'_> {
         let replaces = there.filter(|there| fate::made_it(driver, there)).map(|there| &there.state.id);
         // The first attempt may have changed what its forecast was for.
         let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
-        call.token = self.token(driver, &call, effect, false).await?;
+        call.token = self.token(driver, &call, effect, (None, false)).await?;
         self.attempt_again(intent, driver).await?;
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
@@ -224,7 +224,7 @@ impl Task<'_> {
             match patiently(self.shared, self.effort, driver.patience(), create).await {
                 Err(error) if attempt.next(driver, &error).await => {
                     let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
-                    call.token = self.token(driver, &self.call(), effect, false).await?;
+                    call.token = self.token(driver, &self.call(), effect, (None, false)).await?;
                 }
                 result => break result,
             }
@@ -285,7 +285,13 @@ impl Task<'_> {
             status: Status::Partial(Unfinished::InterruptedUpdate),
             ..self.between(&record, changed)
         };
-        match self.look_after_update(changed, &record).await {
+        let looked = self.look_after_update(changed, &record).await;
+        // Meanwhile, its host may have been found gone, and the resource with it, although its system still
+        // shows it.
+        if exists(&record) && !self.recorded(&id).is_some_and(|now| exists(&now)) {
+            return self.settled(Vec::new(), id, Finding::Gone);
+        }
+        match looked {
             Ok(Looked::Not) => {}
             Ok(Looked::Found(found)) => known = self.refreshed(&**self.driver_of(changed)?, &known, &found),
             Ok(Looked::NotShown) => {}
