@@ -7,7 +7,7 @@ import "fmt"
 // driver that has it imports purlin.dev/purlin/preview, which exports it.
 type Previewer interface {
 	// Preview returns the forecast, from inputs that may have unknown places. The host calls it for the resources
-	// that a plan creates, updates or replaces. It has no effects, and each certain output is what the effect
+	// that a plan creates, updates, replaces or deletes. It has no effects, and each certain output is what the effect
 	// returns. Its error may not be Pending, Partial or NeedsDeleteBefore; InvalidInputs are faults of the
 	// documents, as those of Check are.
 	Preview(PreviewRequest) (Forecast, error)

@@ -275,11 +275,12 @@ fn placed(key: &[u8], expected: Option<Vec<u8>>, name: String) -> Result<(), Err
 #[cfg(test)]
 mod tests {
     use purlin_model::Urn;
+    use purlin_model::driver::Checkpoint;
 
     use super::*;
     use crate::codec::tests::plain;
     use crate::encode::Writes;
-    use crate::{Change, Holder, snapshot};
+    use crate::{Change, Holder, Intent, Operation, snapshot};
 
     #[test]
     fn a_resource_whose_private_state_is_missing_is_named() {
@@ -314,6 +315,41 @@ mod tests {
         assert!(looked(&table).is_whole());
         let stored = snapshot::snapshot(&table, &environment, &keys).expect("reads");
         assert!(stored.records[0].state.cookie.is_empty());
+    }
+
+    /// A call that is tried again has the report of an earlier attempt, which a later one replaces.
+    #[test]
+    fn what_a_later_report_replaced_is_not_missed() {
+        let keys = Keyring::in_memory();
+        let record = plain();
+        let environment = Environment::of_urn(&record.urn).expect("an environment");
+        let reported = |byte| Checkpoint { cookie: Some(vec![byte; 5000].into()), ..Checkpoint::from("i") };
+        let id = record.id();
+        let intent = Intent {
+            operation: Operation::Update(record.into()),
+            idempotency_key: "k".into(),
+            checkpoint: Some(reported(1)),
+            since: 1,
+            deadline: None,
+            open_deletion: None,
+        };
+        let mut table = Table::default();
+        let apply = |table: &mut Table, change: Change| {
+            let writes = Writes::of(&[change], &environment, &keys).expect("encoded");
+            let mut entries = Vec::new();
+            table.resolve(writes.0, &mut entries);
+            entries.into_iter().for_each(|(key, value)| table.apply(key, value));
+        };
+        let read = |table: &Table| snapshot::snapshot(table, &environment, &keys).expect("reads");
+        apply(&mut table, Change::Intend(Box::new(intent)));
+        assert_eq!(read(&table).pending[0].checkpoint, Some(reported(1)));
+        apply(&mut table, Change::Checkpoint { id, checkpoint: reported(2) });
+        let now = read(&table);
+        assert_eq!((&now.pending[0].checkpoint, now.unused_cookies.len()), (&Some(reported(2)), 1));
+        apply(&mut table, Change::RemoveCookies(now.unused_cookies));
+        let mut report = RepairReport::default();
+        inspect(&table, Some(&keys), &mut report).expect("looks");
+        assert!(report.is_whole(), "{report:?}");
     }
 
     #[test]

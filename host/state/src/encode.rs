@@ -85,6 +85,11 @@ impl Writes {
             Change::Intend(intent) => {
                 let id = intent.id();
                 let mut intent = Cow::Borrowed(&**intent);
+                // What was reported has one place, where a later report replaces it.
+                let reported = match intent.checkpoint.is_some() {
+                    true => intent.to_mut().checkpoint.take(),
+                    false => None,
+                };
                 if intent.cookies().into_iter().any(is_large) {
                     for cookie in intent.to_mut().cookies_mut() {
                         if let Some(stored) = self.apart(cookie, within, keys)? {
@@ -94,18 +99,12 @@ impl Writes {
                 }
                 let encoded = codec::encode_intent(&intent, keys)?;
                 self.put(key(EntryKind::Intent, &id)?, encoded);
-                self.remove(key(EntryKind::Checkpoint, &id)?);
+                match reported {
+                    Some(checkpoint) => self.checkpoint(&id, &checkpoint, within, keys)?,
+                    None => self.remove(key(EntryKind::Checkpoint, &id)?),
+                }
             }
-            Change::Checkpoint { id, checkpoint } => {
-                let stored = match &checkpoint.cookie {
-                    Some(cookie) => self.apart(cookie, within, keys)?,
-                    None => None,
-                };
-                let cookie = stored.or_else(|| checkpoint.cookie.clone());
-                let checkpoint = Checkpoint { id: checkpoint.id.clone(), cookie };
-                let key = key(EntryKind::Checkpoint, id)?;
-                self.put(key, codec::encode_checkpoint(&checkpoint, keys)?);
-            }
+            Change::Checkpoint { id, checkpoint } => self.checkpoint(id, checkpoint, within, keys)?,
             Change::Settle(id) => {
                 self.remove(key(EntryKind::Intent, id)?);
                 self.remove(key(EntryKind::Checkpoint, id)?);
@@ -140,6 +139,24 @@ impl Writes {
             }
             Change::Trust => self.remove(keyspace::prefix(EntryKind::Staleness, &within.place)),
         }
+        Ok(())
+    }
+
+    fn checkpoint(
+        &mut self,
+        id: &RecordId,
+        checkpoint: &Checkpoint,
+        within: &Within<'_>,
+        keys: &Keyring,
+    ) -> Result<(), Error> {
+        let mut checkpoint = checkpoint.clone();
+        if let Some(cookie) = &mut checkpoint.cookie
+            && let Some(stored) = self.apart(cookie, within, keys)?
+        {
+            *cookie = stored;
+        }
+        let key = within.key(EntryKind::Checkpoint, id)?;
+        self.put(key, codec::encode_checkpoint(&checkpoint, keys)?);
         Ok(())
     }
 

@@ -10,9 +10,9 @@ from .failures import need, need_texts
 from .host import host
 from .requests import Change, CreateRequest, DeleteRequest, I, O
 
-#: An effect that may follow: the request that its method would get. It differs from that in three ways: inputs
-#: may be unknown, the idempotency key is empty, and a new resource whose inputs are unknown has no name yet (an
-#: empty one).
+#: An effect that may follow: the request that its method would get. It differs from that in four ways: inputs
+#: may be unknown, the idempotency key is empty, a new resource whose inputs are unknown has no name yet (an
+#: empty one), and nobody has agreed yet that the data of parts is lost.
 Effect = Union[CreateRequest[I], Change[I, O], DeleteRequest[I, O]]
 
 

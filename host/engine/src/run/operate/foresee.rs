@@ -42,9 +42,7 @@ impl Task<'_> {
         let reasons = not_planned(planned.map_or(&[], |planned| &planned.parts), &now);
         if reasons.is_empty() { Ok(now.token) } else { Err(Cause::MoreThanPlanned { reasons }) }
     }
-}
 
-impl Task<'_> {
     /// The token for the deletion of a recorded resource. If the plan has no forecast, such as of a driver that
     /// could not give one, people agreed to the deletion without one.
     ///
