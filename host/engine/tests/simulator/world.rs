@@ -80,6 +80,9 @@ pub(crate) struct World {
     open: BTreeMap<RecordId, String>,
     /// Those of resources for which a person recorded another object meanwhile.
     given_up: BTreeSet<String>,
+    /// Objects that were once recorded without what their driver keeps for them: a driver reported, or
+    /// a person gave, only the id.
+    known_by_id: BTreeSet<String>,
     pub(crate) doubts: Doubts,
     /// URNs that the documents retain.
     pub(crate) retained: BTreeSet<String>,
@@ -107,6 +110,9 @@ impl World {
         for record in &recorded.records {
             let known = (is_let_go(record), record.urn.as_str().to_owned());
             self.known.insert(record.state.id.expose().to_owned(), known);
+            if record.state.cookie.is_empty() {
+                self.known_by_id.insert(record.state.id.expose().to_owned());
+            }
         }
         if recorded.staleness.is_some() {
             let mut ids: Vec<&str> = recorded.records.iter().map(|record| record.state.id.expose()).collect();
@@ -169,6 +175,9 @@ impl World {
                     {
                         let id = record.state.id.expose();
                         self.violated(format!("the record of {id} loses what its driver keeps for it"));
+                    }
+                    if record.state.cookie.is_empty() {
+                        self.known_by_id.insert(record.state.id.expose().to_owned());
                     }
                     self.view.insert(record.id(), Record::clone(record));
                 }
@@ -287,9 +296,8 @@ impl World {
         let change = text.split('|').nth(1).and_then(|number| number.parse().ok());
         let is_it = change
             .is_some_and(|change| change <= thing.changes && cookie_of(id, change, thing.cookie) == bytes);
-        // All that is known of some objects is an id, which the driver reported or a person gave.
-        let is_unknown = bytes.is_empty()
-            && self.view.values().any(|record| record.state.id == *id && record.state.cookie.is_empty());
+        // A host that was stopped may still know only the id.
+        let is_unknown = bytes.is_empty() && self.known_by_id.contains(id);
         if !is_it && !is_unknown && thing.cookie > 0 {
             self.violated(format!(
                 "the driver got {} bytes for {id} that it does not know: {text}",

@@ -154,17 +154,18 @@ impl Root {
         }
     }
 
-    /// Syncs the files of a process that was killed while it had locked the whole store. They may
-    /// be complete but not yet durable, and everything written from now on depends on them.
+    /// Syncs the files of a process that was killed while it had locked the whole store or one of its
+    /// environments. They may be complete but not yet durable, and everything that is written or
+    /// reported from now on depends on them.
     fn sync_after_kill(&self) -> Result<(), Error> {
-        if !self.path.join(HOLDER).exists() {
-            return Ok(());
+        let all = self.path.join(HOLDER).exists();
+        let mut folders = self.folders()?;
+        folders.retain(|folder| all || folder.join(HOLDER).exists());
+        for folder in &folders {
+            journal::sync_all(folder)?;
+            files::sync_folder(folder)?;
         }
-        for folder in self.folders()? {
-            journal::sync_all(&folder)?;
-            files::sync_folder(&folder)?;
-        }
-        self.sync_names()
+        if all || !folders.is_empty() { self.sync_names() } else { Ok(()) }
     }
 
     /// Makes the names of the environments, the format and the keys durable.
