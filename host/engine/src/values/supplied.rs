@@ -50,9 +50,11 @@ struct SuppliedDriver {
 impl SuppliedDriver {
     /// The inputs with the fields of their account.
     async fn with_account<'a>(&self, call: &Call, inputs: &'a Inputs) -> Result<Cow<'a, Inputs>, CallError> {
+        let (Some(name), Some(accounts)) = (&inputs.account, &self.accounts) else {
+            return Ok(Cow::Borrowed(inputs));
+        };
         let type_name = call.subject.key.type_name();
-        let schema = self.info().schema(type_name).filter(|schema| schema.reads_account());
-        let (Some(name), Some(accounts), Some(schema)) = (&inputs.account, &self.accounts, schema) else {
+        let Some(schema) = self.info().schema(type_name).filter(|schema| schema.reads_account()) else {
             return Ok(Cow::Borrowed(inputs));
         };
         let read = accounts.read(name, self.known_as(), schema, &call.subject.context).await;

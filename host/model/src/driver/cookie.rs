@@ -9,16 +9,18 @@ use sha2::{Digest as _, Sha256};
 /// until a call needs it.
 ///
 /// Equal ones have equal bytes, wherever these are.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Cookie(Place);
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 enum Place {
+    /// There is none: most drivers keep nothing, so this costs no memory of its own.
+    #[default]
+    Nowhere,
     Here(Arc<Bytes>),
     Stored(Arc<StoredCookie>),
 }
 
-#[derive(Default)]
 struct Bytes {
     bytes: Box<[u8]>,
     /// By which the state finds them, once it has them.
@@ -45,6 +47,7 @@ impl Cookie {
     /// The number of bytes.
     pub fn len(&self) -> u64 {
         match &self.0 {
+            Place::Nowhere => 0,
             Place::Here(here) => here.bytes.len() as u64,
             Place::Stored(stored) => stored.length,
         }
@@ -53,6 +56,7 @@ impl Cookie {
     /// The bytes; `None` if they are in the state.
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.0 {
+            Place::Nowhere => Some(&[]),
             Place::Here(here) => Some(&here.bytes),
             Place::Stored(_) => None,
         }
@@ -61,7 +65,7 @@ impl Cookie {
     /// Where the state has the bytes; `None` if they are here.
     pub fn stored(&self) -> Option<&StoredCookie> {
         match &self.0 {
-            Place::Here(_) => None,
+            Place::Nowhere | Place::Here(_) => None,
             Place::Stored(stored) => Some(stored),
         }
     }
@@ -71,16 +75,16 @@ impl Cookie {
     /// # Errors
     /// Those of `draw`.
     pub fn to_stored<E>(&self, draw: impl FnOnce() -> Result<[u8; 16], E>) -> Result<StoredCookie, E> {
-        let here = match &self.0 {
-            Place::Here(here) => here,
+        let id = match &self.0 {
+            Place::Nowhere => draw()?,
             Place::Stored(stored) => return Ok(**stored),
-        };
-        let id = match here.id.get() {
-            Some(id) => *id,
-            None => {
-                let drawn = draw()?;
-                *here.id.get_or_init(|| drawn)
-            }
+            Place::Here(here) => match here.id.get() {
+                Some(id) => *id,
+                None => {
+                    let drawn = draw()?;
+                    *here.id.get_or_init(|| drawn)
+                }
+            },
         };
         Ok(StoredCookie { id, digest: self.digest(), length: self.len() })
     }
@@ -88,6 +92,7 @@ impl Cookie {
     /// The SHA-256 digest of the bytes.
     pub fn digest(&self) -> [u8; 32] {
         match &self.0 {
+            Place::Nowhere => Sha256::digest([]).into(),
             Place::Here(here) => Sha256::digest(&here.bytes).into(),
             Place::Stored(stored) => stored.digest,
         }
@@ -96,22 +101,19 @@ impl Cookie {
 
 impl PartialEq for Cookie {
     fn eq(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (Place::Here(one), Place::Here(other)) => one.bytes == other.bytes,
+        match (self.bytes(), other.bytes()) {
+            (Some(one), Some(other)) => one == other,
             _ => self.len() == other.len() && self.digest() == other.digest(),
         }
     }
 }
 
-impl Default for Cookie {
-    fn default() -> Self {
-        Self(Place::Here(Arc::default()))
-    }
-}
-
 impl From<Vec<u8>> for Cookie {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(Place::Here(Arc::new(Bytes { bytes: bytes.into(), id: OnceLock::new() })))
+        match bytes.is_empty() {
+            true => Self::default(),
+            false => Self(Place::Here(Arc::new(Bytes { bytes: bytes.into(), id: OnceLock::new() }))),
+        }
     }
 }
 
