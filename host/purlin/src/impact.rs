@@ -14,6 +14,7 @@ use purlin_engine::{
     Action, Base, DescribedDrivers, LostData, Plan, PlanOptions, RecordedSecrets, Step, ValueChange,
 };
 use purlin_graph::{Graph, may_match};
+use purlin_model::driver::Part;
 use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
 use purlin_state::{Environment, EnvironmentSummary, Outcome, Snapshot};
 use sha2::{Digest as _, Sha256};
@@ -80,6 +81,8 @@ pub struct Affected {
     pub changes: Vec<ValueChange>,
     /// The data that would be lost, if any.
     pub loses: Option<LostData>,
+    /// Its parts to which something happens, as its driver foresees ([`Step::parts`]).
+    pub parts: Vec<Part>,
 }
 
 impl Proposal {
@@ -377,6 +380,7 @@ impl Affected {
             reasons: step.reasons.clone(),
             changes: step.changes.clone(),
             loses: step.loss().map(|loss| loss.what().clone()),
+            parts: step.parts().cloned().collect(),
         }
     }
 }
@@ -384,6 +388,7 @@ impl Affected {
 fn is_same(step: &Step, other: Option<&Step>) -> bool {
     other.is_some_and(|other| {
         (step.action, &step.reasons, &step.changes) == (other.action, &other.reasons, &other.changes)
+            && step.parts().eq(other.parts())
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::driver::{Inputs, ResourceState};
+use purlin_model::driver::{Inputs, RecordedPart, ResourceState};
 use purlin_model::{InstallationShare, Label, Unfinished, Urn, Value};
 
 /// The status of a resource.
@@ -104,6 +104,9 @@ pub struct Record {
     /// (`x-purlin-holds-data`); empty if the driver only says that there is data. `None` if it
     /// holds no data.
     pub holds_data: Option<Arc<str>>,
+    /// The objects that it consists of, by address, as far as its driver foresaw its effects; after a
+    /// failure, those that may exist.
+    pub parts: Arc<[RecordedPart]>,
     /// The data that other environments may see, if it is an installation (SPEC §6).
     pub share: Option<Arc<InstallationShare>>,
     /// Whether the documents no longer contain it but another environment used it then. It is

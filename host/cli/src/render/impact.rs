@@ -1,14 +1,14 @@
 //! Renders the impact of changed documents on environments for people. Environments with the same
 //! changes form a group.
 
-use crate::report::impact::{Effect, Group, Groups, Resource, Summary};
+use crate::report::impact::{Effect, Group, Groups, Part, Resource, Summary};
 use crate::style::{CREATE, DELETE, DIM, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
 /// How many environments of a group are named.
 const SHOWN: usize = 10;
-/// How many inputs of a resource are named.
-const PATHS: usize = 4;
+/// How many inputs and parts of a resource are named.
+const NAMED: usize = 4;
 
 /// The impact as text for a terminal.
 pub(crate) fn text(groups: &Groups, summary: &Summary, columns: Option<usize>) -> String {
@@ -115,7 +115,12 @@ fn described(resource: &Resource) -> String {
     }
     if !resource.paths.is_empty() && resource.action != "create" {
         let paths: Vec<String> = resource.paths.iter().map(|path| super::value::path(path)).collect();
-        line.push_str(&format!(" ({})", text::line(&names(&paths, PATHS))));
+        line.push_str(&format!(" ({})", text::line(&names(&paths, NAMED))));
+    }
+    if !resource.parts.is_empty() {
+        let part = |part: &Part| format!("{} {}", part.action.as_str(), part.address);
+        let parts: Vec<String> = resource.parts.iter().map(part).collect();
+        line.push_str(&format!("; of its parts: {}", text::line(&names(&parts, NAMED))));
     }
     if let Some(loses) = &resource.loses {
         line.push_str(&format!("; loses {}", text::line(loses)));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use purlin_engine as engine;
 use purlin_host::{Affected, EnvironmentImpact};
+use purlin_model::driver;
 use purlin_model::{Reason, Worded};
 use purlin_state as state;
 use serde::Serialize;
@@ -50,6 +51,18 @@ pub(crate) struct Resource {
     /// The data that the resource loses, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loses: Option<String>,
+    /// Its parts to which something happens, as its driver foresees.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A part of a resource, without its attributes, since they may differ between environments.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Part {
+    pub(crate) address: String,
+    #[serde(rename = "type")]
+    pub(crate) type_name: String,
+    pub(crate) action: driver::PartAction,
 }
 
 /// A fault for which a deployment would be rejected.
@@ -112,13 +125,27 @@ impl Resource {
             reasons: affected.reasons.iter().cloned().map(Into::into).collect(),
             paths: affected.changes.iter().map(|change| change.path.clone()).collect(),
             loses,
+            parts: affected.parts.iter().map(Part::new).collect(),
         }
     }
 
     /// Everything that happens to the resource, without its key. Environments are grouped by this.
     fn group(&self) -> String {
         let reasons: Vec<&str> = self.reasons.iter().map(|reason| &*reason.message).collect();
-        format!("{}\n{}\n{}\n{:?}", self.action, reasons.join("\n"), self.paths.join("\n"), self.loses)
+        format!(
+            "{}\n{}\n{}\n{:?}\n{:?}",
+            self.action,
+            reasons.join("\n"),
+            self.paths.join("\n"),
+            self.loses,
+            self.parts
+        )
+    }
+}
+
+impl Part {
+    fn new(part: &driver::Part) -> Self {
+        Self { address: part.address.clone(), type_name: part.type_name.clone(), action: part.action }
     }
 }
 

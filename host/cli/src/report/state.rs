@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use purlin_engine::{RecordedStatus, recorded_statuses};
-use purlin_model::driver::Inputs as HostInputs;
+use purlin_model::driver::{Inputs as HostInputs, RecordedPart};
 use purlin_model::{Condition, Unfinished, Urn, Value, Worded};
 use purlin_state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 use serde::Serialize;
@@ -38,6 +38,9 @@ pub(crate) struct Resource {
     pub(crate) driver: String,
     pub(crate) provider_id: String,
     pub(crate) dependencies: Vec<String>,
+    /// The objects that it consists of, as its driver foresaw.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) parts: Arc<[RecordedPart]>,
 }
 
 /// A call with an unknown outcome.
@@ -89,6 +92,9 @@ pub(crate) struct Details {
     perhaps_deleted_with: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     holds_data: Option<String>,
+    /// The objects that it consists of, as its driver foresaw.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    parts: Arc<[RecordedPart]>,
     created: String,
     updated: String,
     deployment: String,
@@ -325,6 +331,7 @@ impl Resource {
             driver: driver(record),
             provider_id: provider_id(record, false).to_owned(),
             dependencies: record.dependencies.iter().map(ToString::to_string).collect(),
+            parts: Arc::clone(&record.parts),
         }
     }
 
@@ -402,6 +409,7 @@ impl Details {
             deleted_with: record.deleted_with.as_ref().map(ToString::to_string),
             perhaps_deleted_with: record.perhaps_deleted_with.iter().map(ToString::to_string).collect(),
             holds_data: record.holds_data.as_ref().map(ToString::to_string),
+            parts: Arc::clone(&record.parts),
             created: text::moment(record.created),
             updated: text::moment(record.updated),
             deployment: record.deployment.to_string(),

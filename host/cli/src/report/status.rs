@@ -1,8 +1,10 @@
 //! The status of the resources of an environment, as plain data (SPEC §7).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use purlin_engine::{ResourceStatus, recorded_statuses};
+use purlin_model::driver::RecordedPart;
 use purlin_model::{Awaited, Condition, Obstacle, Worded};
 use purlin_state::{Deployment, Environment, Holder, Outcome, Snapshot};
 use serde::{Serialize, Serializer};
@@ -73,6 +75,9 @@ pub(crate) struct Resource {
     pub(crate) driver: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) provider_id: Option<String>,
+    /// The objects that it consists of, as its driver foresaw.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) parts: Arc<[RecordedPart]>,
 }
 
 impl StatusReport {
@@ -107,6 +112,7 @@ impl StatusReport {
                 dependencies,
                 driver: recorded.record.map(|record| record.driver.name.to_string()),
                 provider_id: recorded.record.map(|record| provider_id(record, false).to_owned()),
+                parts: recorded.record.map(|record| Arc::clone(&record.parts)).unwrap_or_default(),
             });
         }
         resources.sort_by(|a, b| a.key.cmp(&b.key));

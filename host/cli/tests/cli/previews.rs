@@ -125,6 +125,37 @@ fn a_deletion_shows_the_parts_that_go_with_it() {
 }
 
 #[test]
+fn the_parts_of_a_resource_are_recorded() {
+    let parts = json!([
+        {"address": "db.main", "action": "create", "holds_data": "every row of {secret}"},
+        {"address": "data.zone", "action": "read"},
+        {"address": "log\u{1b}[2J", "action": "create"},
+    ]);
+    let project = adversarial(&json!({"preview": {"parts": parts}}).to_string(), "{}");
+    project.run(&["up", "--yes"]).status(0);
+    let listed = project.run(&["state", "list", "--parts"]).status(0);
+    let below: Vec<&str> = listed.out.lines().skip_while(|line| !line.starts_with(ONE)).skip(1).collect();
+    assert!(below[0].starts_with("  db.main (") && below[0].contains(", holds every row of "), "{listed}");
+    assert!(below[1].starts_with("  log") && below.len() == 2, "{listed}");
+    assert!(!listed.out.contains('\u{1b}') && !listed.has("correct-horse"), "{listed}");
+    assert_eq!(project.run(&["state", "list"]).status(0).out.lines().count(), listed.out.lines().count() - 2);
+    for (arguments, place) in [
+        (&["state", "list", "--format", "json"][..], "resources"),
+        (&["status", "--format", "json"], "resources"),
+        (&["state", "show", ONE, "--format", "json"], "resource"),
+    ] {
+        let json = project.run(arguments).status(0).json();
+        let all = json[place].as_array().cloned().unwrap_or_else(|| vec![json[place].clone()]);
+        let one = all.iter().find(|resource| resource["key"] == ONE).expect("listed");
+        let addresses: Vec<&serde_json::Value> =
+            one["parts"].as_array().expect("parts").iter().map(|part| &part["address"]).collect();
+        assert_eq!((addresses.len(), addresses[0]), (2, &json!("db.main")), "{json:#}");
+        let two = all.iter().find(|resource| resource["key"] == "dns.default#shared.two");
+        assert!(two.is_none_or(|two| two.get("parts").is_none()), "{json:#}");
+    }
+}
+
+#[test]
 fn a_preview_that_fails_prevents_no_deletion() {
     for (deletion, limits, message) in [
         (json!({"do": "trap"}), "{}", "the driver `acme/guests` crashed"),

@@ -280,6 +280,7 @@ mod tests {
             abandoned: false,
             named: None,
             holds_data: None,
+            parts: Arc::default(),
             created: 0,
             updated: 0,
             deployment: "1".into(),

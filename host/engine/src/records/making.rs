@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
-use purlin_model::driver::{Inputs, Observed, Pending, ResourceState};
+use purlin_model::driver::{Inputs, Observed, Pending, RecordedPart, ResourceState};
 use purlin_model::{Context, InstallationShare, Label, Lifecycle, Unfinished, Urn, Value};
 use purlin_state::{DriverVersion, Record, Status};
 
@@ -24,6 +24,7 @@ pub(crate) fn record_of(
     Record {
         urn: Urn::new(context, node.key),
         holds_data: data_loss::data_to_record(driver, node.key.type_name(), &inputs, None),
+        parts: Arc::default(),
         superseded: None,
         status: Status::Ready,
         driver: version(driver),
@@ -101,7 +102,8 @@ pub(crate) fn between(before: &Record, changed: &Record, may_depend: impl Fn(&Ur
         true => before.clone(),
         false => with_possible_hosts(before, changed.deleted_with.as_slice()),
     };
-    Record { digest: [0; 32], dependencies, updated: changed.updated, ..known }
+    let parts = RecordedPart::of_either(&before.parts, &changed.parts);
+    Record { digest: [0; 32], dependencies, parts, updated: changed.updated, ..known }
 }
 
 /// The record, changed to say that its host is uncertain.
@@ -165,6 +167,7 @@ pub(crate) fn emptied(record: &Record) -> Record {
         tainted: false,
         // An absent resource has no dependencies, so nothing needs to be kept for it.
         dependencies: Box::default(),
+        parts: Arc::default(),
         ..record.clone()
     }
 }

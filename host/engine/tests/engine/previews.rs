@@ -6,7 +6,7 @@ use purlin_model::{Map, Reason, Unfinished, Value};
 use purlin_sandbox::CallError;
 use purlin_state::Status;
 
-use crate::support::{FULL, Platform, documents, locked, steps};
+use crate::support::{FULL, Lost, Platform, documents, locked, steps};
 
 /// The outputs that follow from params: those with these names that are known.
 fn of_params(names: &'static [&'static str]) -> impl Fn(&Inputs) -> Result<Forecast, CallError> {
@@ -253,6 +253,53 @@ async fn parts_that_hold_data_need_consent() {
     let loss = plan.losses().find_map(Step::loss).expect("it loses data");
     let LostData::Named(what) = loss.what() else { panic!("named") };
     assert!(what.ends_with("rows (`4`), and of 2 more parts") && loss.is_allowed(), "{what}");
+}
+
+/// A resource is recorded with the parts that its driver foresaw; if the outcome is not known, with those that
+/// may exist.
+#[tokio::test]
+async fn the_parts_that_were_foreseen_are_recorded() {
+    let platform = Platform::with(FULL);
+    let foresees = |parts: Vec<Part>| {
+        let forecast = Forecast { parts, outputs: Value::map(), ..Forecast::default() };
+        foreseeing(&platform, move |inputs| match inputs.params.get("x") {
+            // Only the forecast just before the effect knows the parts.
+            Some(x) if x.has_unknown() => Ok(Forecast { parts: Vec::new(), ..forecast.clone() }),
+            Some(_) => Ok(forecast.clone()),
+            None => Ok(Forecast::default()),
+        });
+    };
+    let recorded = async || {
+        let record = platform.record("shared.b").await.expect("recorded");
+        record.parts.iter().map(|part| part.address.to_string()).collect::<Vec<_>>()
+    };
+    let all = |more: &str| documents(&[("a", "v: 1"), ("b", &format!("x: <a.v>{more}"))], &[]);
+    foresees(vec![part("x", PartAction::Create, Some("rows")), part("y", PartAction::Create, None)]);
+    locked(&platform.driver.lost).insert("create thing.default#shared.b".into(), Lost::After);
+    platform.up(&all("")).await;
+    assert!(platform.snapshot().await.pending.iter().any(|intent| intent.id().urn.as_str().ends_with(".b")));
+    locked(&platform.driver.lost).clear();
+    foresees(Vec::new());
+    assert!(platform.up(&all("")).await.is_success());
+    assert_eq!(recorded().await, ["x", "y"]);
+    let record = platform.record("shared.b").await.expect("recorded");
+    assert_eq!(record.parts[0].holds_data.as_deref(), Some("rows"));
+
+    // Half an update: what was to go may still be there.
+    foresees(vec![part("y", PartAction::Delete, None), part("z", PartAction::Create, None)]);
+    platform.up(&all(", stuck: half")).await;
+    assert_eq!(recorded().await, ["x", "y", "z"]);
+    assert!(platform.up(&all("")).await.is_success());
+    assert_eq!(recorded().await, ["x", "z"]);
+    // Nothing else changes them: neither a run without changes, nor a driver that foresees nothing.
+    *locked(&platform.driver.foresight) = None;
+    platform.up(&all("")).await;
+    assert!(platform.up(&all(", w: 2")).await.is_success());
+    assert_eq!(recorded().await, ["x", "z"]);
+    // A replacement has only its own parts.
+    foresees(vec![part("n", PartAction::Create, None)]);
+    assert!(platform.up(&all(", fixed: 2")).await.is_success());
+    assert_eq!(recorded().await, ["n"]);
 }
 
 /// An effect gets the token of the forecast that people agreed to, also from a saved plan.

@@ -1,6 +1,8 @@
 //! What a driver says that an effect would make (`purlin:preview`).
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use zeroize::Zeroizing;
@@ -107,6 +109,63 @@ impl Part {
     pub fn loss(&self) -> Option<&str> {
         self.holds_data.as_deref().filter(|_| self.action.deletes())
     }
+
+    /// Whether the resource has it once the effect has happened.
+    fn is_there_afterwards(&self) -> bool {
+        !matches!(self.action, PartAction::Delete | PartAction::Forget | PartAction::Read)
+    }
+}
+
+/// How many parts of a resource are recorded: as many as one forecast may have.
+pub const MOST_PARTS: usize = 10_000;
+
+/// One of the objects that a resource consists of, as the forecasts of its effects said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RecordedPart {
+    /// Its address within the resource, of no other part.
+    pub address: Arc<str>,
+    /// Its type, in the driver's words.
+    #[serde(rename = "type")]
+    pub type_name: Arc<str>,
+    /// The data that it holds, in the driver's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holds_data: Option<Arc<str>>,
+}
+
+impl RecordedPart {
+    /// The parts of a resource after an effect, by address: those before it, and what its driver foresaw. What
+    /// is only read is not a part. If there are more than [`MOST_PARTS`], the last ones are left out.
+    pub fn after(before: &Arc<[Self]>, foreseen: &[Part]) -> Arc<[Self]> {
+        if foreseen.is_empty() {
+            return Arc::clone(before);
+        }
+        let mut parts: BTreeMap<&str, Self> =
+            before.iter().map(|part| (&*part.address, part.clone())).collect();
+        // One part may take the address of another that moves too.
+        for part in foreseen {
+            let _ = parts.remove(part.moved_from.as_deref().unwrap_or(&part.address));
+        }
+        for part in foreseen.iter().filter(|part| part.is_there_afterwards()) {
+            let recorded = Self {
+                address: part.address.as_str().into(),
+                type_name: part.type_name.as_str().into(),
+                holds_data: part.holds_data.as_deref().map(Into::into),
+            };
+            parts.insert(&part.address, recorded);
+        }
+        parts.into_values().take(MOST_PARTS).collect()
+    }
+
+    /// The parts that may exist after an effect of unknown extent, by address: those before it and those
+    /// after it.
+    pub fn of_either(before: &Arc<[Self]>, after: &Arc<[Self]>) -> Arc<[Self]> {
+        if before == after {
+            return Arc::clone(before);
+        }
+        let all = before.iter().chain(&**after);
+        let parts: BTreeMap<&str, &Self> = all.map(|part| (&*part.address, part)).collect();
+        parts.into_values().take(MOST_PARTS).cloned().collect()
+    }
 }
 
 /// What ties an effect to its forecast, such as a plan file. It may hold secrets, so that it is not shown.
@@ -129,5 +188,64 @@ impl From<Vec<u8>> for Token {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Token({} bytes)", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(address: &str, moved_from: Option<&str>, action: PartAction) -> Part {
+        Part {
+            address: address.to_owned(),
+            moved_from: moved_from.map(str::to_owned),
+            type_name: "table".to_owned(),
+            action,
+            before: None,
+            after: None,
+            replaces: Vec::new(),
+            holds_data: None,
+            notes: Map::default(),
+        }
+    }
+
+    fn addresses(parts: &[RecordedPart]) -> Vec<&str> {
+        parts.iter().map(|part| &*part.address).collect()
+    }
+
+    #[test]
+    fn a_resource_has_the_parts_that_were_foreseen() {
+        use PartAction::{Adopt, Create, CreateThenDelete, Delete, Forget, None as Nothing, Read};
+        let none = Arc::default();
+        let made = RecordedPart::after(
+            &none,
+            &[part("b", None, Create), part("a", None, Adopt), part("data", None, Read)],
+        );
+        assert_eq!(addresses(&made), ["a", "b"]);
+        // Two parts that swap their addresses, and one that nothing happens to.
+        let swapped =
+            RecordedPart::after(&made, &[part("b", Some("a"), Nothing), part("a", Some("b"), Nothing)]);
+        assert_eq!(addresses(&swapped), ["a", "b"]);
+        let changed =
+            RecordedPart::after(&made, &[part("a", None, CreateThenDelete), part("c", None, Create)]);
+        assert_eq!(addresses(&changed), ["a", "b", "c"]);
+        let moved = RecordedPart::after(&made, &[part("d", Some("b"), Nothing)]);
+        assert_eq!(addresses(&moved), ["a", "d"]);
+        let gone = RecordedPart::after(&made, &[part("a", None, Delete), part("b", None, Forget)]);
+        assert_eq!(addresses(&gone), [""; 0]);
+        assert_eq!(addresses(&RecordedPart::of_either(&made, &moved)), ["a", "b", "d"]);
+        assert_eq!(RecordedPart::after(&made, &[]), made);
+    }
+
+    #[test]
+    fn no_more_parts_are_recorded_than_one_forecast_may_have() {
+        let many = |prefix: &str| -> Vec<Part> {
+            let address = |number| format!("{prefix}{number:05}");
+            (0..MOST_PARTS).map(|number| part(&address(number), None, PartAction::Create)).collect()
+        };
+        let first = RecordedPart::after(&Arc::default(), &many("a"));
+        let both = RecordedPart::after(&first, &many("b"));
+        assert_eq!((first.len(), both.len()), (MOST_PARTS, MOST_PARTS));
+        assert_eq!(RecordedPart::of_either(&first, &both), first);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use purlin_model::driver::{Forecast, Part, PartAction};
+use purlin_model::driver::{Forecast, MOST_PARTS, Part, PartAction};
 use purlin_model::{Map, Value};
 use zeroize::Zeroize as _;
 
@@ -12,9 +12,6 @@ use crate::bindings::preview::purlin::preview::types;
 use crate::bindings::purlin::driver::types::Failure;
 use crate::error::CallError;
 use crate::sensitive;
-
-/// Parts of one forecast.
-const MOST_PARTS: usize = 10_000;
 
 impl Reader<'_> {
     pub(crate) fn forecast(&self, mut forecast: wit::Forecast) -> Result<Forecast, CallError> {

@@ -1,6 +1,8 @@
 //! Encodes records and intents.
 
-use purlin_model::driver::{Checkpoint, Cookie, Inputs, ManifestFile, ResourceState, StoredCookie};
+use purlin_model::driver::{
+    Checkpoint, Cookie, Inputs, ManifestFile, RecordedPart, ResourceState, StoredCookie,
+};
 use purlin_model::{Map, Unfinished, Urn, Value};
 
 use super::CodecError;
@@ -24,7 +26,8 @@ const PERHAPS: u64 = 1 << 8;
 const SHARE: u64 = 1 << 9;
 const ABANDONED: u64 = 1 << 10;
 const CONNECTION: u64 = 1 << 11;
-const ALL: u64 = (CONNECTION << 1) - 1;
+const PARTS: u64 = 1 << 12;
+const ALL: u64 = (PARTS << 1) - 1;
 
 /// Where the bytes of a cookie are.
 const HERE: u8 = 0;
@@ -59,7 +62,8 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), CodecError> 
             | flag(PERHAPS, !record.perhaps_deleted_with.is_empty())
             | flag(SHARE, record.share.is_some())
             | flag(ABANDONED, record.abandoned)
-            | flag(CONNECTION, has_connection(&record.inputs)),
+            | flag(CONNECTION, has_connection(&record.inputs))
+            | flag(PARTS, !record.parts.is_empty()),
     );
     if let Status::Partial(unfinished) = &record.status {
         put_unfinished(out, unfinished);
@@ -91,6 +95,14 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), CodecError> 
     put_urns(out, record, &record.dependencies)?;
     out.extend_from_slice(&record.digest);
     put_inputs(out, &record.inputs)?;
+    if !record.parts.is_empty() {
+        put_number(out, record.parts.len() as u64);
+        for part in &*record.parts {
+            put_text(out, &part.address);
+            put_text(out, &part.type_name);
+            put_optional(out, part.holds_data.as_deref(), put_text);
+        }
+    }
     put_state(out, &record.state)
 }
 
@@ -243,6 +255,7 @@ pub(super) fn get(reader: &mut Reader<'_>, id: RecordId) -> Result<Record, Codec
     let dependencies = get_urns(reader, &urn)?;
     let digest = reader.array()?;
     let inputs = get_inputs(reader, has(CONNECTION))?;
+    let parts = if has(PARTS) { get_parts(reader)? } else { Vec::new() };
     let state = get_state(reader)?;
     Ok(Record {
         urn,
@@ -266,10 +279,24 @@ pub(super) fn get(reader: &mut Reader<'_>, id: RecordId) -> Result<Record, Codec
         share,
         abandoned: has(ABANDONED),
         holds_data,
+        parts: parts.into(),
         created,
         updated,
         deployment,
     })
+}
+
+fn get_parts(reader: &mut Reader<'_>) -> Result<Vec<RecordedPart>, CodecError> {
+    let count = reader.count()?;
+    let mut parts = Vec::with_capacity(count.min(1024));
+    for _ in 0..count {
+        parts.push(RecordedPart {
+            address: reader.text()?.into(),
+            type_name: reader.text()?.into(),
+            holds_data: reader.optional(|reader| reader.text().map(Into::into))?,
+        });
+    }
+    Ok(parts)
 }
 
 fn get_urns(reader: &mut Reader<'_>, near: &Urn) -> Result<Vec<Urn>, CodecError> {

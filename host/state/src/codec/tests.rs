@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use purlin_model::driver::{Checkpoint, Cookie, Inputs, ManifestFile, ResourceState, StoredCookie};
+use purlin_model::driver::{
+    Checkpoint, Cookie, Inputs, ManifestFile, RecordedPart, ResourceState, StoredCookie,
+};
 use purlin_model::{
     Awaited, InstallationShare, InstallationUse, Key, Label, Map, Obstacle, Offered, Settings, Unfinished,
     Unknown, Urn, Value, Wait,
@@ -73,6 +75,15 @@ fn cookie() -> impl Strategy<Value = Cookie> {
     ]
 }
 
+fn part() -> impl Strategy<Value = RecordedPart> {
+    let part = (".{0,9}", ".{0,9}", proptest::option::of(".{0,9}"));
+    part.prop_map(|(address, type_name, holds_data)| RecordedPart {
+        address: address.into(),
+        type_name: type_name.into(),
+        holds_data: holds_data.map(Into::into),
+    })
+}
+
 prop_compose! {
     fn record()(
         (urn, dependencies) in (urn(), vec(urn(), 0..4)),
@@ -89,6 +100,7 @@ prop_compose! {
         (superseded, deleted_with) in (proptest::option::of(any::<u32>()), proptest::option::of(urn())),
         perhaps in vec(urn(), 0..3),
         (holds_data, named) in (proptest::option::of(".{0,9}"), proptest::option::of(".{0,9}")),
+        parts in vec(part(), 0..3),
         (created, updated) in (any::<u64>(), any::<u64>()),
     ) -> Record {
         let [driver, version, hex, deployment] = <[String; 4]>::try_from(texts).expect("four");
@@ -125,6 +137,7 @@ prop_compose! {
             share: share.map(Arc::new),
             abandoned: flags[5],
             holds_data: holds_data.map(Into::into),
+            parts: parts.into(),
             created,
             updated,
             deployment: deployment.into(),
@@ -471,6 +484,7 @@ pub(crate) fn plain() -> Record {
         abandoned: false,
         named: None,
         holds_data: None,
+        parts: Arc::default(),
         created: 1,
         updated: 2,
         deployment: "1".into(),

@@ -19,6 +19,7 @@ use crate::ui::Level;
 Examples:
   purlin state list
   purlin state list --all
+  purlin state list --parts
   purlin state list --format json | jq -r '.resources[].urn'
 
 A resource is ready; partial, if its driver could not finish; absent, if it was deleted to make
@@ -29,7 +30,8 @@ protected (never deleted).
 With `--format json`:
   {\"format\": 1, \"resources\": [{\"urn\", \"key\", \"copy\", \"status\", \"marks\": […],
                                \"pending\": {\"operation\", \"since\", \"checkpoint\", \"idempotency_key\"},
-                               \"driver\", \"provider_id\", \"dependencies\": […]}]}")]
+                               \"driver\", \"provider_id\", \"dependencies\": […],
+                               \"parts\": [{\"address\", \"type\", \"holds_data\"}]}]}")]
 pub(super) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
@@ -37,6 +39,10 @@ pub(super) struct Args {
     /// List resources of every environment in the state.
     #[arg(long)]
     all: bool,
+
+    /// List below each resource the objects that it consists of, as far as its driver foresaw them.
+    #[arg(long)]
+    parts: bool,
 
     #[command(flatten)]
     pub(super) format: FormatArg,
@@ -65,7 +71,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                     app.ui.data(&format!("{}\n", crate::text::line(&environment.to_string())));
                 }
                 if !resources.is_empty() {
-                    app.ui.data(&render::state::table(resources, columns));
+                    app.ui.data(&render::state::table(resources, args.parts, columns));
                 }
                 if let Some(holder) = closed_by {
                     app.ui.note(&format!("{environment} is closed to deployments by {holder}"));

@@ -24,7 +24,8 @@ exist:
    \"resource\": {\"urn\", \"key\", \"status\", \"reason\", \"message\", \"conditions\": […],
               \"pending\": {…}, \"driver\", \"driver_digest\", \"definition\", \"name\", \"provider_id\",
               \"protect\", \"pinned\", \"retain\", \"external\", \"tainted\", \"deleted_with\",
-              \"perhaps_deleted_with\": [urn], \"holds_data\", \"created\", \"updated\", \"deployment\",
+              \"perhaps_deleted_with\": [urn], \"holds_data\", \"parts\": […],
+              \"created\", \"updated\", \"deployment\",
               \"inputs\": {…}, \"outputs\": {…}, \"manifests\": […], \"dependencies\": [urn],
               \"dependents\": [urn], \"copies\": […]}}")]
 pub(super) struct Args {

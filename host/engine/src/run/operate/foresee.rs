@@ -13,41 +13,53 @@ use crate::driver::{Call, Driver, Effect};
 use crate::error::Cause;
 use crate::values::predict;
 
+/// What people agreed to.
+pub(super) struct Agreed {
+    /// The token for the effect.
+    pub(super) token: Option<Token>,
+    /// The parts to which something happens, as last foreseen.
+    pub(super) parts: Vec<Part>,
+}
+
 impl Task<'_> {
-    /// The token for an effect of which the plan has this forecast. `is_as_planned` if the plan foresaw just
+    /// What people agreed to for an effect of which the plan has this forecast. `is_as_planned` if the plan foresaw just
     /// this effect, with all inputs.
     ///
     /// # Errors
     /// [`Cause::MoreThanPlanned`] if more would happen to a part; [`Cause::Inconsistent`] if an output that was
     /// certain would be another one; or why the driver does not answer.
-    pub(super) async fn token(
+    pub(super) async fn agreed(
         self,
         driver: &dyn Driver,
         call: &Call,
         effect: Effect<'_>,
         (planned, is_as_planned): (Option<&Forecast>, bool),
-    ) -> Result<Option<Token>, Cause> {
+    ) -> Result<Agreed, Cause> {
+        let agreed = |forecast: Option<Forecast>| {
+            let Forecast { token, parts, .. } = forecast.unwrap_or_default();
+            Agreed { token, parts }
+        };
         // The plan does not foresee the update of a resource that is adopted first.
         if (is_as_planned && planned.is_some()) || !driver.previews() {
-            return Ok(planned.and_then(|planned| planned.token.clone()));
+            return Ok(agreed(planned.cloned()));
         }
         let (shared, patience) = (self.shared, driver.patience());
         let foreseen = repeatedly(shared, self.effort, patience, || driver.preview(call, effect)).await?;
         self.effort.had_no_effects();
-        let Some(now) = foreseen else { return Ok(None) };
+        let Some(now) = foreseen else { return Ok(agreed(None)) };
         let contradicted = planned.and_then(|planned| predict::contradicted(&planned.outputs, &now.outputs));
         if let Some(path) = contradicted {
             return Err(Cause::Inconsistent { driver: driver.known_as().to_owned(), path });
         }
         let reasons = not_planned(planned.map_or(&[], |planned| &planned.parts), &now);
-        if reasons.is_empty() { Ok(now.token) } else { Err(Cause::MoreThanPlanned { reasons }) }
+        if reasons.is_empty() { Ok(agreed(Some(now))) } else { Err(Cause::MoreThanPlanned { reasons }) }
     }
 
     /// The token for the deletion of a recorded resource. If the plan has no forecast, such as of a driver that
     /// could not give one, people agreed to the deletion without one.
     ///
     /// # Errors
-    /// As [`Self::token`], if the resource is another one than in the plan.
+    /// As [`Self::agreed`], if the resource is another one than in the plan.
     pub(super) async fn token_of_deletion(
         self,
         driver: &dyn Driver,
@@ -63,7 +75,8 @@ impl Task<'_> {
         let before = recorded.get(&id).or_else(|| recorded.current(&id.urn));
         let is_as_planned =
             before.is_some_and(|before| before.state == record.state && before.inputs == record.inputs);
-        self.token(driver, &self.call(), ask::deletion(record), (planned, is_as_planned)).await
+        let (call, deletion) = (self.call(), ask::deletion(record));
+        Ok(self.agreed(driver, &call, deletion, (planned, is_as_planned)).await?.token)
     }
 }
 

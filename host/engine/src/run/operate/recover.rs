@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::driver::{Checkpoint, Failure, Inputs, Observed};
+use purlin_model::driver::{Checkpoint, Failure, Inputs, Observed, RecordedPart};
 use purlin_model::{Finding, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
@@ -214,7 +214,9 @@ impl Task<'_> {
         let replaces = there.filter(|there| fate::made_it(driver, there)).map(|there| &there.state.id);
         // The first attempt may have changed what its forecast was for.
         let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
-        call.token = self.token(driver, &call, effect, (None, false)).await?;
+        let agreed = self.agreed(driver, &call, effect, (None, false)).await?;
+        call.token = agreed.token;
+        let mut parts = RecordedPart::after(&made.parts, &agreed.parts);
         self.attempt_again(intent, driver).await?;
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
@@ -224,7 +226,9 @@ impl Task<'_> {
             match patiently(self.shared, self.effort, driver.patience(), create).await {
                 Err(error) if attempt.next(driver, &error).await => {
                     let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
-                    call.token = self.token(driver, &self.call(), effect, (None, false)).await?;
+                    let agreed = self.agreed(driver, &self.call(), effect, (None, false)).await?;
+                    call.token = agreed.token;
+                    parts = RecordedPart::after(&parts, &agreed.parts);
                 }
                 result => break result,
             }
@@ -256,6 +260,7 @@ impl Task<'_> {
                 return Err(error.into());
             }
         };
+        let record = Record { parts, ..record };
         // If it was not found before, this call may have created it, and it is new.
         let now = self.shared.moments.next();
         let record = if is_seen { record } else { Record { created: now, updated: now, ..record } };

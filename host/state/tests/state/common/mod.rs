@@ -170,6 +170,7 @@ pub fn record(number: usize) -> Record {
         abandoned: false,
         named: None,
         holds_data: None,
+        parts: Arc::default(),
         created: 1_790_000_000_000,
         updated: 1_790_000_000_001,
         deployment: "01J8X5R7Q2".into(),
