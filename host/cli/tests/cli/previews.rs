@@ -156,6 +156,29 @@ fn the_parts_of_a_resource_are_recorded() {
 }
 
 #[test]
+fn the_impact_of_a_changed_definition_names_parts() {
+    let project = adversarial("{id: one}", "{}");
+    project.run(&["up", "--yes"]).status(0);
+    let parts = json!([
+        {"address": "db.main", "action": "delete-then-create", "holds_data": "rows"},
+        {"address": "log", "action": "create"},
+    ]);
+    let preview = json!({"id": "one", "preview": {"parts": parts}}).to_string();
+    project.edit("things.yaml", "{id: one}", &preview);
+    let shown = project.run(&["impact", "things.yaml", "--check"]).status(0);
+    let said = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("; of its parts: delete-then-create db.main, create log; loses rows"), "{shown}");
+    let json = project.run(&["impact", "things.yaml", "--check", "--format", "json"]).status(0).events();
+    assert_eq!(
+        json[0]["resources"][0]["parts"][1],
+        json!({"address": "log", "type": "thing", "action": "create"})
+    );
+    // Without asking drivers, nothing is known of parts.
+    let json = project.run(&["impact", "things.yaml", "--format", "json"]).status(0).events();
+    assert!(json[0]["resources"][0].get("parts").is_none(), "{json:?}");
+}
+
+#[test]
 fn a_preview_that_fails_prevents_no_deletion() {
     for (deletion, limits, message) in [
         (json!({"do": "trap"}), "{}", "the driver `acme/guests` crashed"),
