@@ -375,6 +375,7 @@ impl SimDriver {
             lingers: u64::from(self.kind.lingers) * 1_000,
             done: 0,
             cookie: self.kind.cookie,
+            foresees: self.kind.foresees,
             changes: 0,
         };
         let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());

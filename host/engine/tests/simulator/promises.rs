@@ -32,6 +32,7 @@ pub(crate) fn after(life: &mut Life, steps: &[(usize, &Step)], ended: &[Ended]) 
         let mut world = place.world();
         existing_objects_are_recorded(&mut world, snapshot, &place.environment.urn_prefix())?;
         recorded_objects_exist(&world, snapshot)?;
+        records_have_the_foreseen_parts(&world, snapshot)?;
         if !ended.crashed {
             objects_deleted_with_others_are_not_recorded(&world, snapshot)?;
         }
@@ -123,6 +124,24 @@ fn recorded_objects_exist(world: &World, snapshot: &Snapshot) -> Result<(), Brok
         let may_be_gone = || record.superseded.is_some() || is_going;
         if !world.things.contains_key(id) && !world.lost.contains(id) && !is_pending() && !may_be_gone() {
             return Err(format!("{} is recorded as {id}, which was deleted", record.id()));
+        }
+    }
+    Ok(())
+}
+
+/// A record has the part that its driver foresaw, as long as the object exists.
+fn records_have_the_foreseen_parts(world: &World, snapshot: &Snapshot) -> Result<(), BrokenPromise> {
+    for record in snapshot.records.iter().filter(|record| !record.external) {
+        let thing = world.things.get(record.state.id.expose()).filter(|_| is_there(record));
+        let parts: Vec<&str> = record.parts.iter().map(|part| &*part.address).collect();
+        match thing {
+            Some(thing) if thing.foresees && parts != ["the thing"] => {
+                return Err(format!("{} is recorded with the parts {parts:?}", record.id()));
+            }
+            None if record.status == Status::Absent && !parts.is_empty() => {
+                return Err(format!("{} is absent, and has the parts {parts:?}", record.id()));
+            }
+            _ => {}
         }
     }
     Ok(())

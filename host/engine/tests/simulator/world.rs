@@ -36,6 +36,8 @@ pub(crate) struct Thing {
     pub(crate) cookie: u32,
     /// How often its driver changed it.
     pub(crate) changes: u32,
+    /// Whether its driver foresaw it, as one part.
+    pub(crate) foresees: bool,
 }
 
 impl Thing {
@@ -344,6 +346,7 @@ impl World {
             done,
             cookie,
             changes,
+            foresees: false,
         };
         self.things.entry(id.to_owned()).or_insert(thing.noted());
     }
