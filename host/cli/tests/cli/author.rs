@@ -209,6 +209,48 @@ fn a_forecast_can_be_asked_for_manually() {
 }
 
 #[test]
+fn the_forecast_of_each_effect_can_be_asked_for_manually() {
+    let project = Project::empty();
+    project.write("guests.wasm", component("guests"));
+    let by_hand =
+        |rest: &[&str]| project.run(&[&["driver", "run", "guests.wasm", "preview"][..], rest].concat());
+    let told = |asked: &[&str]| {
+        let told = by_hand(asked).status(0).json();
+        let outputs = &told["outputs"];
+        (outputs["kind"].clone(), outputs["of"].clone(), outputs["key"].clone())
+    };
+    // The driver returns what it is asked. The effect has no key yet.
+    let made = json!({"inputs": {"values": {"preview": {"tell": "all"}}}, "state": {"id": "thing-1"}});
+    project.write("made.json", made.to_string());
+    let of = |kind: &str| (json!(kind), json!("thing-1"), json!(""));
+    assert_eq!(told(&["made.json"]), of("update"));
+    assert_eq!(told(&["made.json", "--effect", "update"]), of("update"));
+    assert_eq!(told(&["made.json", "--effect", "create"]), of("create"));
+    assert_eq!(told(&["made.json", "--effect", "delete"]), of("delete"));
+    let values = r#"{"preview": {"tell": "all"}}"#;
+    assert_eq!(told(&["--values", values]), (json!("create"), json!(null), json!("")));
+
+    let parts = json!([{"address": "a", "action": "delete", "holds_data": "rows"}]);
+    let deleted = json!({"inputs": {"values": {"deletion": {"parts": parts}}}, "state": {"id": "thing-1"}});
+    project.write("deleted.json", deleted.to_string());
+    assert_eq!(
+        by_hand(&["deleted.json", "--effect", "delete"]).status(0).json(),
+        json!({
+            "format": 1, "outputs": {},
+            "parts": [{"address": "a", "type": "thing", "action": "delete", "holds_data": "rows"}],
+        })
+    );
+
+    let missing = by_hand(&["--values", values, "--effect", "delete"]).status(2);
+    assert_output(&missing, &["the request has no `state`", "pass what `create` or `read` returned"]);
+    let other = project.run(&["driver", "run", "guests.wasm", "delete", "made.json", "--effect", "delete"]);
+    assert_output(
+        &other.status(2),
+        &["`delete` does not take `--effect`", "only `preview` foresees an effect"],
+    );
+}
+
+#[test]
 fn secrets_are_hidden_in_manual_calls() {
     let project = Project::with(&[(
         "purlin.yaml",

@@ -38,6 +38,7 @@ Examples:
   purlin driver run note.wasm check --values '{\"text\": \"Hello.\"}'
   purlin driver run note.wasm create --values '{\"title\": \"a\", \"text\": \"Hello.\"}' > made.json
   purlin driver run note.wasm read made.json
+  purlin driver run note.wasm preview made.json --effect delete
   purlin driver run note.wasm delete made.json
 
 A request is an object with: key, context, inputs (values, secrets, params, connection, account,
@@ -86,6 +87,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
+    /// Set the effect that `preview` foresees: by default `update` for a request with a state, otherwise `create`.
+    /// With a state, `create` is that of its replacement.
+    #[arg(long, value_name = "EFFECT")]
+    effect: Option<Foreseen>,
+
     /// Show secrets, which the next call needs if they are in its request.
     #[arg(long)]
     show_secrets: bool,
@@ -104,6 +110,14 @@ enum Function {
     Read,
     UpdateImpact,
     Preview,
+    Update,
+    Delete,
+}
+
+/// An effect that a preview foresees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Foreseen {
+    Create,
     Update,
     Delete,
 }
@@ -127,16 +141,19 @@ fn reject_options(args: &Args) -> Result<(), Failure> {
         ("`--account`", args.account.is_some()),
         ("`--key`", args.key.is_some()),
         ("`--id`", args.id.is_some()),
+        ("`--effect`", args.effect.is_some()),
     ];
-    let is_taken = |option: &str| match args.function {
-        Function::Describe => false,
-        Function::Read => true,
-        _ => option != "`--id`",
+    let is_taken = |option: &str| match (args.function, option) {
+        (Function::Describe, _) => false,
+        (function, "`--id`") => function == Function::Read,
+        (function, "`--effect`") => function == Function::Preview,
+        _ => true,
     };
     let Some((option, _)) = given.into_iter().find(|(option, given)| *given && !is_taken(option)) else {
         return Ok(());
     };
     let hint = match args.function {
+        _ if option == "`--effect`" => "only `preview` foresees an effect",
         Function::Delete | Function::Update | Function::UpdateImpact => {
             "it takes the resource from the request: pass what `create` or `read` returned"
         }
@@ -169,13 +186,15 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     let mut request = request(args, &driver)?;
+    let foreseen = foreseen(args, &request)?;
     let faults = request.hold(&driver);
     // The inputs of a resource that exists were checked when it was created.
-    let is_new = !matches!(args.function, Function::Read | Function::Delete);
+    let is_new =
+        !matches!(args.function, Function::Read | Function::Delete) && foreseen != Some(Foreseen::Delete);
     if is_new && !faults.is_empty() {
         return Err(Failure::documents(faults, sources));
     }
-    let answered = app.timings.wait("call the driver", watched(args, &driver, &request, app)).await;
+    let answered = app.timings.wait("call the driver", watched(args, &driver, &request, foreseen, app)).await;
     let (mut answer, status) = match answered {
         Ok(answer) => (answer, Status::Done),
         Err(error) => {
@@ -204,6 +223,21 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     app.ui.json(&answer);
     Ok(status)
+}
+
+/// The effect that `preview` foresees; none for another function.
+fn foreseen(args: &Args, request: &Request) -> Result<Option<Foreseen>, Failure> {
+    if args.function != Function::Preview {
+        return Ok(None);
+    }
+    match args.effect {
+        Some(Foreseen::Update | Foreseen::Delete) if !request.recorded => {
+            Err(Failure::input("the request has no `state`, so there is no resource to update or delete")
+                .hint("pass what `create` or `read` returned"))
+        }
+        None if request.recorded => Ok(Some(Foreseen::Update)),
+        effect => Ok(Some(effect.unwrap_or(Foreseen::Create))),
+    }
 }
 
 /// The request, with the parts that the options replace.
@@ -241,7 +275,13 @@ fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
 }
 
 /// Calls the driver and shows its progress as it arrives.
-async fn watched(args: &Args, driver: &Driver, request: &Request, app: &App) -> Result<Value, CallError> {
+async fn watched(
+    args: &Args,
+    driver: &Driver,
+    request: &Request,
+    foreseen: Option<Foreseen>,
+    app: &App,
+) -> Result<Value, CallError> {
     let (sender, mut receiver) = mpsc::unbounded_channel::<Progress>();
     let progress: ProgressSink = Arc::new(move |progress| {
         // The receiver is gone once the call is over.
@@ -251,7 +291,7 @@ async fn watched(args: &Args, driver: &Driver, request: &Request, app: &App) -> 
         let percent = progress.percent.map(|percent| format!(" ({percent} %)")).unwrap_or_default();
         app.ui.say(&format!("{}{percent}", text::line(&progress.message)));
     };
-    let mut call = std::pin::pin!(call(args, driver, request, progress, &app.ui));
+    let mut call = std::pin::pin!(call(args, driver, request, foreseen, progress, &app.ui));
     let answer = loop {
         tokio::select! {
             Some(progress) = receiver.recv() => say(progress),
@@ -268,21 +308,27 @@ async fn call(
     args: &Args,
     driver: &Driver,
     request: &Request,
+    foreseen: Option<Foreseen>,
     progress: ProgressSink,
     ui: &Ui,
 ) -> Result<Value, CallError> {
     let kept = Arc::new(LastCheckpoint::default());
+    // The key of the effect does not exist yet when it is foreseen.
+    let key = if foreseen.is_some() { "" } else { &request.key };
     let context = CallContext {
         checkpoint: Some(kept.clone()),
         progress: Some(progress),
-        ..CallContext::new(&request.subject, &request.key)
+        ..CallContext::new(&request.subject, key)
     };
     let Request { inputs, before, previous, .. } = request;
     let (function, show) = (args.function, args.show_secrets);
     let name = match &request.name {
         Some(name) => name.as_str().into(),
         // Unknown inputs have no name yet.
-        None if matches!(function, Function::Check | Function::Delete) || request.has_unknown() => {
+        None if matches!(function, Function::Check | Function::Delete)
+            || foreseen == Some(Foreseen::Delete)
+            || request.has_unknown() =>
+        {
             Label::default()
         }
         None => driver.name_of(&context, inputs).await?,
@@ -313,9 +359,14 @@ async fn call(
         }
         Function::UpdateImpact => answer::impact(&driver.update_impact(&context, change()).await?),
         Function::Preview => {
-            let effect = match request.recorded {
-                true => Effect::Update(change()),
-                false => Effect::Create { inputs, name: name.expose(), replaces: None },
+            let state = &request.state;
+            let effect = match foreseen.unwrap_or(Foreseen::Create) {
+                Foreseen::Create => {
+                    let replaces = request.recorded.then_some(&state.id);
+                    Effect::Create { inputs, name: name.expose(), replaces }
+                }
+                Foreseen::Update => Effect::Update(change()),
+                Foreseen::Delete => Effect::Delete { state, inputs, data_loss_allowed: false },
             };
             let forecast = driver.preview(&context, effect).await?;
             forecast.map(|forecast| answer::forecast(&forecast, show)).unwrap_or_default()
