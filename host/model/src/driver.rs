@@ -17,7 +17,7 @@ use crate::{Context, Key, Label, Map, Urn, Value};
 
 pub use cookie::{Cookie, StoredCookie};
 pub use failure::{Failure, Problem};
-pub use forecast::{Forecast, MOST_PARTS, Part, PartAction, RecordedPart, Token};
+pub use forecast::{Forecast, MOST_PARTS, Part, PartAction, RecordedPart, Token, broken_output};
 
 /// The optional functions that a driver implements for a type.
 ///

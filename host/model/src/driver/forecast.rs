@@ -191,8 +191,54 @@ impl fmt::Debug for Token {
     }
 }
 
+/// The first output that differs from the certain value, as a JSON Pointer. Secrecy makes no
+/// difference: the returned value may contain a secret by chance, or only in part.
+pub fn broken_output(certain: &Value, outputs: &Value) -> Option<String> {
+    let Value::Map(certain) = certain.exposed() else { return None };
+    let outputs = outputs.exposed();
+    let actual = |name: &str| outputs.as_map().and_then(|map| map.get(name));
+    certain
+        .iter()
+        .find(|(name, value)| !holds(value, actual(name)))
+        .map(|(name, _)| format!("/{}", name.replace('~', "~0").replace('/', "~1")))
+}
+
+/// Whether a value, or none, is as it was certain to be. Its unknown places can be anything.
+fn holds(certain: &Value, actual: Option<&Value>) -> bool {
+    match (certain.exposed(), actual.map(Value::exposed)) {
+        (Value::Unknown(_), _) => true,
+        (Value::Map(certain), Some(Value::Map(actual))) if certain.values().any(Value::has_unknown) => {
+            certain.iter().all(|(name, value)| holds(value, actual.get(name)))
+        }
+        (Value::List(certain), Some(Value::List(actual))) if certain.iter().any(Value::has_unknown) => {
+            let mut both = certain.iter().zip(actual);
+            certain.len() == actual.len() && both.all(|(certain, actual)| holds(certain, Some(actual)))
+        }
+        (certain, Some(actual)) => same(actual, certain),
+        (_, None) => false,
+    }
+}
+
+/// Whether two values are equal in plain text.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.exposed(), other.exposed()) {
+        (Value::List(one), Value::List(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Map(one), Value::Map(other)) => {
+            let equal = |(name, one): (&std::sync::Arc<str>, &Value)| {
+                other.get(name).is_some_and(|other| same(one, other))
+            };
+            one.len() == other.len() && one.iter().all(equal)
+        }
+        (one, other) => one == other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn part(address: &str, moved_from: Option<&str>, action: PartAction) -> Part {
@@ -247,5 +293,46 @@ mod tests {
         let both = RecordedPart::after(&first, &many("b"));
         assert_eq!((first.len(), both.len()), (MOST_PARTS, MOST_PARTS));
         assert_eq!(RecordedPart::of_either(&first, &both), first);
+    }
+
+    #[test]
+    fn a_promised_output_may_be_secret() {
+        let plain = Value::from(json!({"a": {"b": ["hidden", 1], "c": 2}}));
+        let mut partly = plain.clone();
+        if let Value::Map(map) = &mut partly
+            && let Some(Value::Map(a)) = map.get_mut("a")
+        {
+            a.insert("b".into(), Value::from(json!(["hidden", 1])).into_secret());
+        }
+        assert_eq!(broken_output(&plain, &partly), None);
+        assert_eq!(broken_output(&partly, &plain), None);
+        assert_eq!(broken_output(&plain, &plain.clone().into_secret()), None);
+        let other = Value::from(json!({"a": {"b": ["other", 1], "c": 2}}));
+        assert_eq!(broken_output(&plain, &other), Some("/a".to_owned()));
+        assert_eq!(broken_output(&plain, &Value::map()), Some("/a".to_owned()));
+    }
+
+    #[test]
+    fn a_promise_holds_where_it_is_known() {
+        let mut certain =
+            Value::from(json!({"at": {"host": "h", "port": null}, "list": [1, null], "free": null}));
+        if let Value::Map(map) = &mut certain {
+            map.insert("free".into(), Value::unknown());
+            for (name, place) in [("at", "/port"), ("list", "/1")] {
+                let Some(value) = map.get_mut(name) else { panic!("it is there") };
+                match (value, place) {
+                    (Value::Map(at), _) => drop(at.insert("port".into(), Value::unknown())),
+                    (Value::List(items), _) => items[1] = Value::unknown(),
+                    _ => panic!("a map or a list"),
+                }
+            }
+        }
+        let broken = |actual: serde_json::Value| broken_output(&certain, &actual.into());
+        assert_eq!(broken(json!({"at": {"host": "h", "port": 1}, "list": [1, 2], "more": 3})), None);
+        assert_eq!(broken(json!({"at": {"host": "h"}, "list": [1, {}], "free": 1})), None);
+        assert_eq!(broken(json!({"at": {"host": "i"}, "list": [1, 2]})).as_deref(), Some("/at"));
+        assert_eq!(broken(json!({"at": {"host": "h"}, "list": [2, 2]})).as_deref(), Some("/list"));
+        assert_eq!(broken(json!({"at": {"host": "h"}, "list": [1]})).as_deref(), Some("/list"));
+        assert_eq!(broken(json!({"at": {"host": "h"}})).as_deref(), Some("/list"));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_graph::Node;
-use purlin_model::driver::{Failure, Impact, Pending, RecordedPart, ResourceState};
+use purlin_model::driver::{Failure, Impact, Pending, RecordedPart, ResourceState, broken_output};
 use purlin_model::{Finding, Reason, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
@@ -305,7 +305,7 @@ impl Task<'_> {
         prepared: Option<&Prepared>,
     ) -> Outcome {
         let promised = self.step.promised();
-        let broken = record.and_then(|record| predict::broken(promised?, &record.state.outputs));
+        let broken = record.and_then(|record| broken_output(promised?, &record.state.outputs));
         match broken {
             Some(path) => Err(Cause::Inconsistent { driver: driver.known_as().to_owned(), path }),
             None => self.keep(prepared),
@@ -597,7 +597,7 @@ pub(super) fn finish(
         Ok(state) => {
             let driver_name = || driver.known_as().to_owned();
             let broken = || broken_promise(driver, rules, type_name, &state);
-            let cause = match predict::broken(certain, &state.outputs) {
+            let cause = match broken_output(certain, &state.outputs) {
                 Some(path) => Some(Cause::Inconsistent { driver: driver_name(), path }),
                 None => broken().or_else(|| {
                     record.urn.key().and_then(|key| {
