@@ -135,7 +135,7 @@ pub static RULES: &[Rule] = &[
     new(
         "preview.keeps",
         "previews have no effects and come true",
-        "If the driver exports `preview`, the same request gives the same forecast, apart from its token, and afterwards `read` still finds nothing. Each certain output is what `create` or `update` returns.",
+        "If the driver exports `preview`, the same request gives the same forecast, apart from its token, and `read` finds the same before and after it, also for a deletion. An output that is certain while inputs are unknown stays as it was once they are known, and is what `create` or `update` returns.",
         "Plans for other resources use these outputs. The host fails a resource whose driver broke such a promise.",
     ),
     new(

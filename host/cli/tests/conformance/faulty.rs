@@ -1,6 +1,7 @@
 //! Tests with one component per rule that breaks only this rule: `tests/faulty`, in whose bytes the
 //! rule is set.
 
+use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::Mutex;
@@ -132,6 +133,40 @@ fn broken_alone(rule: &str) -> Option<String> {
     let failed = rules(&report, "failed");
     let is_right = failed == [rule] && status == 1;
     (!is_right).then(|| format!("`{rule}` gives {failed:?} and status {status}"))
+}
+
+/// One rule holds all that a preview promises. The findings name each part of it that is broken.
+#[test]
+fn a_preview_that_acts_varies_or_guesses_is_caught() {
+    let guessed = |places: &str| {
+        format!(
+            "the output `/title` is certain while {places} are not known, and is another one when they are"
+        )
+    };
+    for (fault, expected) in [
+        (
+            "preview.acting",
+            vec![
+                "after `preview`, `read` finds another `bytes`".to_owned(),
+                "after `preview`, `read` finds no resource".to_owned(),
+                "after `preview`, `read` finds the resource".to_owned(),
+            ],
+        ),
+        (
+            "preview.varying",
+            vec![
+                "the output `/bytes` was certain in the forecast, and is another one".to_owned(),
+                "the same request returned another forecast before".to_owned(),
+            ],
+        ),
+        ("preview.guessing", vec![guessed("`/values/text`, `/values/title`"), guessed("`/values/title`")]),
+    ] {
+        let (status, report) = examined(fault, &["--rule", "preview.keeps"]);
+        assert_eq!((status, rules(&report, "failed")), (1, vec!["preview.keeps".to_owned()]), "{report:#}");
+        let findings = report["rules"][0]["findings"].as_array().expect("findings");
+        let found: BTreeSet<&str> = findings.iter().filter_map(|finding| finding["what"].as_str()).collect();
+        assert!(expected.iter().all(|what| found.contains(&**what)), "`{fault}` gives {found:#?}");
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     }
     if let Some(wanted) = &test_case.update
         && let Some(after) = checked(bench, test_case, life, wanted, "update.works").await
-        && let Some(updated) = update(bench, test_case, life, &after).await
+        && let Some(updated) = update(bench, test_case, life, wanted, &after).await
     {
         super::cut::update(bench, test_case, life, &after, &updated).await;
         super::lost::update(bench, test_case, life, &after, &updated).await;
@@ -98,7 +98,13 @@ async fn impact(bench: &mut Bench, test_case: &TestCase, change: Change<'_>) -> 
 }
 
 /// The observations; none if it failed.
-async fn update(bench: &mut Bench, test_case: &TestCase, life: &Life, after: &Inputs) -> Option<Updated> {
+async fn update(
+    bench: &mut Bench,
+    test_case: &TestCase,
+    life: &Life,
+    wanted: &Inputs,
+    after: &Inputs,
+) -> Option<Updated> {
     let created = bench.create(test_case, CallOptions::default(), &life.inputs, &life.name).await.answer;
     let state = created.ok()?;
     let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
@@ -117,7 +123,7 @@ async fn update(bench: &mut Bench, test_case: &TestCase, life: &Life, after: &In
         bench.clear(test_case).await;
         return None;
     }
-    let foreseen = super::preview::update(bench, test_case, change).await;
+    let foreseen = super::preview::update(bench, test_case, wanted, change).await;
     let how = CallOptions { key: Some(bench.key()), ..CallOptions::default() };
     let done = bench.update(test_case, how.clone(), change).await;
     bench.findings.tried("update.works");

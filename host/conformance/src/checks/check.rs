@@ -130,29 +130,46 @@ async fn again(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, checked
     }
 }
 
-async fn unknown(bench: &mut Bench, test_case: &TestCase) {
-    const RULE: &str = "check.unknown";
-    let mut places: Vec<(&str, String)> = Vec::new();
-    for (part, value) in [("values", &test_case.inputs.values), ("secrets", &test_case.inputs.secrets)] {
+/// Places of inputs: the part, and the key in it.
+pub(crate) struct Places(Vec<(&'static str, String)>);
+
+impl Places {
+    /// The pointers to them, for people.
+    pub(crate) fn names(&self) -> String {
+        let names = self.0.iter().map(|(part, key)| format!("`/{part}/{}`", merge::escaped(key)));
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The inputs with each of their places unknown, and with all of them.
+pub(crate) fn unknown_places(inputs: &Inputs) -> Vec<(Places, Inputs)> {
+    let mut places: Vec<(&'static str, String)> = Vec::new();
+    for (part, value) in [("values", &inputs.values), ("secrets", &inputs.secrets)] {
         places.extend(TestCase::keys(value).into_iter().map(|key| (part, key)));
     }
     places.truncate(MOST_UNKNOWN);
-    let mut sets: Vec<Vec<(&str, String)>> = places.iter().map(|place| vec![place.clone()]).collect();
+    let mut sets: Vec<Vec<(&'static str, String)>> = places.iter().map(|place| vec![place.clone()]).collect();
     if places.len() > 1 {
         sets.push(places);
     }
-    for places in sets {
-        let inputs = places.iter().fold(test_case.inputs.clone(), |inputs, (part, key)| {
+    let with_unknown = |places: Vec<(&'static str, String)>| {
+        let inputs = places.iter().fold(inputs.clone(), |inputs, (part, key)| {
             merge::at(&inputs, part, key, Some(Value::unknown()))
         });
+        (Places(places), inputs)
+    };
+    sets.into_iter().map(with_unknown).collect()
+}
+
+async fn unknown(bench: &mut Bench, test_case: &TestCase) {
+    const RULE: &str = "check.unknown";
+    for (places, inputs) in unknown_places(&test_case.inputs) {
         let done = bench.check(test_case, CallOptions::default(), &inputs, None).await;
         bench.findings.tried(RULE);
-        let names: Vec<String> =
-            places.iter().map(|(part, key)| format!("`/{part}/{}`", merge::escaped(key))).collect();
-        let names = names.join(", ");
+        let names = places.names();
         match done.answer {
             Ok(checked) => {
-                for (part, key) in &places {
+                for (part, key) in &places.0 {
                     let whole = if *part == "values" { &checked.values } else { &checked.secrets };
                     let there = whole.as_map().and_then(|map| map.get(key.as_str()).cloned());
                     if !there

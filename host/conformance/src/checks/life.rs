@@ -334,6 +334,7 @@ async fn repeat(
 /// Deletes it; then it is gone. Returns how many answers of servers that took.
 async fn gone(bench: &mut Bench, test_case: &TestCase, life: &Life, state: &ResourceState) -> usize {
     const GONE: &str = "delete.gone";
+    super::preview::delete(bench, test_case, state, &life.inputs, &life.name).await;
     let done = bench.delete(test_case, state, &life.inputs).await;
     let (deleted, answers) = (done.answer, done.seen.answers);
     if bench.wants(test_case, GONE) {
