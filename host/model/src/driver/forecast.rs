@@ -226,9 +226,8 @@ fn same(one: &Value, other: &Value) -> bool {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
         }
         (Value::Map(one), Value::Map(other)) => {
-            let equal = |(name, one): (&std::sync::Arc<str>, &Value)| {
-                other.get(name).is_some_and(|other| same(one, other))
-            };
+            let equal =
+                |(name, one): (&Arc<str>, &Value)| other.get(name).is_some_and(|other| same(one, other));
             one.len() == other.len() && one.iter().all(equal)
         }
         (one, other) => one == other,
