@@ -8,3 +8,4 @@ pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod fate;
 pub(crate) mod ignore;
+pub(crate) mod parts;

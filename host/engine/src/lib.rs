@@ -22,6 +22,7 @@ mod run;
 mod values;
 
 pub use changes::data_loss::LostData;
+pub use changes::parts::GoingPart;
 pub use driver::{About, Call, Driver, Drivers, Effect, Needed, Progress, ReadRequest, Request, Response};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};

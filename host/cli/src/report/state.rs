@@ -319,6 +319,18 @@ pub(crate) fn unborn(snapshot: &Snapshot) -> impl Iterator<Item = (&Intent, &Rec
     })
 }
 
+/// The parts of a resource; while it is updated, those that may exist.
+pub(crate) fn parts(record: &Record, pending: &[Intent]) -> Arc<[RecordedPart]> {
+    let update = pending.iter().find_map(|intent| match &intent.operation {
+        Operation::Update(changed) if changed.id() == record.id() => Some(changed),
+        _ => None,
+    });
+    update.map_or_else(
+        || Arc::clone(&record.parts),
+        |changed| RecordedPart::of_either(&record.parts, &changed.parts),
+    )
+}
+
 impl Resource {
     fn new(record: &Record, snapshot: &Snapshot) -> Self {
         Self {
@@ -331,7 +343,7 @@ impl Resource {
             driver: driver(record),
             provider_id: provider_id(record, false).to_owned(),
             dependencies: record.dependencies.iter().map(ToString::to_string).collect(),
-            parts: Arc::clone(&record.parts),
+            parts: parts(record, &snapshot.pending),
         }
     }
 
@@ -409,7 +421,7 @@ impl Details {
             deleted_with: record.deleted_with.as_ref().map(ToString::to_string),
             perhaps_deleted_with: record.perhaps_deleted_with.iter().map(ToString::to_string).collect(),
             holds_data: record.holds_data.as_ref().map(ToString::to_string),
-            parts: Arc::clone(&record.parts),
+            parts: parts(record, &snapshot.pending),
             created: text::moment(record.created),
             updated: text::moment(record.updated),
             deployment: record.deployment.to_string(),

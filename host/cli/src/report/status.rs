@@ -10,7 +10,7 @@ use purlin_state::{Deployment, Environment, Holder, Outcome, Snapshot};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
-use super::state::provider_id;
+use super::state::{parts, provider_id};
 use crate::text;
 
 /// The status of an environment.
@@ -112,7 +112,7 @@ impl StatusReport {
                 dependencies,
                 driver: recorded.record.map(|record| record.driver.name.to_string()),
                 provider_id: recorded.record.map(|record| provider_id(record, false).to_owned()),
-                parts: recorded.record.map(|record| Arc::clone(&record.parts)).unwrap_or_default(),
+                parts: recorded.record.map(|record| parts(record, &snapshot.pending)).unwrap_or_default(),
             });
         }
         resources.sort_by(|a, b| a.key.cmp(&b.key));

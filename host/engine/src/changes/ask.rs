@@ -227,7 +227,9 @@ async fn foresee(effect: &Foreseen, call: &Call, total: &Total) -> Result<Option
     forecast.token = forecast.token.filter(|_| is_known(inputs));
     let attributes = forecast.parts.iter().flat_map(|part| [&part.before, &part.after]).flatten();
     total.take(driver.known_as(), [&forecast.outputs].into_iter().chain(attributes))?;
-    Ok(Some(forecast))
+    // A new resource has none of the parts of the one that it replaces.
+    let record = effect.record.as_deref().filter(|_| effect.fate != Foresight::IsReplaced);
+    Ok(Some(forecast.remembering(record.map_or(&[], |record| &record.parts))))
 }
 
 async fn ask(question: Question, context: Context, total: &Total) -> Outcome {

@@ -5,12 +5,12 @@
 //! resource of the type, at a property to resources that have the property, and below an `if` to
 //! resources that match the condition. In case of doubt, a resource holds data.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_model::Value;
 use purlin_model::driver::keywords::HOLDS_DATA;
-use purlin_model::driver::{Inputs, Part, TypeSchema};
+use purlin_model::driver::{Forecast, Inputs, Part, TypeSchema};
 use purlin_schema::{Schema, is_unknown_keyword};
 use purlin_state::Record;
 use serde_json::Value as Json;
@@ -40,7 +40,25 @@ impl LostData {
 
     /// The data of the parts that go, in the driver's words.
     pub(crate) fn of_parts<'a>(parts: impl Iterator<Item = &'a Part>) -> Option<Self> {
-        let mut lost = parts.filter_map(|part| Some((part.loss()?, &*part.address)));
+        Self::of_places(parts.filter_map(|part| Some((part.loss()?, &*part.address))))
+    }
+
+    /// The data of the parts that go with a resource: of those that its driver foresees, and of those that the
+    /// record has and the forecast does not name. So a driver that cannot foresee a deletion hides no loss.
+    pub(crate) fn of_deleted(record: &Record, deletion: Option<&Forecast>) -> Option<Self> {
+        let foreseen = || deletion.into_iter().flat_map(|deletion| &deletion.parts);
+        let named: HashSet<&str> = foreseen()
+            .flat_map(|part| [Some(&*part.address), part.moved_from.as_deref()])
+            .flatten()
+            .collect();
+        let others = record.parts.iter().filter(|part| !named.contains(&*part.address));
+        let others = others.filter_map(|part| Some((part.holds_data.as_deref()?, &*part.address)));
+        let lost = foreseen().filter_map(|part| Some((part.loss()?, &*part.address)));
+        Self::of_places(lost.chain(others))
+    }
+
+    /// The data at these addresses of parts.
+    fn of_places<'a>(mut lost: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let named: Vec<String> =
             lost.by_ref().take(MOST_PARTS).map(|(what, address)| format!("{what} (`{address}`)")).collect();
         let more = lost.count();

@@ -9,6 +9,7 @@ use purlin_state::{Record, RecordId, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::diff;
+use crate::changes::parts::GoingPart;
 use crate::driver::requirement_name;
 use crate::plan::{Action, Operation, OperationKind, Plan, Step, ValueChange};
 use crate::planner::Base;
@@ -139,6 +140,12 @@ pub fn deviations_of_rest(kept: &[OperationOutline], rest: &Plan) -> Vec<Deviati
         let old_copy = matches!(&operation.kind, OperationKind::Delete { id, .. } if id.superseded.is_some());
         let how = if !of_resource().any(|line| is_rest_of(&line.action, step.action, old_copy)) {
             Differs::More { action: step.action.as_str().to_owned() }
+        } else if let Some(part) = step
+            .parts()
+            .filter_map(GoingPart::of)
+            .find(|part| !part.is_in(of_resource().flat_map(|line| &line.goes)))
+        {
+            Differs::Part(part)
         } else if step.loss.is_some() && !of_resource().any(|line| line.loses_data) {
             Differs::LosesData
         } else if !inputs_of(rest, operation, step)

@@ -1,7 +1,7 @@
 //! The steps that lose data (SPEC §9). A step loses data if it deletes a resource that holds data
 //! according to its driver, at creation or now, or if such a resource is deleted with its host, or if
-//! its driver foresees that a part with data goes, with its resource or without it. Forgotten, retained and observed resources lose
-//! nothing.
+//! its driver foresees that a part with data goes, with its resource or without it, or if such a part is
+//! recorded. Forgotten, retained and observed resources lose nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,13 +54,15 @@ pub(super) async fn mark(
         // Both the current driver and the driver that made the resource count: the current one may
         // be a different driver with the same name, and the earlier one may not have declared it
         // yet.
-        let lost = LostData::of(&record).or_else(|| match driver {
-            None => Some(LostData::Unknown),
-            Some(driver) => {
-                let schema = driver.info().schema(record.urn.key()?.type_name())?;
-                holding.of(schema, &record.inputs)
-            }
+        let declared = driver.and_then(|driver| {
+            let schema = driver.info().schema(record.urn.key()?.type_name())?;
+            holding.of(schema, &record.inputs)
         });
+        let deletion = steps.get(step as usize).and_then(|step| step.deletion.as_deref());
+        let lost = LostData::of(&record)
+            .or(declared)
+            .or_else(|| LostData::of_deleted(&record, deletion))
+            .or_else(|| driver.is_none().then_some(LostData::Unknown));
         let (Some(what), Some(step)) = (lost, steps.get_mut(step as usize)) else { continue };
         let allowed = is_allowed(graph, step, &record);
         step.loss = Some(Box::new(Loss { what, allowed }));

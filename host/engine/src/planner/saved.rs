@@ -10,6 +10,7 @@ use purlin_model::{Label, Urn, Value};
 use purlin_state::{Change, Intent, Operation as Intended};
 use serde::{Deserialize, Serialize};
 
+use crate::changes::parts::GoingPart;
 use crate::plan::{Action, Operation, OperationKind, Plan};
 use crate::planner::CheckedInputs;
 use crate::planner::begun::{self, PlannedInput, RecordDigest};
@@ -49,6 +50,8 @@ pub struct OperationOutline {
     pub changes: String,
     /// Whether the resource's data is lost.
     pub loses_data: bool,
+    /// The parts of the resource whose objects go away.
+    pub goes: Vec<GoingPart>,
     /// The resulting inputs, needed to resume a plan that was begun.
     pub becomes: Vec<PlannedInput>,
 }
@@ -133,6 +136,7 @@ impl Plan {
                 after: operation.after.clone(),
                 changes: hasher.finalize().to_hex()[..32].to_owned(),
                 loses_data: step.loss.is_some(),
+                goes: step.parts().filter_map(GoingPart::of).collect(),
                 becomes: begun::planned_inputs(&self.recorded, step),
             })
         };
@@ -203,6 +207,9 @@ pub enum Differs {
     Otherwise,
     /// The new plan loses the resource's data, which the saved one keeps.
     LosesData,
+    /// The new plan deletes or replaces a part of the resource, which the saved one does not, or keeps the data
+    /// of.
+    Part(GoingPart),
 }
 
 impl fmt::Display for Deviation {
@@ -220,6 +227,11 @@ impl fmt::Display for Deviation {
                 )
             }
             Differs::Otherwise => write!(f, "the plan changes `{resource}` in another way"),
+            Differs::Part(GoingPart { address, for_good, loses_data }) => {
+                let verb = if *for_good { "delete" } else { "replace" };
+                let data = if *loses_data { " with its data" } else { "" };
+                write!(f, "the plan does not {verb} the part `{address}` of `{resource}`{data}")
+            }
             Differs::LosesData => write!(f, "the plan does not lose the data of `{resource}`"),
         }
     }
@@ -239,6 +251,11 @@ pub fn deviations(kept: &[OperationOutline], now: &[OperationOutline]) -> Vec<De
     for line in now {
         let how = match kept_lines.get(&key(line)) {
             None => Differs::More { action: line.action.clone() },
+            Some(kept) if !line.goes.iter().all(|part| part.is_in(&kept.goes)) => {
+                let parts = line.goes.iter().filter(|part| !part.is_in(&kept.goes));
+                all.extend(parts.map(|part| deviation(line, Differs::Part(part.clone()))));
+                continue;
+            }
             Some(kept) if kept.changes != line.changes || kept.action != line.action => Differs::Otherwise,
             Some(kept) if line.loses_data && !kept.loses_data => Differs::LosesData,
             Some(_) => continue,

@@ -75,6 +75,41 @@ async fn a_deletion_shows_its_parts_and_their_data_needs_consent() {
     }
 }
 
+/// What the record knows of the data of parts counts, whatever its driver foresees of the deletion.
+#[tokio::test]
+async fn recorded_data_needs_consent_although_its_deletion_is_not_foreseen() {
+    let fails = || Err(CallError::Failure(Failure::Failed("the service is away".into())));
+    let silent = with_parts(vec![part("x", PartAction::Delete, None)]);
+    let other = with_parts(vec![part("y", PartAction::Delete, None)]);
+    let kept = with_parts(vec![part("x", PartAction::Forget, None)]);
+    let foresights: [(Box<dyn Fn() -> Result<Forecast, CallError> + Send>, bool); 4] =
+        [(Box::new(fails), true), (Box::new(silent), true), (Box::new(other), true), (Box::new(kept), false)];
+    for (foresight, is_lost) in foresights {
+        let platform = Platform::with(FULL);
+        let created = Forecast {
+            parts: vec![part("x", PartAction::Create, Some("rows"))],
+            outputs: purlin_model::Value::map(),
+            ..Forecast::default()
+        };
+        *locked(&platform.driver.foresight) =
+            Some(Box::new(move |inputs: &Inputs| match inputs.params.get("v") {
+                Some(_) => Ok(created.clone()),
+                None => Ok(Forecast::default()),
+            }));
+        platform.deploys(&documents(&[("a", "v: 1"), ("b", "w: 1")], &[])).await;
+        foreseeing(&platform, foresight);
+        let mut plan = platform.destroy_plan().await.expect("a plan");
+        let lost = step(&plan, "a").loss().map(|loss| loss.what().clone());
+        assert_eq!(lost, is_lost.then(|| LostData::Named("rows (`x`)".into())));
+        let keys = plan.losses_not_allowed();
+        assert_eq!(keys.len(), usize::from(is_lost));
+        plan.allow_losses(&keys);
+        assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+        assert_eq!(locked(&platform.driver.lost_data).len(), usize::from(is_lost));
+        assert!(platform.alive().is_empty());
+    }
+}
+
 /// A replacement has two forecasts, and each effect the token of its own, also from a saved plan.
 #[tokio::test]
 async fn a_replacement_shows_the_parts_of_both_resources() {

@@ -296,9 +296,13 @@ async fn the_parts_that_were_foreseen_are_recorded() {
     platform.up(&all("")).await;
     assert!(platform.up(&all(", w: 2")).await.is_success());
     assert_eq!(recorded().await, ["x", "z"]);
-    // A replacement has only its own parts.
+    // A replacement has only its own parts, and the data of the others goes.
     foresees(vec![part("n", PartAction::Create, None)]);
-    assert!(platform.up(&all(", fixed: 2")).await.is_success());
+    let mut plan = platform.plan(&all(", fixed: 2")).await.expect("a plan");
+    let losses = plan.losses_not_allowed();
+    assert_eq!(losses.iter().map(|key| key.id()).collect::<Vec<_>>(), ["shared.b"]);
+    plan.allow_losses(&losses);
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
     assert_eq!(recorded().await, ["n"]);
 }
 
@@ -377,6 +381,44 @@ async fn parts_never_change_more_than_planned() {
             }
             other => panic!("{planned:?} {now:?}: {other:?}"),
         }
+    }
+}
+
+/// A run that goes on with a saved plan does no more to parts than that plan.
+#[tokio::test]
+async fn the_rest_of_a_plan_does_no_more_to_parts() {
+    use PartAction::{Create, CreateThenDelete, Delete};
+    let platform = Platform::with(FULL);
+    platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+    let plan = async |parts: Vec<Part>| {
+        foreseeing(&platform, move |inputs| match inputs.params.get("v") {
+            Some(_) => Ok(Forecast { outputs: Value::map(), parts: parts.clone(), ..Forecast::default() }),
+            None => Ok(Forecast::default()),
+        });
+        platform.plan(&documents(&[("a", "v: 2")], &[])).await.expect("a plan")
+    };
+    let saved =
+        plan(vec![part("x", CreateThenDelete, None), part("y", Delete, Some("rows"))]).await.outline();
+    for (now, expected) in [
+        (vec![part("x", CreateThenDelete, None), part("new", Create, None)], None),
+        (vec![part("y", CreateThenDelete, Some("rows"))], None),
+        (vec![part("z", Delete, None)], Some("the plan does not delete the part `z` of")),
+        (vec![part("x", Delete, None)], Some("the plan does not delete the part `x` of")),
+        (vec![part("x", CreateThenDelete, Some("rows"))], Some("`thing.default#shared.a` with its data")),
+    ] {
+        let rest = plan(now.clone()).await;
+        for deviations in [
+            purlin_engine::deviations_of_rest(&saved, &rest),
+            // All of another plan differs; this says how.
+            purlin_engine::deviations(&saved, &rest.outline()),
+        ] {
+            let said: Vec<String> = deviations.iter().map(ToString::to_string).collect();
+            match expected {
+                Some(expected) => assert!(said.len() == 1 && said[0].contains(expected), "{now:?}: {said:?}"),
+                None => assert!(said.iter().all(|said| !said.contains("part")), "{now:?}: {said:?}"),
+            }
+        }
+        assert_eq!(purlin_engine::deviations_of_rest(&saved, &rest).is_empty(), expected.is_none());
     }
 }
 

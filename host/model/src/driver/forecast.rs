@@ -1,6 +1,6 @@
 //! What a driver says that an effect would make (`purlin:preview`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -20,6 +20,21 @@ pub struct Forecast {
     pub token: Option<Token>,
     /// Anything else for people, by name.
     pub notes: Map,
+}
+
+impl Forecast {
+    /// The same forecast, with what the record knows of the data of parts: a part that is there still holds
+    /// it, although this forecast does not say so.
+    #[must_use]
+    pub fn remembering(mut self, recorded: &[RecordedPart]) -> Self {
+        let known: HashMap<&str, &Arc<str>> =
+            recorded.iter().filter_map(|part| Some((&*part.address, part.holds_data.as_ref()?))).collect();
+        for part in self.parts.iter_mut().filter(|part| part.holds_data.is_none() && part.is_there_before()) {
+            let before = part.moved_from.as_deref().unwrap_or(&part.address);
+            part.holds_data = known.get(before).map(|data| data.to_string());
+        }
+        self
+    }
 }
 
 /// One of the objects that a resource consists of, and what happens to it.
@@ -110,6 +125,11 @@ impl Part {
         self.holds_data.as_deref().filter(|_| self.action.deletes())
     }
 
+    /// Whether the resource has it already.
+    fn is_there_before(&self) -> bool {
+        !matches!(self.action, PartAction::Create | PartAction::Adopt | PartAction::Read)
+    }
+
     /// Whether the resource has it once the effect has happened.
     fn is_there_afterwards(&self) -> bool {
         !matches!(self.action, PartAction::Delete | PartAction::Forget | PartAction::Read)
@@ -134,7 +154,8 @@ pub struct RecordedPart {
 
 impl RecordedPart {
     /// The parts of a resource after an effect, by address: those before it, and what its driver foresaw. What
-    /// is only read is not a part. If there are more than [`MOST_PARTS`], the last ones are left out.
+    /// is only read is not a part. If there are more than [`MOST_PARTS`], the last ones without data are left
+    /// out first.
     pub fn after(before: &Arc<[Self]>, foreseen: &[Part]) -> Arc<[Self]> {
         if foreseen.is_empty() {
             return Arc::clone(before);
@@ -153,7 +174,7 @@ impl RecordedPart {
             };
             parts.insert(&part.address, recorded);
         }
-        parts.into_values().take(MOST_PARTS).collect()
+        at_most(parts.into_values().collect())
     }
 
     /// The parts that may exist after an effect of unknown extent, by address: those before it and those
@@ -164,8 +185,18 @@ impl RecordedPart {
         }
         let all = before.iter().chain(&**after);
         let parts: BTreeMap<&str, &Self> = all.map(|part| (&*part.address, part)).collect();
-        parts.into_values().take(MOST_PARTS).cloned().collect()
+        at_most(parts.into_values().cloned().collect())
     }
+}
+
+/// The first [`MOST_PARTS`] parts, those with data before the others, by address.
+fn at_most(mut parts: Vec<RecordedPart>) -> Arc<[RecordedPart]> {
+    if parts.len() > MOST_PARTS {
+        parts.sort_by_key(|part| part.holds_data.is_none());
+        parts.truncate(MOST_PARTS);
+        parts.sort_by(|a, b| a.address.cmp(&b.address));
+    }
+    parts.into()
 }
 
 /// What ties an effect to its forecast, such as a plan file. It may hold secrets, so that it is not shown.
@@ -292,6 +323,31 @@ mod tests {
         let both = RecordedPart::after(&first, &many("b"));
         assert_eq!((first.len(), both.len()), (MOST_PARTS, MOST_PARTS));
         assert_eq!(RecordedPart::of_either(&first, &both), first);
+        // Data is left out last.
+        let data = Part { holds_data: Some("rows".to_owned()), ..part("z", None, PartAction::Create) };
+        let with = RecordedPart::after(&first, &[data]);
+        assert_eq!((with.len(), with.last().map(|part| &*part.address)), (MOST_PARTS, Some("z")));
+    }
+
+    #[test]
+    fn data_is_remembered_as_long_as_its_part_is_there() {
+        let data = |address: &str, action| Part {
+            holds_data: Some("rows".to_owned()),
+            ..part(address, None, action)
+        };
+        let recorded = RecordedPart::after(&Arc::default(), &[data("a", PartAction::Create)]);
+        let then = |part: Part| {
+            let forecast = Forecast { parts: vec![part], ..Forecast::default() }.remembering(&recorded);
+            forecast.parts[0].holds_data.clone()
+        };
+        for action in [PartAction::None, PartAction::Update, PartAction::Delete, PartAction::Forget] {
+            assert_eq!(then(part("a", None, action)).as_deref(), Some("rows"));
+            assert_eq!(then(part("b", Some("a"), action)).as_deref(), Some("rows"));
+            assert_eq!(then(part("b", None, action)), None);
+        }
+        assert_eq!(then(part("a", None, PartAction::Create)), None);
+        let other = Part { holds_data: Some("files".to_owned()), ..part("a", None, PartAction::Delete) };
+        assert_eq!(then(other).as_deref(), Some("files"));
     }
 
     #[test]

@@ -27,15 +27,20 @@ impl Reader<'_> {
                 .chain(forecast.parts.iter().map(size)),
         )?;
         self.observe("outputs", &forecast.outputs);
-        let mut addresses = HashSet::new();
-        let mut parts = Vec::with_capacity(forecast.parts.len());
+        let (mut addresses, mut moved) = (HashSet::new(), HashSet::new());
+        let mut parts: Vec<Part> = Vec::with_capacity(forecast.parts.len());
         for part in &forecast.parts {
-            if !addresses.insert(part.address.as_str()) {
-                return Err(
-                    self.junk(format!("two parts have the address `{}`", self.printable(&part.address)))
-                );
+            let part = self.part(part)?;
+            // Where a secret is hidden, two addresses may have become the same.
+            if !addresses.insert(part.address.clone()) {
+                return Err(self.junk(format!("two parts have the address `{}`", part.address)));
             }
-            parts.push(self.part(part)?);
+            if let Some(before) = &part.moved_from
+                && (*before == part.address || !moved.insert(before.clone()))
+            {
+                return Err(self.junk(format!("a part cannot move from `{before}` to `{}`", part.address)));
+            }
+            parts.push(part);
         }
         Ok(Forecast {
             outputs: self.certain(&forecast)?,
@@ -70,8 +75,11 @@ impl Reader<'_> {
 
     fn part(&self, part: &types::Part) -> Result<Part, CallError> {
         let addresses = [&part.address].into_iter().chain(&part.moved_from);
-        if addresses.into_iter().any(|address| address.is_empty() || address.len() > LONGEST_ID) {
-            return Err(self.junk("the address of a part has 1 to 4096 bytes"));
+        if addresses.into_iter().any(|address| address.trim().is_empty() || address.len() > LONGEST_ID) {
+            return Err(self.junk("the address of a part has 1 to 4096 bytes, not only spaces"));
+        }
+        if part.holds_data.as_ref().is_some_and(|data| data.trim().is_empty()) {
+            return Err(self.junk("the data of a part has no name"));
         }
         self.observe("address", &part.address);
         let mut document = Map::default();

@@ -7,10 +7,10 @@ use super::{INDENT, PlanView, SHOWN_OF_CHANGED, sign};
 use crate::style::{DELETE, DIM, UPDATE, paint};
 use crate::text;
 
-/// The parts of a resource to which something happens, those first that lose data.
+/// The parts of a resource to which something happens: those first that lose data, then others that go away.
 pub(super) fn render(out: &mut String, step: &Step, look: PlanView) {
     let mut parts: Vec<&Part> = step.parts().collect();
-    parts.sort_by_key(|part| part.loss().is_none());
+    parts.sort_by_key(|part| (part.loss().is_none(), !part.action.deletes()));
     let all = parts.len();
     let shown = if look.everything || all <= SHOWN_OF_CHANGED + 1 { all } else { SHOWN_OF_CHANGED };
     let room = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT + 4).max(20));

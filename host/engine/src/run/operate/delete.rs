@@ -94,8 +94,8 @@ impl Task<'_> {
     /// The record of a resource that is deleted with parts whose data people agreed to lose: it holds that
     /// data, also if another run has to delete it again.
     async fn holding_parts(self, record: Arc<Record>) -> Result<Arc<Record>, Cause> {
-        let parts = self.step.deletion.iter().flat_map(|deletion| &deletion.parts);
-        match LostData::of_parts(parts).filter(|_| record.holds_data.is_none()) {
+        let lost = LostData::of_deleted(&record, self.step.deletion.as_deref());
+        match lost.filter(|_| record.holds_data.is_none()) {
             Some(lost) => {
                 let record = Record { holds_data: lost.recorded(), ..Record::clone(&record) };
                 self.written(vec![Change::Put(Box::new(record.clone()))]).await?;

@@ -3,12 +3,13 @@
 //! effect, which may be weaker than that of the plan and not stronger.
 
 use purlin_model::Reason;
-use purlin_model::driver::{Forecast, Part, PartAction, Token};
+use purlin_model::driver::{Forecast, Part, RecordedPart, Token};
 use purlin_state::Record;
 
 use super::Task;
 use super::call::repeatedly;
 use crate::changes::ask;
+use crate::changes::parts::GoingPart;
 use crate::driver::{Call, Driver, Effect};
 use crate::error::Cause;
 use crate::values::predict;
@@ -22,7 +23,8 @@ pub(super) struct Agreed {
 }
 
 impl Task<'_> {
-    /// What people agreed to for an effect of which the plan has this forecast. `is_as_planned` if the plan foresaw just
+    /// What people agreed to for an effect of which the plan has this forecast, on a resource with the `recorded`
+    /// parts. `is_as_planned` if the plan foresaw just
     /// this effect, with all inputs.
     ///
     /// # Errors
@@ -33,6 +35,7 @@ impl Task<'_> {
         driver: &dyn Driver,
         call: &Call,
         effect: Effect<'_>,
+        recorded: &[RecordedPart],
         (planned, is_as_planned): (Option<&Forecast>, bool),
     ) -> Result<Agreed, Cause> {
         let agreed = |forecast: Option<Forecast>| {
@@ -47,11 +50,12 @@ impl Task<'_> {
         let foreseen = repeatedly(shared, self.effort, patience, || driver.preview(call, effect)).await?;
         self.effort.had_no_effects();
         let Some(now) = foreseen else { return Ok(agreed(None)) };
+        let now = now.remembering(recorded);
         let contradicted = planned.and_then(|planned| predict::contradicted(&planned.outputs, &now.outputs));
         if let Some(path) = contradicted {
             return Err(Cause::Inconsistent { driver: driver.known_as().to_owned(), path });
         }
-        let reasons = not_planned(planned.map_or(&[], |planned| &planned.parts), &now);
+        let reasons = not_planned(planned.map_or(&[], |planned| &planned.parts), &now.parts);
         if reasons.is_empty() { Ok(agreed(Some(now))) } else { Err(Cause::MoreThanPlanned { reasons }) }
     }
 
@@ -76,31 +80,18 @@ impl Task<'_> {
         let is_as_planned =
             before.is_some_and(|before| before.state == record.state && before.inputs == record.inputs);
         let (call, deletion) = (self.call(), ask::deletion(record));
-        Ok(self.agreed(driver, &call, deletion, (planned, is_as_planned)).await?.token)
+        Ok(self.agreed(driver, &call, deletion, &record.parts, (planned, is_as_planned)).await?.token)
     }
 }
 
 /// The parts to which more happens than the plan says, or which lose data that it does not name.
-fn not_planned(planned: &[Part], now: &Forecast) -> Vec<Reason> {
-    let is_more = |part: &&Part| {
-        let before = planned.iter().find(|planned| planned.address == part.address);
-        let severity_before = before.map_or(0, |before| severity(before.action));
-        let loses_more = part.loss().is_some() && before.is_none_or(|before| before.loss().is_none());
-        severity(part.action) > severity_before || loses_more
-    };
+fn not_planned(planned: &[Part], now: &[Part]) -> Vec<Reason> {
+    let planned: Vec<GoingPart> = planned.iter().filter_map(GoingPart::of).collect();
+    let is_more = |part: &&Part| GoingPart::of(part).is_some_and(|part| !part.is_in(&planned));
     let reason = |part: &Part| Reason::PartNotPlanned {
         part: part.address.as_str().into(),
         action: part.action,
         loses: part.loss().map(Into::into),
     };
-    now.parts.iter().filter(|part| part.action.deletes()).filter(is_more).map(reason).collect()
-}
-
-/// How much goes away: nothing, an object that another one replaces, or an object for good.
-fn severity(action: PartAction) -> u8 {
-    match action {
-        PartAction::Delete => 2,
-        PartAction::CreateThenDelete | PartAction::DeleteThenCreate => 1,
-        _ => 0,
-    }
+    now.iter().filter(is_more).map(reason).collect()
 }

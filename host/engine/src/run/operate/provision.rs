@@ -77,7 +77,8 @@ impl Task<'_> {
                 let replaces = before.map(|before| &before.state.id);
                 let effect = Effect::Create { inputs: &prepared.inputs, name: name.expose(), replaces };
                 let foreseen = self.step.forecast.as_deref();
-                let agreed = self.agreed(&**driver, &call, effect, (foreseen, planned.is_some())).await?;
+                let agreed =
+                    self.agreed(&**driver, &call, effect, &[], (foreseen, planned.is_some())).await?;
                 call.token = agreed.token;
                 let Some(made) = self.record(node, &**driver, prepared.inputs.clone(), name) else {
                     return Ok(nothing());
@@ -480,7 +481,7 @@ impl Task<'_> {
             name: record.name.expose(),
         };
         let planned = (self.step.forecast.as_deref(), is_as_planned);
-        let agreed = self.agreed(driver, &call, Effect::Update(change), planned).await?;
+        let agreed = self.agreed(driver, &call, Effect::Update(change), &record.parts, planned).await?;
         call.token = agreed.token;
         let changed = Record { parts: RecordedPart::after(&record.parts, &agreed.parts), ..changed };
         let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;

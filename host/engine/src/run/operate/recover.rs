@@ -214,7 +214,7 @@ impl Task<'_> {
         let replaces = there.filter(|there| fate::made_it(driver, there)).map(|there| &there.state.id);
         // The first attempt may have changed what its forecast was for.
         let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
-        let agreed = self.agreed(driver, &call, effect, (None, false)).await?;
+        let agreed = self.agreed(driver, &call, effect, &made.parts, (None, false)).await?;
         call.token = agreed.token;
         let mut parts = RecordedPart::after(&made.parts, &agreed.parts);
         self.attempt_again(intent, driver).await?;
@@ -226,7 +226,7 @@ impl Task<'_> {
             match patiently(self.shared, self.effort, driver.patience(), create).await {
                 Err(error) if attempt.next(driver, &error).await => {
                     let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
-                    let agreed = self.agreed(driver, &self.call(), effect, (None, false)).await?;
+                    let agreed = self.agreed(driver, &self.call(), effect, &parts, (None, false)).await?;
                     call.token = agreed.token;
                     parts = RecordedPart::after(&parts, &agreed.parts);
                 }
