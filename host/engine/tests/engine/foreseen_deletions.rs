@@ -8,6 +8,8 @@ use purlin_sandbox::CallError;
 use crate::previews::{asked, part};
 use crate::support::{FULL, Platform, documents, locked, steps};
 
+type Foresight = Box<dyn Fn() -> Result<Forecast, CallError> + Send>;
+
 /// What the driver says of the deletion of each resource with the param `v`.
 fn foreseeing(platform: &Platform, foresight: impl Fn() -> Result<Forecast, CallError> + Send + 'static) {
     let of_those = move |inputs: &Inputs| match inputs.params.get("v") {
@@ -82,7 +84,7 @@ async fn recorded_data_needs_consent_although_its_deletion_is_not_foreseen() {
     let silent = with_parts(vec![part("x", PartAction::Delete, None)]);
     let other = with_parts(vec![part("y", PartAction::Delete, None)]);
     let kept = with_parts(vec![part("x", PartAction::Forget, None)]);
-    let foresights: [(Box<dyn Fn() -> Result<Forecast, CallError> + Send>, bool); 4] =
+    let foresights: [(Foresight, bool); 4] =
         [(Box::new(fails), true), (Box::new(silent), true), (Box::new(other), true), (Box::new(kept), false)];
     for (foresight, is_lost) in foresights {
         let platform = Platform::with(FULL);
