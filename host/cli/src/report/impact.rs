@@ -119,16 +119,13 @@ impl Resource {
             engine::LostData::Data => "its data".to_owned(),
             engine::LostData::Unknown => "perhaps data".to_owned(),
         });
-        let mut parts: Vec<&driver::Part> = affected.parts.iter().collect();
-        parts.sort_by_key(|part| (part.loss().is_none(), !part.action.deletes()));
-        let parts = parts.into_iter().map(Part::new).collect();
         Self {
             key: affected.key.to_string(),
             action: affected.action.as_str(),
             reasons: affected.reasons.iter().cloned().map(Into::into).collect(),
             paths: affected.changes.iter().map(|change| change.path.clone()).collect(),
             loses,
-            parts,
+            parts: driver::Part::most_severe_first(&affected.parts).into_iter().map(Part::new).collect(),
         }
     }
 

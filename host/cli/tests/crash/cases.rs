@@ -282,7 +282,7 @@ fn shorten_journal(scene: &Scene) {
 }
 
 /// The only entry of a folder.
-fn only(folder: &Path) -> PathBuf {
+pub(crate) fn only(folder: &Path) -> PathBuf {
     let mut entries = fs::read_dir(folder).expect("a folder");
     let entry = entries.next().expect("an entry").expect("an entry").path();
     assert!(entries.next().is_none(), "more than one in {}", folder.display());

@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use crate::cases::{Before, CASES, Case};
+use crate::cases::{self, Before, CASES, Case};
 use crate::choice::{self, Choice};
 use crate::disk::{self, Deed, Disk, Tree};
 use crate::promises::{self, Acknowledged, End};
 use crate::record::{self, Recording};
-use crate::scene::Scene;
+use crate::scene::{BEFORE, Scene};
 
 thread_local! {
     /// The fault that the check on this thread found; `None` outside of a check.
@@ -311,4 +311,30 @@ fn kept(case: &Case, place: &str) -> Cut {
 
 fn kept_in(case: &Case, place: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("crash").join(case.name).join(place)
+}
+
+/// A killed process may have written what is not durable yet. Whoever locks the whole state reports on that, so
+/// it is durable before.
+#[test]
+fn a_repair_makes_durable_what_a_killed_process_left() {
+    if purlin_systems::tools::need("strace").is_none() {
+        return;
+    }
+    let synced = |is_left: bool| {
+        let scene = Scene::new(BEFORE);
+        scene.run(&["up", "--yes"]);
+        let environment = cases::only(&scene.path().join(".purlin/environments"));
+        if is_left {
+            // What a process leaves that was killed while it had the environment.
+            fs::write(environment.join("holder.json"), "{}").expect("written");
+        }
+        let disk = Disk::of(scene.path(), &["data"]);
+        let recording = record::run(&scene, &disk, &["state", "repair"]).expect("it comes to its end");
+        let is_journal = |path: &Path| path.extension().is_some_and(|extension| extension == "log");
+        let sync = |deed: &Deed| matches!(deed, Deed::Sync { path } if is_journal(path));
+        let output = |deed: &Deed| matches!(deed, Deed::Output(_));
+        let said = recording.deeds.iter().position(output).expect("it says what it found");
+        recording.deeds[..said].iter().any(sync)
+    };
+    assert!(synced(true) && !synced(false));
 }

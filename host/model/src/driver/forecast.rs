@@ -125,6 +125,13 @@ impl Part {
         self.holds_data.as_deref().filter(|_| self.action.deletes())
     }
 
+    /// Parts for people: those first that lose data, then others that go away.
+    pub fn most_severe_first<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Vec<&'a Self> {
+        let mut parts: Vec<&Self> = parts.into_iter().collect();
+        parts.sort_by_key(|part| (part.loss().is_none(), !part.action.deletes()));
+        parts
+    }
+
     /// Whether the resource has it already.
     fn is_there_before(&self) -> bool {
         !matches!(self.action, PartAction::Create | PartAction::Adopt | PartAction::Read)

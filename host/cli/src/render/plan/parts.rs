@@ -9,8 +9,7 @@ use crate::text;
 
 /// The parts of a resource to which something happens: those first that lose data, then others that go away.
 pub(super) fn render(out: &mut String, step: &Step, look: PlanView) {
-    let mut parts: Vec<&Part> = step.parts().collect();
-    parts.sort_by_key(|part| (part.loss().is_none(), !part.action.deletes()));
+    let parts = Part::most_severe_first(step.parts());
     let all = parts.len();
     let shown = if look.everything || all <= SHOWN_OF_CHANGED + 1 { all } else { SHOWN_OF_CHANGED };
     let room = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT + 4).max(20));

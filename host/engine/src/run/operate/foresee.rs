@@ -2,6 +2,8 @@
 //! or, where the plan did not know all inputs or the resource changed since, by a forecast just before the
 //! effect, which may be weaker than that of the plan and not stronger.
 
+use std::sync::Arc;
+
 use purlin_model::Reason;
 use purlin_model::driver::{Forecast, Part, RecordedPart, Token};
 use purlin_state::Record;
@@ -18,14 +20,13 @@ use crate::values::predict;
 pub(super) struct Agreed {
     /// The token for the effect.
     pub(super) token: Option<Token>,
-    /// The parts to which something happens, as last foreseen.
-    pub(super) parts: Vec<Part>,
+    /// The parts of the resource after the effect, as last foreseen.
+    pub(super) parts: Arc<[RecordedPart]>,
 }
 
 impl Task<'_> {
-    /// What people agreed to for an effect of which the plan has this forecast, on a resource with the `recorded`
-    /// parts. `is_as_planned` if the plan foresaw just
-    /// this effect, with all inputs.
+    /// What people agreed to for an effect of which the plan has this forecast, on a resource with the
+    /// `recorded` parts. `is_as_planned` if the plan foresaw just this effect, with all inputs.
     ///
     /// # Errors
     /// [`Cause::MoreThanPlanned`] if more would happen to a part; [`Cause::Inconsistent`] if an output that was
@@ -35,16 +36,16 @@ impl Task<'_> {
         driver: &dyn Driver,
         call: &Call,
         effect: Effect<'_>,
-        recorded: &[RecordedPart],
+        recorded: &Arc<[RecordedPart]>,
         (planned, is_as_planned): (Option<&Forecast>, bool),
     ) -> Result<Agreed, Cause> {
-        let agreed = |forecast: Option<Forecast>| {
-            let Forecast { token, parts, .. } = forecast.unwrap_or_default();
-            Agreed { token, parts }
+        let agreed = |forecast: Option<&Forecast>| Agreed {
+            token: forecast.and_then(|forecast| forecast.token.clone()),
+            parts: RecordedPart::after(recorded, forecast.map_or(&[], |forecast| &forecast.parts)),
         };
         // The plan does not foresee the update of a resource that is adopted first.
         if (is_as_planned && planned.is_some()) || !driver.previews() {
-            return Ok(agreed(planned.cloned()));
+            return Ok(agreed(planned));
         }
         let (shared, patience) = (self.shared, driver.patience());
         let foreseen = repeatedly(shared, self.effort, patience, || driver.preview(call, effect)).await?;
@@ -56,7 +57,7 @@ impl Task<'_> {
             return Err(Cause::Inconsistent { driver: driver.known_as().to_owned(), path });
         }
         let reasons = not_planned(planned.map_or(&[], |planned| &planned.parts), &now.parts);
-        if reasons.is_empty() { Ok(agreed(Some(now))) } else { Err(Cause::MoreThanPlanned { reasons }) }
+        if reasons.is_empty() { Ok(agreed(Some(&now))) } else { Err(Cause::MoreThanPlanned { reasons }) }
     }
 
     /// The token for the deletion of a recorded resource. If the plan has no forecast, such as of a driver that

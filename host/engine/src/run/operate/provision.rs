@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_graph::Node;
-use purlin_model::driver::{Failure, Impact, Pending, RecordedPart, ResourceState, broken_output};
+use purlin_model::driver::{Failure, Impact, Pending, ResourceState, broken_output};
 use purlin_model::{Finding, Reason, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
@@ -77,8 +77,8 @@ impl Task<'_> {
                 let replaces = before.map(|before| &before.state.id);
                 let effect = Effect::Create { inputs: &prepared.inputs, name: name.expose(), replaces };
                 let foreseen = self.step.forecast.as_deref();
-                let agreed =
-                    self.agreed(&**driver, &call, effect, &[], (foreseen, planned.is_some())).await?;
+                let foreseen = (foreseen, planned.is_some());
+                let agreed = self.agreed(&**driver, &call, effect, &Arc::default(), foreseen).await?;
                 call.token = agreed.token;
                 let Some(made) = self.record(node, &**driver, prepared.inputs.clone(), name) else {
                     return Ok(nothing());
@@ -86,7 +86,7 @@ impl Task<'_> {
                 let made = Record { digest: prepared.digest, ..made };
                 // The manual protection also survives a deletion that makes room.
                 let pinned = there.as_deref().is_some_and(|record| record.pinned);
-                let made = Record { pinned, parts: RecordedPart::after(&made.parts, &agreed.parts), ..made };
+                let made = Record { pinned, parts: agreed.parts, ..made };
                 // Held until the new resource is recorded. No deletion runs meanwhile, so the
                 // search by name finds no object that this run is deleting.
                 let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
@@ -483,7 +483,7 @@ impl Task<'_> {
         let planned = (self.step.forecast.as_deref(), is_as_planned);
         let agreed = self.agreed(driver, &call, Effect::Update(change), &record.parts, planned).await?;
         call.token = agreed.token;
-        let changed = Record { parts: RecordedPart::after(&record.parts, &agreed.parts), ..changed };
+        let changed = Record { parts: agreed.parts, ..changed };
         let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
         let result =
             repeatedly(self.shared, self.effort, driver.patience(), || driver.update(&call, change)).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::driver::{Checkpoint, Failure, Inputs, Observed, RecordedPart};
+use purlin_model::driver::{Checkpoint, Failure, Inputs, Observed};
 use purlin_model::{Finding, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
@@ -216,7 +216,7 @@ impl Task<'_> {
         let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
         let agreed = self.agreed(driver, &call, effect, &made.parts, (None, false)).await?;
         call.token = agreed.token;
-        let mut parts = RecordedPart::after(&made.parts, &agreed.parts);
+        let mut parts = agreed.parts;
         self.attempt_again(intent, driver).await?;
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
@@ -228,7 +228,7 @@ impl Task<'_> {
                     let effect = Effect::Create { inputs: attempt.inputs(), name, replaces };
                     let agreed = self.agreed(driver, &self.call(), effect, &parts, (None, false)).await?;
                     call.token = agreed.token;
-                    parts = RecordedPart::after(&parts, &agreed.parts);
+                    parts = agreed.parts;
                 }
                 result => break result,
             }
