@@ -632,7 +632,8 @@ typedef struct purlin_preview_types_part_t {
   // Places that make a replacement necessary, as pointers into the same object.
   purlin_preview_types_list_pointer_t   replaces;
   // The data that is lost if the part is deleted or replaced, such as `the tables of the database`;
-  // none if it holds no data.
+  // none if it holds no data. The host records it: as long as the part is there, its deletion needs
+  // consent, also if a later forecast does not say so, or fails.
   driver_option_string_t   holds_data;
   // Anything else for people, such as `reason`, by name. Nothing depends on it.
   purlin_preview_types_list_tuple2_string_json_t   notes;

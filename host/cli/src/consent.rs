@@ -62,8 +62,7 @@ impl Consent {
             false => NO_TERMINAL,
         };
         let command = app.command;
-        let shows = shows(command).map(|shows| format!("; {shows} only shows what would happen"));
-        let shows = shows.unwrap_or_default();
+        let shows = shows(command).map(|shows| format!("; {shows}")).unwrap_or_default();
         Err(Failure::input(message)
             .hint(format!("with `--yes`, the same command applies without asking{shows}")))
     }
@@ -97,12 +96,12 @@ impl Consent {
     }
 }
 
-/// The command that shows the effects of another one without applying them, if there is one.
+/// Which command shows the effects of another one without applying them, if there is one.
 fn shows(command: &str) -> Option<&'static str> {
     match command {
-        "destroy" => Some("`purlin state list`"),
-        "rollback" => Some("`purlin diff`"),
+        "destroy" => Some("`purlin state list` shows what there is to delete"),
+        "rollback" => Some("`purlin diff` only shows what would happen"),
         "import" => None,
-        _ => Some("`purlin plan`"),
+        _ => Some("`purlin plan` only shows what would happen"),
     }
 }

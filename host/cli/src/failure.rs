@@ -180,7 +180,7 @@ fn message(error: &purlin_host::Error) -> String {
         purlin_host::Error::Stale => "the plan is stale: the state changed since it was made".to_owned(),
         purlin_host::Error::Deviates(deviations) => {
             let lines: String = deviations.iter().map(|one| format!("\n  {one}")).collect();
-            format!("the documents deviate from the plan:{lines}")
+            format!("what would be done now deviates from the plan:{lines}")
         }
         purlin_host::Error::Engine(engine::Error::DataLoss(keys)) => {
             let what = match keys.len() {

@@ -39,7 +39,7 @@ pub enum Error {
     #[error("the plan is stale: the state changed since it was made; plan again")]
     Stale,
     /// The run would do something that the plan does not say.
-    #[error("the documents deviate from the plan: {}; plan again", list(.0))]
+    #[error("what would be done now deviates from the plan: {}; plan again", list(.0))]
     Deviates(Vec<purlin_engine::Deviation>),
     /// A component cannot be inspected, or is not a driver.
     #[error("{0}")]

@@ -142,7 +142,8 @@ pub mod purlin {
                 /// Places that make a replacement necessary, as pointers into the same object.
                 pub replaces: _rt::Vec<Pointer>,
                 /// The data that is lost if the part is deleted or replaced, such as `the tables of the database`;
-                /// none if it holds no data.
+                /// none if it holds no data. The host records it: as long as the part is there, its deletion needs
+                /// consent, also if a later forecast does not say so, or fails.
                 pub holds_data: Option<_rt::String>,
                 /// Anything else for people, such as `reason`, by name. Nothing depends on it.
                 pub notes: _rt::Vec<(_rt::String, Json)>,

@@ -349,11 +349,17 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &RunO
         app.ui.hint("nothing failed; run the same command again to continue");
     } else if !summary.failed.is_empty() {
         MissingGrants::of(summary.failed.iter().map(|(_, cause)| cause)).hint(&app.ui);
-        app.ui.hint(match summary.failed.iter().any(|(_, cause)| cause.code() == "conflict") {
-            true => {
+        let conflicts = summary.failed.iter().any(|(_, cause)| cause.code() == "conflict");
+        app.ui.hint(match (conflicts, app.command) {
+            // A driver may refuse what was planned because its system has changed since.
+            (true, "apply") => {
+                "completed changes are kept; resolve the conflict, and run the same command again to continue; \
+                 if the driver says that its system has changed, make a new plan with `purlin plan --out FILE`"
+            }
+            (true, _) => {
                 "completed changes are kept; resolve the conflict, and run the same command again to continue"
             }
-            false => "completed changes are kept; run the same command again to continue",
+            (false, _) => "completed changes are kept; run the same command again to continue",
         });
     }
 }

@@ -660,6 +660,10 @@ mod tests {
             ],
             "{text}"
         );
+        let (from, to) = ("m.a.".repeat(9), "m.b.".repeat(9));
+        let moved = Part { moved_from: Some(from.clone()), ..part(&to, PartAction::Update, None) };
+        let expected = format!("             ~ update {from}\n               → {to}\n");
+        assert!(of(vec![moved]).contains(&expected), "two long addresses have a line each");
         let many = (0..30).map(|number| part(&number.to_string(), PartAction::Create, None)).collect();
         assert!(of(many).contains("             … and 10 more parts (--verbose)"));
     }

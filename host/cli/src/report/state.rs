@@ -137,6 +137,9 @@ struct Copy {
     status: &'static str,
     driver: String,
     provider_id: String,
+    /// The objects that it consists of, as its driver foresaw.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    parts: Arc<[RecordedPart]>,
     created: String,
     updated: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -393,6 +396,7 @@ impl Details {
                 status: status(copy),
                 driver: driver(copy),
                 provider_id: copy.state.id.shown(show_secrets).to_owned(),
+                parts: parts(copy, &snapshot.pending),
                 created: text::moment(copy.created),
                 updated: text::moment(copy.updated),
                 pending: pending(snapshot, &copy.id(), show_secrets),

@@ -31,7 +31,7 @@ fn without_a_terminal_every_command_with_effects_requires_yes() {
         let refused = project.run(arguments).status(2);
         let command = arguments[0];
         let shows = match command {
-            "destroy" => "; `purlin state list` only shows what would happen",
+            "destroy" => "; `purlin state list` shows what there is to delete",
             "rollback" => "; `purlin diff` only shows what would happen",
             // A plan does not contain the adoption.
             "import" => "",

@@ -93,7 +93,7 @@ fn documents_must_match_the_plan() {
     ] {
         world.write(other, "");
         let refused = world.run(&["apply", "--yes", "change.plan", "-f", "."]).status(2);
-        assert!(refused.err.contains("deviate from the plan"), "{other}: {}", refused.err);
+        assert!(refused.err.contains("deviates from the plan"), "{other}: {}", refused.err);
         let lines: Vec<&str> = refused.err.lines().filter(|line| line.starts_with("  ")).collect();
         let mut once = lines.clone();
         once.dedup();
@@ -331,7 +331,7 @@ fn a_plan_continues_only_its_own_run() {
     let world = killed.copy();
     world.write("kept: {type: thing, params: {value: v}}\nmade: {type: thing, params: {value: other}}", "");
     let refused = world.run(&["apply", "--yes", "up.plan", "-f", "."]).status(2);
-    assert!(refused.err.contains("deviate from the plan"), "{}", refused.err);
+    assert!(refused.err.contains("deviates from the plan"), "{}", refused.err);
     let output = killed.run(&["apply", "--yes", "up.plan", "-f", "."]).status(0);
     assert!(
         output.err.contains("deployment 2 already started this plan; continuing with the remaining changes"),

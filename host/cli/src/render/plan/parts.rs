@@ -7,6 +7,9 @@ use super::{INDENT, PlanView, SHOWN_OF_CHANGED, sign};
 use crate::style::{DELETE, DIM, UPDATE, paint};
 use crate::text;
 
+/// The columns of a sign with its word.
+const SIGN: usize = 9;
+
 /// The parts of a resource to which something happens: those first that lose data, then others that go away.
 pub(super) fn render(out: &mut String, step: &Step, look: PlanView) {
     let parts = Part::most_severe_first(step.parts());
@@ -14,11 +17,18 @@ pub(super) fn render(out: &mut String, step: &Step, look: PlanView) {
     let shown = if look.everything || all <= SHOWN_OF_CHANGED + 1 { all } else { SHOWN_OF_CHANGED };
     let room = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT + 4).max(20));
     for part in parts.into_iter().take(shown) {
-        let mut address = text::line(&part.address).into_owned();
-        if let Some(before) = &part.moved_from {
-            address = format!("{} → {address}", text::line(before));
+        let sign = part_sign(part.action);
+        let address = text::line(&part.address);
+        match part.moved_from.as_deref().map(text::line) {
+            None => out.push_str(&format!("{:INDENT$}  {sign} {address}\n", "")),
+            Some(before) if text::width(&before) + text::width(&address) + SIGN + 4 <= room => {
+                out.push_str(&format!("{:INDENT$}  {sign} {before} → {address}\n", ""));
+            }
+            // The new address has a line of its own, so that both can be read and copied.
+            Some(before) => {
+                out.push_str(&format!("{:INDENT$}  {sign} {before}\n{:INDENT$}    → {address}\n", "", ""));
+            }
         }
-        out.push_str(&format!("{:INDENT$}  {} {address}\n", "", part_sign(part.action)));
         let reason = part.notes.get("reason").and_then(|reason| Some(reason.as_str()?.to_owned()));
         let loss = part.loss().map(|what| (DELETE, format!("loses data: {what}")));
         for (style, text) in loss.into_iter().chain(reason.map(|reason| (DIM, reason))) {
