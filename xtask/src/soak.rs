@@ -216,7 +216,7 @@ impl Soak {
             .create(true)
             .append(true)
             .open(self.folder.join(format!("host{number}")))?;
-        let words = ["reconcile", "--all", "--watch", "--yes", "--format", "json", "--environments", "4"];
+        let words = ["reconcile", "--all", "--watch", "--yes", "--format", "json", "--turns", "4"];
         Ok(self.command(&words).stdout(log.try_clone()?).stderr(log).spawn()?)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::ArgPredicate;
 use clap::{Arg, ArgAction, Args, ValueEnum};
 use purlin_engine::{PlanOptions, Scope};
-use purlin_host::ContextChanges;
+use purlin_host::{ContextChanges, Selection};
 use purlin_model::ContextDefaults;
 
 use crate::choices::{BundleArgs, ChoiceArgs};
@@ -372,6 +372,26 @@ pub(crate) struct AcceptArgs {
     /// accepts that a resource with a similar type, class or name takes its place.
     #[arg(long, value_name = "FILE|DIR", help_heading = RUN)]
     pub(crate) accept_missing: Vec<String>,
+}
+
+/// Which of the recorded environments a command is about.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SelectionArgs {
+    /// Only environments whose name matches; may be repeated. `*` stands for any text; a pattern with a `/`
+    /// is compared with `ORG/APP/ENV` and `APP/ENV`.
+    #[arg(long, value_name = "PATTERN")]
+    environments: Vec<String>,
+
+    /// Only environments of this type, such as `production`; may be repeated.
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+}
+
+impl SelectionArgs {
+    /// Converts the options to the type that the host takes.
+    pub(crate) fn selection(&self) -> Selection {
+        Selection::new(self.environments.clone(), self.types.clone())
+    }
 }
 
 /// The environment of a command that works on the record; documents only identify it.

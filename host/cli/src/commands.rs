@@ -25,6 +25,7 @@ mod plan;
 mod reconcile;
 mod refresh;
 mod rollback;
+mod rollout;
 mod schema;
 mod state;
 mod status;
@@ -99,6 +100,7 @@ pub(crate) enum Command {
     History(history::Args),
     Diff(diff::Args),
     Impact(impact::Args),
+    Rollout(rollout::Args),
     Status(status::Args),
     #[command(alias = "output")]
     Outputs(outputs::Args),
@@ -165,6 +167,7 @@ impl Command {
             Self::History(args) => document(args.format.format),
             Self::Diff(args) => document(args.format.format),
             Self::Impact(args) => args.output(),
+            Self::Rollout(args) => args.output(),
             Self::Status(args) if args.watches() => events(args.format.format),
             Self::Status(args) => document(args.format.format),
             Self::Outputs(args) => document(args.format.format),
@@ -203,6 +206,7 @@ impl Command {
             Self::History(args) => history::run(&args, app).await,
             Self::Diff(args) => diff::run(&args, app).await,
             Self::Impact(args) => impact::run(&args, app).await,
+            Self::Rollout(args) => rollout::run(&args, app).await,
             Self::Status(args) => status::run(&args, app).await,
             Self::Outputs(args) => outputs::run(&args, app).await,
             Self::Export(args) => export::run(&args, app).await,

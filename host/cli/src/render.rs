@@ -16,6 +16,7 @@ pub(crate) mod inspect;
 pub(crate) mod installation;
 pub(crate) mod mermaid;
 pub(crate) mod plan;
+pub(crate) mod rollout;
 pub(crate) mod state;
 pub(crate) mod status;
 pub(crate) mod svg;

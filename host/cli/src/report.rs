@@ -23,6 +23,7 @@ pub(crate) mod inspect;
 pub(crate) mod installation;
 pub(crate) mod missing_grants;
 pub(crate) mod plan;
+pub(crate) mod rollout;
 pub(crate) mod state;
 pub(crate) mod status;
 

@@ -207,6 +207,12 @@ impl Archive {
         (taken.into_iter().map(|text| text.read().0).collect(), put)
     }
 
+    /// The texts of files within `places`, which are as for [`Self::revise`].
+    pub(crate) fn texts_at(&self, places: &[Arc<str>]) -> Vec<Text> {
+        let is_there = |text: &&Text| text.path.as_ref().is_some_and(|path| cover(places, path));
+        self.sources.iter().filter(is_there).cloned().collect()
+    }
+
     /// Whether it contains texts from a place, or a new run would read those that are there now.
     pub(crate) fn reads_from(&self, place: &Arc<str>, is_empty: bool) -> bool {
         let from = std::slice::from_ref(place);
@@ -388,8 +394,9 @@ impl KeptValue {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Text {
+/// A text with its file.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Text {
     name: Arc<str>,
     text: Arc<str>,
     named: bool,
@@ -397,14 +404,14 @@ struct Text {
     /// The path of its file, relative to the workspace's folder; `None` if the text is not from a
     /// file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    path: Option<Arc<str>>,
+    pub(crate) path: Option<Arc<str>>,
     /// The files whose content it includes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     files: Vec<Attached>,
 }
 
 impl Text {
-    fn new(source: &SourceText, path: Option<&Arc<str>>) -> Self {
+    pub(crate) fn new(source: &SourceText, path: Option<&Arc<str>>) -> Self {
         Self {
             name: Arc::clone(&source.name),
             text: Arc::clone(&source.text),
@@ -415,7 +422,7 @@ impl Text {
         }
     }
 
-    fn read(self) -> (SourceText, Option<Arc<str>>) {
+    pub(crate) fn read(self) -> (SourceText, Option<Arc<str>>) {
         let Self { name, text, named, scores, path, files } = self;
         let files = files.into_iter().map(file).collect();
         (SourceText { name, text, named, scores, files }, path)
@@ -430,14 +437,14 @@ pub(crate) fn cover(places: &[Arc<str>], file: &str) -> bool {
     })
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Attached {
     path: String,
     #[serde(flatten)]
     content: Content,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Content {
     Text(Arc<str>),

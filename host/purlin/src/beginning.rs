@@ -56,8 +56,9 @@ impl Purlin {
         let activity = format!("which has the lock of {environment}");
         let lock = self.patiently(wait, &activity, cancel, || store.lock(environment, self.holder())).await?;
         let (read, current, claims, reserved) = Default::default();
-        let ends_with_progress = self.ends_with_progress();
-        let session = Session { purlin: self, lock, read, current, claims, reserved, ends_with_progress };
+        let (ends_with_progress, rollouts) = (self.ends_with_progress(), None);
+        let session =
+            Session { purlin: self, lock, read, current, claims, reserved, rollouts, ends_with_progress };
         if let Some(lapsed) = session.lock.lapsed() {
             self.outwait(&session, lapsed, cancel).await?;
         }

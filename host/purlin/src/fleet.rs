@@ -1,17 +1,17 @@
 //! Reconciles all environments of a state, on any number of hosts at once. Each environment has
 //! turns, and the host that takes a turn makes one pass over it and schedules the next turn, later
-//! after each failure. The documents are those of its last deployment, with changed ones substituted if
-//! requested.
+//! after each failure. The documents are those of its last deployment, with what roll-outs want of them
+//! (`rollouts.rs`). Between turns, a host draws the conclusions for the roll-outs themselves.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use purlin_engine::{CancelToken, Event};
 use purlin_sandbox::clock;
-use purlin_state::{Due, Environment, Round};
+use purlin_state::{Due, Environment, RolloutMark, Round};
 
-use crate::impact::Proposal;
+use crate::rollouts::{RolloutPlan, Rollouts};
 use crate::{Documents, Error, Keeper, Pass, Purlin};
 
 /// How long a host has for a pass before others may take the turn. They also need its lease to have
@@ -29,13 +29,23 @@ const LONGEST_RETRY_DELAY: Duration = Duration::from_mins(5);
 const SHORTEST_DELAY: Duration = Duration::from_secs(1);
 /// How long a list of environments is used if the store keeps no turns, in milliseconds.
 const LIST_AGAIN: u64 = 10_000;
+/// How long the roll-outs that were read are used. One that a turn needs to know is read at once.
+const ROLLOUTS_AGAIN: Duration = Duration::from_millis(500);
+/// The delay before what follows for roll-outs is looked at again.
+const ADVANCE_AGAIN: Duration = Duration::from_secs(1);
+/// The part of the time that a host may spend on that, as a divisor.
+const ADVANCE_SHARE: u32 = 10;
+/// The delay before a turn is requested again for a roll-out, if it led nowhere.
+const REQUEST_AGAIN: Duration = Duration::from_secs(30);
 /// The number of environments whose documents stay in memory.
 const MOST_DOCUMENTS: usize = 1_000;
 
 /// All environments of a state, as one host reconciles them.
 pub struct Fleet {
     purlin: Arc<Purlin>,
-    proposal: Option<Arc<Proposal>>,
+    /// The environments that it is about, if not all.
+    only: Option<Arc<[Environment]>>,
+    rollouts: RolloutsNow,
     seed: u64,
     /// Whether each environment gets exactly one turn.
     is_round: bool,
@@ -43,6 +53,18 @@ pub struct Fleet {
     kept: HashMap<Environment, Kept>,
     busy: HashSet<Environment>,
     own: OwnTurns,
+}
+
+/// The roll-outs as this host knows them.
+#[derive(Default)]
+struct RolloutsNow {
+    all: Arc<Rollouts>,
+    plans: HashMap<[u8; 32], Arc<RolloutPlan>>,
+    read_at: Option<Instant>,
+    /// When what follows for them may be looked at again.
+    advance_at: Option<Instant>,
+    /// When turns were requested for them.
+    requested: HashMap<Environment, Instant>,
 }
 
 /// The turns of a store that only this process works on.
@@ -57,9 +79,19 @@ struct OwnTurns {
 /// The data that is kept between two passes over an environment.
 struct Kept {
     keeper: Keeper,
-    /// The documents, with the digest of their archive.
-    documents: Option<([u8; 32], Arc<Documents>)>,
+    /// The documents of the last turn.
+    documents: Option<KeptDocuments>,
     failures: u32,
+}
+
+struct KeptDocuments {
+    /// The digest of the archive that they were made from.
+    from: [u8; 32],
+    /// The digest of their own archive.
+    digest: [u8; 32],
+    /// What the environment says of roll-outs with them.
+    marks: Arc<[RolloutMark]>,
+    documents: Arc<Documents>,
 }
 
 /// A completed turn.
@@ -89,10 +121,11 @@ pub enum TurnEnd {
 impl Fleet {
     /// The environments of a state. In a round, each gets one turn, on any host; otherwise they get
     /// turns as long as hosts take them. `seed` is the seed of the jitter.
-    pub fn new(purlin: Arc<Purlin>, proposal: Option<Arc<Proposal>>, is_round: bool, seed: u64) -> Self {
+    pub fn new(purlin: Arc<Purlin>, is_round: bool, seed: u64) -> Self {
         Self {
             purlin,
-            proposal,
+            only: None,
+            rollouts: RolloutsNow::default(),
             seed,
             is_round,
             round: None,
@@ -100,6 +133,12 @@ impl Fleet {
             busy: HashSet::new(),
             own: OwnTurns::default(),
         }
+    }
+
+    /// The same for these environments alone.
+    #[must_use]
+    pub fn only(self, environments: Vec<Environment>) -> Self {
+        Self { only: Some(environments.into()), ..self }
     }
 
     /// Takes the turns of up to `most` environments; empty if none is due. Each must be passed to
@@ -111,11 +150,12 @@ impl Fleet {
         if self.purlin.is_untouched() {
             return Ok(Vec::new());
         }
+        self.look_at_rollouts().await?;
         let store = self.purlin.store().await?;
         if self.is_round && self.round.is_none() {
             self.round = store.begin_round().await?;
         }
-        let taken = match store.take_turns(self.round.as_ref(), most, WITHIN).await? {
+        let taken = match store.take_turns(self.round.as_ref(), self.only.as_deref(), most, WITHIN).await? {
             Some(taken) if taken.is_empty() => self.take_unknown(most).await?,
             Some(taken) => taken,
             None => self.take_own(most).await?,
@@ -141,6 +181,38 @@ impl Fleet {
         Ok(unknown.take(most).map(|environment| Due { environment, is_requested: false }).collect())
     }
 
+    /// Reads the roll-outs, and draws the conclusions for them that are due.
+    async fn look_at_rollouts(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        let known = &mut self.rollouts;
+        if known.read_at.is_none_or(|at| now >= at + ROLLOUTS_AGAIN) {
+            known.all = Arc::new(self.purlin.known_rollouts(&mut known.plans).await?);
+            known.read_at = Some(now);
+        }
+        if known.advance_at.is_some_and(|at| now < at) {
+            return Ok(());
+        }
+        let soon = match self.purlin.advance_rollouts(&known.all).await {
+            Ok(soon) => soon,
+            // Another host does it.
+            Err(error) if is_busy(&error) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let took = now.elapsed();
+        known.advance_at = Some(Instant::now() + ADVANCE_AGAIN.max(took * ADVANCE_SHARE));
+        known.requested.retain(|_, at| now < *at + REQUEST_AGAIN);
+        let soon: Vec<Environment> =
+            soon.into_iter().filter(|one| !known.requested.contains_key(one)).collect();
+        if !soon.is_empty() {
+            // What the conclusions changed is read before the next turn.
+            known.read_at = None;
+            self.purlin.store().await?.request_turns(&soon, false).await?;
+            self.own.next.retain(|one, _| !soon.contains(one));
+            known.requested.extend(soon.into_iter().map(|one| (one, now)));
+        }
+        Ok(())
+    }
+
     async fn take_own(&mut self, most: usize) -> Result<Vec<Due>, Error> {
         let now = (self.purlin.clock())();
         let is_known = |at: u64| self.is_round || now < at.saturating_add(LIST_AGAIN);
@@ -149,7 +221,10 @@ impl Fleet {
             self.own.listed_at = Some(now);
         }
         let OwnTurns { listed, next, .. } = &mut self.own;
-        let due = |one: &&Environment| next.get(*one).is_none_or(|next| *next <= now);
+        let due = |one: &&Environment| {
+            next.get(*one).is_none_or(|next| *next <= now)
+                && self.only.as_ref().is_none_or(|only| only.contains(one))
+        };
         let mut due: Vec<Environment> =
             listed.iter().filter(|one| !self.busy.contains(*one)).filter(due).cloned().collect();
         due.sort_by_key(|one| next.get(one).copied().unwrap_or_default());
@@ -182,16 +257,16 @@ impl Fleet {
         cancel: CancelToken,
     ) -> impl Future<Output = Turn> + Send + 'static {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let (seed, is_round) = (self.seed, self.is_round);
+        let seed = self.seed;
         let mut kept = self.kept.remove(&environment).unwrap_or_else(|| Kept {
-            keeper: if is_round { Keeper::new(seed) } else { Keeper::watching(seed) },
+            keeper: Keeper::watching(seed),
             documents: None,
             failures: 0,
         });
-        let (purlin, proposal) = (Arc::clone(&self.purlin), self.proposal.clone());
+        let (purlin, rollouts) = (Arc::clone(&self.purlin), Arc::clone(&self.rollouts.all));
         async move {
             let mut events = Vec::new();
-            let made = kept.pass(&purlin, &environment, proposal.as_deref(), cancel, &mut events).await;
+            let made = kept.pass(&purlin, &environment, rollouts, cancel, &mut events).await;
             let end = match made {
                 Ok(Some(pass)) => TurnEnd::Passed(Box::new(pass)),
                 Ok(None) => TurnEnd::Empty,
@@ -228,6 +303,8 @@ impl Fleet {
         }
         self.kept.insert(environment.clone(), kept);
         self.busy.remove(&environment);
+        // The turn may be what a roll-out waited for.
+        self.rollouts.requested.remove(&environment);
         if !self.is_round {
             self.own.next.insert(environment.clone(), now.saturating_add(clock::millis(after)));
         }
@@ -241,13 +318,13 @@ impl Kept {
         &mut self,
         purlin: &Purlin,
         environment: &Environment,
-        proposal: Option<&Proposal>,
+        mut rollouts: Arc<Rollouts>,
         cancel: CancelToken,
         events: &mut Vec<Event>,
     ) -> Result<Option<Pass>, Error> {
         let mut on_event = |event: &Event| events.push(event.clone());
         loop {
-            let documents = self.last_documents(purlin, environment, proposal).await?;
+            let documents = self.wanted_documents(purlin, environment, &mut rollouts).await?;
             let Some(documents) = documents else { return Ok(None) };
             match self.keeper.pass(purlin, &documents, cancel.clone(), &mut on_event).await {
                 // From now on, the environment is kept as this deployment left it.
@@ -257,15 +334,16 @@ impl Kept {
         }
     }
 
-    /// The documents of the last deployment; `None` if there is nothing to keep.
-    async fn last_documents(
+    /// The documents of the last deployment, with what roll-outs want of them; `None` if there is nothing to
+    /// keep.
+    async fn wanted_documents(
         &mut self,
         purlin: &Purlin,
         environment: &Environment,
-        proposal: Option<&Proposal>,
+        rollouts: &mut Arc<Rollouts>,
     ) -> Result<Option<Arc<Documents>>, Error> {
         let last = purlin.last_deployed(environment).await?;
-        let Some((last, digest)) = last.and_then(|last| {
+        let Some((last, from)) = last.and_then(|last| {
             let digest = last.deployment.documents?;
             Some((last, digest))
         }) else {
@@ -276,20 +354,34 @@ impl Kept {
                 )),
             };
         };
-        let documents = match &self.documents {
-            Some((known, documents)) if *known == digest => Arc::clone(documents),
-            _ => {
+        let before = Arc::clone(&last.deployment.rollouts);
+        if rollouts.are_older_than(&before) {
+            *rollouts = Arc::new(purlin.known_rollouts(&mut HashMap::new()).await?);
+        }
+        let desired = rollouts.desired(environment, &before);
+        let is_known = |kept: &&KeptDocuments| {
+            // What a turn put into the documents is recorded with them.
+            (kept.from == from || kept.digest == from) && kept.marks == desired.marks
+        };
+        let documents = match self.documents.as_ref().filter(is_known) {
+            Some(kept) => Arc::clone(&kept.documents),
+            None => {
                 let mut archive = last.archive()?;
-                if let Some(proposal) = proposal {
-                    proposal.revise(&mut archive)?;
-                }
-                let id = purlin.deployment_id()?;
-                let documents = Arc::new(Documents::of_archive(archive, &id)?);
+                desired.revise(&mut archive);
+                let documents = Documents::of_archive(archive, &purlin.deployment_id()?)?;
+                let accept_missing = desired.accept_missing.clone();
+                let documents = Arc::new(Documents { accept_missing, ..documents });
                 self.keeper.documents_changed();
-                self.documents = Some((digest, Arc::clone(&documents)));
+                self.documents = Some(KeptDocuments {
+                    from,
+                    digest: documents.archive_digest(),
+                    marks: Arc::clone(&desired.marks),
+                    documents: Arc::clone(&documents),
+                });
                 documents
             }
         };
+        self.keeper.wants(desired, before);
         self.keeper.read_after(&last.deployment);
         Ok(Some(documents))
     }

@@ -42,7 +42,10 @@ impl Session<'_> {
         // Accepted missing documents, and changes to the context or to permissions, are recorded
         // even if no resource changes. Otherwise every run would ask about them again.
         let accepts = documents.is_some_and(|documents| !documents.accept_missing.is_empty());
+        let said = self.marks_before().await?;
+        let rollouts = self.marks_after(archive.as_deref(), &said).await?;
         let counted = !plan.is_empty()
+            || rollouts != said
             || accepts
             || self.changes_context(documents).await?
             || plan.goes_on
@@ -78,6 +81,7 @@ impl Session<'_> {
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
             rollback_of: documents.and_then(|documents| documents.rollback_of),
             rejected: None,
+            rollouts,
         };
         let run = self.apply_of(documents, plan, cancel).await?;
         if counted {
@@ -128,9 +132,9 @@ impl Session<'_> {
             None => {
                 let digest = documents.archive_digest();
                 let last = self.purlin.store().await?.last_from_documents(&environment).await?;
-                if last.is_none_or(|last| last.documents != Some(digest)) {
+                let Some(last) = last.filter(|last| last.documents == Some(digest)) else {
                     return self.deploy(plan, Some(documents), cancel).await;
-                }
+                };
                 Deployment {
                     id: Arc::clone(&plan.context.deployment),
                     number: 0,
@@ -141,6 +145,7 @@ impl Session<'_> {
                     documents: Some(digest),
                     rollback_of: None,
                     rejected: None,
+                    rollouts: self.rollouts.clone().unwrap_or(last.rollouts),
                 }
             }
         };
@@ -453,6 +458,7 @@ mod tests {
             documents: documents.map(|byte| [byte; 32]),
             rollback_of: *rollback_of,
             rejected: None,
+            rollouts: Arc::default(),
         };
         let history: Vec<Deployment> = entries.iter().enumerate().map(entry).collect();
         Purlin::rollback_target(&history).map(|deployment| deployment.number)

@@ -23,6 +23,7 @@ use crate::archive::{Archive, cover};
 use crate::files::Files;
 use crate::missing_documents::folders::{GoneFile, emptied, folder_without_documents};
 use crate::missing_documents::{similar, slips};
+use crate::rollouts::ChangedDocuments;
 use crate::{Documents, Error, Purlin};
 
 /// Changed documents, to be compared with the recorded ones.
@@ -152,6 +153,11 @@ impl Proposal {
             }
             slips => Err(Error::Documents(slips.to_vec())),
         }
+    }
+
+    /// The documents alone, to be recorded.
+    pub(crate) fn changed(&self) -> ChangedDocuments {
+        ChangedDocuments::new(self.files.inputs.clone(), &self.texts, self.references.clone())
     }
 
     /// Whether it has no document at a place.

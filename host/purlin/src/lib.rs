@@ -62,8 +62,10 @@ mod planning;
 mod promoted;
 mod reconcile;
 mod resolve_context;
+mod rollouts;
 mod saved;
 mod secrets;
+mod selection;
 mod session;
 mod sharing;
 mod source_locations;
@@ -93,7 +95,9 @@ pub use moves::{Move, Moved, interrupted_move};
 pub use outputs::{Outputs, OutputsReport, outputs};
 pub use pipeline::{Follower, Job, RunEnd, Stage};
 pub use reconcile::{Keeper, Pass};
+pub use rollouts::{RolloutChange, RolloutEnvironment, RolloutOptions, RolloutReport, RolloutState, Waves};
 pub use saved::{SavedPlan, begins_as_plan};
+pub use selection::{SelectedEnvironment, Selection};
 pub use session::Session;
 pub use sharing::{Collected, InstallationState};
 pub use up::{Answer, Consent, Events, TeardownOptions, UpOptions};
@@ -140,8 +144,8 @@ pub use purlin_sandbox::{CallError, Compiler, InProcess, SandboxError, Worker, s
 #[doc(inline)]
 pub use purlin_state::{
     AskedKey, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error as StateError, Export,
-    HeldLock, Holder, Intent, KeyProvider, MemoryStore, OpenOptions, Outcome, Probe, Record, RecordId,
-    RepairReport, Snapshot, Staleness, Status, Store,
+    HeldLock, Holder, Intent, KeyProvider, MarkState, MayLose, MemoryStore, OpenOptions, Outcome, Probe,
+    Record, RecordId, RepairReport, Rollout, RolloutMark, RolloutStatus, Snapshot, Staleness, Status, Store,
 };
 
 /// The state in PostgreSQL.

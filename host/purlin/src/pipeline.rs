@@ -153,6 +153,10 @@ pub trait Follower {
     /// A part of the run that has no events took this long.
     fn took(&mut self, _part: &'static str, _time: Duration) {}
 
+    /// The documents are not those of these roll-outs, by number, which cover the environment: they leave it
+    /// alone from then on.
+    fn leaves(&mut self, _rollouts: &[u64]) {}
+
     /// A part of the run is about to begin.
     fn begins(&mut self, _stage: Stage, _plan: &Plan) {}
 
@@ -392,6 +396,9 @@ impl Session<'_> {
             },
         };
         plan.allow_losses(&job.may_lose);
+        if let Desired::Documents { documents, .. } | Desired::Plan { documents, .. } = &job.desired {
+            follower.leaves(&self.left_rollouts(documents).await?);
+        }
         if !follower.agrees(&mut plan).await {
             return Ok(RunEnd::Declined);
         }

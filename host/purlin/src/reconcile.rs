@@ -12,10 +12,11 @@ use futures::{Stream, StreamExt as _};
 use purlin_engine::{Action, Base, CancelToken, Event, Phase, Plan, PlanOptions, Summary, Warning};
 use purlin_graph::Graph;
 use purlin_model::{Diagnostic, Drift, Finding, Key, Obstacle, Reason, Reconcile, Urn};
-use purlin_state::{Change, Deployment, Environment, ObstacleRecord, Status};
+use purlin_state::{Change, Deployment, Environment, ObstacleRecord, RolloutMark, Status};
 
 use self::due::Schedule;
 use self::in_force::InForce;
+use crate::rollouts::Desired;
 use crate::{Documents, Error, Follower, Job, Purlin, RunEnd, Session, Stage};
 
 /// The delay before looking again for a target that no document declares, in milliseconds. A change
@@ -51,6 +52,8 @@ pub struct Keeper {
     in_force: InForce,
     /// The environment.
     place: Option<Environment>,
+    /// What roll-outs want of the environment, and what it said of them before.
+    wanted: Option<(Desired, Arc<[RolloutMark]>)>,
     /// The fingerprint of the last state that needed no changes, the time of that finding, and whether it
     /// is about the documents before the current ones.
     in_sync: Option<([u8; 32], u64, bool)>,
@@ -95,6 +98,7 @@ impl Keeper {
             newer: None,
             records: 0,
             in_force: InForce::default(),
+            wanted: None,
             place: None,
             in_sync: None,
         }
@@ -134,6 +138,11 @@ impl Keeper {
         self.newer = None;
     }
 
+    /// Notes what roll-outs want of the environment in the next pass, and what it says of them now.
+    pub(crate) fn wants(&mut self, desired: Desired, marks: Arc<[RolloutMark]>) {
+        self.wanted = Some((desired, marks));
+    }
+
     /// Reads every resource and retries everything in the next pass.
     pub fn request_all(&mut self) {
         self.schedule = self.schedule.afresh();
@@ -162,6 +171,7 @@ impl Keeper {
         let place = self.place.get_or_insert_with(|| documents.environment()).clone();
         let mut session = purlin.begin_within(&place, purlin.lock_timeout, &cancel).await?;
         session.ends_with_progress = true;
+        session.rollouts = self.wanted.as_ref().map(|(desired, _)| Arc::clone(&desired.marks));
         // Nothing is read by a graph that cannot be built, and nothing is done in another environment.
         let made = match purlin.graph(documents).await {
             Ok(_) if documents.environment() == place => {
@@ -181,7 +191,9 @@ impl Keeper {
                 }
                 // Without others, or if those cannot be read, the error of the current ones counts.
                 let Ok(Some(earlier)) = self.in_force.earlier(&session).await else { return Err(error) };
-                self.in_force.reject(&error);
+                let why = self.in_force.reject(&error);
+                session.rollouts =
+                    self.wanted.as_ref().map(|(desired, before)| desired.refused(before, &why));
                 let pass = self.pass_of(&session, &earlier, true, &cancel, on_event).await?;
                 let next = pass.next.min(purlin.clock()() + REJECTED_WAIT);
                 Pass { rejected: Some(error), next, ..pass }
@@ -203,6 +215,9 @@ impl Keeper {
     ) -> Result<Pass, Error> {
         let clock = session.purlin.clock();
         let policy = &session.purlin.workspace().reconcile;
+        let agreed = self.wanted.as_ref().and_then(|(desired, _)| desired.consent);
+        let agreed = agreed.map(|consented| consented.applied_to(policy));
+        let policy = agreed.as_ref().unwrap_or(policy);
         let now = clock();
         let due = self.due(session, documents, now).await?;
         let options = PlanOptions { keep_removed: !policy.delete, ..PlanOptions::default() };

@@ -6,7 +6,7 @@ use purlin_engine::{
     ApplyOptions, Base, CancelToken, CurrentInputs, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch,
 };
 use purlin_model::{Context, Key, Urn};
-use purlin_state::{Change, Environment, Lock, Record, Reserved, Snapshot, Staleness};
+use purlin_state::{Change, Environment, Lock, Record, Reserved, RolloutMark, Snapshot, Staleness};
 
 use crate::sharing::Claims;
 use crate::{Documents, Error, Purlin};
@@ -25,6 +25,8 @@ pub struct Session<'a> {
     /// The reserved vacancies that it fills. Declared after the lock, so that they are released
     /// later.
     pub(crate) reserved: Mutex<Vec<Reserved>>,
+    /// What the environment says of roll-outs from now on. `None` follows from the documents of a deployment.
+    pub(crate) rollouts: Option<Arc<[RolloutMark]>>,
     /// Whether runs end with what is in progress. A pass of a reconciler does: the next one goes on.
     pub(crate) ends_with_progress: bool,
 }

@@ -87,7 +87,7 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] if the request cannot be recorded.
     pub async fn request_turn(&self, environment: &Environment) -> Result<bool, Error> {
-        Ok(self.store().await?.request_turn(environment).await?)
+        Ok(self.store().await?.request_turns(std::slice::from_ref(environment), true).await?)
     }
 
     /// The environments that have records or a history, sorted by URN prefix.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_model::driver::Checkpoint;
 use purlin_model::{Label, Obstacle, ResourceStatus, Urn};
 
-use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
+use crate::{Deployment, Environment, Holder, Intent, Record, RecordId, Rollout};
 
 /// The names of the entries that belong to no resource, in messages.
 pub(crate) const CLOSED_NOTE: &str = "the note that closes the environment";
@@ -59,6 +59,15 @@ pub enum Change {
     /// Remove cookies that are stored apart, by their ids, because no record has them any more: those of
     /// [`Snapshot::unused_cookies`].
     RemoveCookies(Box<[[u8; 16]]>),
+    /// Record a roll-out, replacing the one with the same number. Only in [`Environment::fleet`].
+    Roll {
+        /// The roll-out.
+        rollout: Box<Rollout>,
+        /// Its plan, which is sealed like documents. `None` leaves the stored one unchanged.
+        plan: Option<Vec<u8>>,
+    },
+    /// Remove a roll-out and its plan.
+    ForgetRollout(Box<Rollout>),
     /// Closes the environment to deployments until `None` opens it again.
     SetClosed(Option<Holder>),
     /// Everything was read, so the records are reliable again: see [`Staleness`].
@@ -74,6 +83,9 @@ impl Change {
             Self::Intend(intent) => intent.id().to_string(),
             Self::Obstruct { urn, .. } | Self::Vanish { urn, .. } => urn.to_string(),
             Self::Deployed { deployment, .. } => deployment.id.to_string(),
+            Self::Roll { rollout, .. } | Self::ForgetRollout(rollout) => {
+                format!("roll-out {}", rollout.number)
+            }
             Self::RemoveCookies(_) => UNUSED_COOKIES.to_owned(),
             Self::SetClosed(_) => CLOSED_NOTE.to_owned(),
             Self::Trust => STALENESS_NOTE.to_owned(),
@@ -175,6 +187,8 @@ pub struct Snapshot {
     pub vanished: BTreeMap<Urn, Box<[Vanished]>>,
     /// The ids of cookies that are stored apart, although no record and no call has them any more, sorted.
     pub unused_cookies: Box<[[u8; 16]]>,
+    /// The roll-outs of the state, by number: only of [`Environment::fleet`].
+    pub rollouts: Vec<Rollout>,
     /// The user who closed it, if it is closed.
     pub closed_by: Option<Holder>,
     /// Why the records may be older than the real state. Resources are then read before planning.
@@ -191,6 +205,7 @@ impl PartialEq for Snapshot {
             pending,
             obstacles,
             vanished,
+            rollouts,
             unused_cookies: _,
             closed_by,
             staleness,
@@ -200,6 +215,7 @@ impl PartialEq for Snapshot {
             && *pending == other.pending
             && *obstacles == other.obstacles
             && *vanished == other.vanished
+            && *rollouts == other.rollouts
             && *closed_by == other.closed_by
             && *staleness == other.staleness
     }

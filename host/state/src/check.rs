@@ -199,7 +199,14 @@ type Names = BTreeMap<Vec<u8>, Environment>;
 /// The environments of the entries of a table, as far as any entry names one.
 fn names(table: &Table) -> Names {
     let mut names = Names::new();
-    for kind in [EntryKind::Record, EntryKind::Deployment, EntryKind::Intent, EntryKind::ObstacleRecord] {
+    const NAMED: [EntryKind; 5] = [
+        EntryKind::Record,
+        EntryKind::Deployment,
+        EntryKind::Intent,
+        EntryKind::ObstacleRecord,
+        EntryKind::Rollout,
+    ];
+    for kind in NAMED {
         for (key, value) in table.range(&keyspace::all(kind)) {
             let Some(place) = keyspace::place_of(key).filter(|place| !names.contains_key(*place)) else {
                 continue;
@@ -257,6 +264,7 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
         },
         (Some(b'k'), Some(keys)) => codec::decode_checkpoint(value, &name, keys).map(drop),
         (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
+        (Some(b'o'), Some(keys)) => codec::decode_rollout(value, 0, &name, keys).map(drop),
         (Some(b'l'), Some(keys)) => codec::decode_closed(value, &name, keys).map(drop),
         (Some(b'q'), Some(keys)) => codec::decode_staleness(value, &name, keys).map(drop),
         (Some(b'm'), _) => SealedKey::decode(value).map(drop),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::Holder;
+use crate::{Holder, RolloutMark};
 
 /// How a deployment ended.
 ///
@@ -53,6 +53,8 @@ pub struct Deployment {
     pub rollback_of: Option<u64>,
     /// The newer documents that are wrong, while a watch keeps to those of this deployment (SPEC §7).
     pub rejected: Option<Box<RejectedDocuments>>,
+    /// What became of the roll-outs that cover the environment, by number.
+    pub rollouts: Arc<[RolloutMark]>,
 }
 
 /// Documents that a watch does not follow, because they are wrong.

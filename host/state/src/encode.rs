@@ -127,6 +127,18 @@ impl Writes {
             Change::Deployed { deployment, documents } => {
                 self.deployed(within, deployment, documents.as_deref(), keys)?;
             }
+            Change::Roll { rollout, plan } => {
+                if let Some(plan) = plan {
+                    let value = Self::documents_of(&rollout.plan, plan, &change.subject(), keys)?;
+                    self.put(keyspace::documents(&rollout.plan, &within.place), value);
+                }
+                let value = codec::encode_rollout(within.environment, rollout, keys)?;
+                self.put(keyspace::rollout(rollout.number, &within.place), value);
+            }
+            Change::ForgetRollout(rollout) => {
+                self.remove(keyspace::rollout(rollout.number, &within.place));
+                self.remove(keyspace::documents(&rollout.plan, &within.place));
+            }
             Change::RemoveCookies(ids) => {
                 ids.iter().for_each(|id| self.remove(keyspace::cookie(id, &within.place)));
             }
@@ -187,14 +199,9 @@ impl Writes {
         documents: Option<&[u8]>,
         keys: &Keyring,
     ) -> Result<(), Error> {
-        let documents = documents.map(|documents| {
-            if deployment.documents.is_none_or(|digest| Sha256::digest(documents)[..] != digest) {
-                let detail = "its documents do not have the digest that it says";
-                return Err(Error::Unwritable { name: deployment.id.to_string(), detail });
-            }
-            codec::encode_documents(documents, keys)
-        });
-        let documents = documents.transpose()?;
+        let digest = deployment.documents.unwrap_or_default();
+        let encoded = documents.map(|documents| Self::documents_of(&digest, documents, &deployment.id, keys));
+        let documents = encoded.transpose()?;
         // After the documents: these are always sealed, so there is a key now.
         let value = codec::encode_deployment(within.environment, deployment, keys)?;
         self.0.push(Write::Deployed(Box::new(Deployed {
@@ -206,6 +213,20 @@ impl Writes {
             documents,
         })));
         Ok(())
+    }
+
+    /// Encodes documents, which must have the digest that `name` says.
+    fn documents_of(
+        digest: &[u8; 32],
+        documents: &[u8],
+        name: &str,
+        keys: &Keyring,
+    ) -> Result<Vec<u8>, Error> {
+        if Sha256::digest(documents)[..] != *digest {
+            let detail = "its documents do not have the digest that it says";
+            return Err(Error::Unwritable { name: name.to_owned(), detail });
+        }
+        codec::encode_documents(documents, keys)
     }
 
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {

@@ -33,6 +33,13 @@ impl Environment {
         Some(Self { org: org.into(), app: app.into(), env: env.into() })
     }
 
+    /// Where a state keeps what concerns all of its environments ([`crate::Rollout`]). It is none itself: it
+    /// has no resources, and no list names it. No other environment has empty names.
+    pub fn fleet() -> Self {
+        let empty: Arc<str> = "".into();
+        Self { org: Arc::clone(&empty), app: Arc::clone(&empty), env: empty }
+    }
+
     /// The prefix of the URNs of everything in it.
     pub fn urn_prefix(&self) -> String {
         format!("urn:purlin:{}/{}::{}::", self.env, self.org, self.app)
@@ -41,6 +48,9 @@ impl Environment {
 
 impl fmt::Display for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.env.is_empty() {
+            return f.write_str("the roll-outs of this state");
+        }
         write!(f, "{} of {}/{}", self.env, self.org, self.app)
     }
 }

@@ -11,6 +11,7 @@
 //! h │ environment │ number, 8 │ id, 16 [│ documents, 32]  a deployment
 //! d │ digest, 32 bytes │ environment                     documents
 //! p │ environment │ id, 16 bytes                         a cookie that is stored apart
+//! o │ environment │ number, 8                            a roll-out, in the fleet
 //! l │ environment                                        who closed it
 //! q │ environment                                        why the records may be older than the real state
 //! ```
@@ -47,6 +48,7 @@ pub(crate) enum EntryKind {
     Deployment = b'h',
     Documents = b'd',
     Cookie = b'p',
+    Rollout = b'o',
     Closed = b'l',
     Staleness = b'q',
 }
@@ -132,6 +134,10 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
         },
         Some(b'd') => format!("the documents of a deployment{of}"),
         Some(b'p') => format!("the private state of a driver{of}"),
+        Some(b'o') => match rest.try_into() {
+            Ok(number) => format!("roll-out {}", u64::from_be_bytes(number)),
+            Err(_) => "a roll-out".into(),
+        },
         Some(b'l') => format!("{CLOSED_NOTE}{of}"),
         Some(b'q') => format!("{STALENESS_NOTE}{of}"),
         _ => "the state's own notes".into(),
@@ -179,6 +185,13 @@ pub(crate) fn deployment_number(key: &[u8]) -> Option<u64> {
 pub(crate) fn documents(digest: &[u8; 32], place: &EnvironmentDigest) -> Vec<u8> {
     let mut key = all_documents(digest);
     key.extend_from_slice(place);
+    key
+}
+
+/// The key of a roll-out.
+pub(crate) fn rollout(number: u64, place: &EnvironmentDigest) -> Vec<u8> {
+    let mut key = prefix(EntryKind::Rollout, place);
+    key.extend_from_slice(&number.to_be_bytes());
     key
 }
 

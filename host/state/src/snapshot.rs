@@ -82,6 +82,13 @@ fn with_records(
     let staleness = table.get(&staleness).map(|value| {
         codec::decode_staleness(value, &keyspace::describe(&staleness, Some(environment)), keys)
     });
+    let rollouts = of(EntryKind::Rollout);
+    let rollouts = table.range(&rollouts).map(|(key, value)| {
+        let name = keyspace::describe(key, Some(environment));
+        let number = key.get(17..).and_then(|number| number.try_into().ok());
+        let Some(number) = number.map(u64::from_be_bytes) else { return Err(misplaced(name, "nothing")) };
+        codec::decode_rollout(value, number, &name, keys)
+    });
     let unused_cookies = unused_cookies(table, &of(EntryKind::Cookie), &records, &pending);
     Ok(Snapshot {
         unused_cookies,
@@ -89,6 +96,7 @@ fn with_records(
         pending,
         obstacles,
         vanished,
+        rollouts: rollouts.collect::<Result<_, _>>()?,
         closed_by,
         staleness: staleness.transpose()?,
         revision: revision(table),

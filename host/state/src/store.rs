@@ -95,7 +95,7 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
-    /// Takes the turns of up to `most` environments: first the requested ones, then those that have
+    /// Takes the turns of up to `most` environments, of all or `only` of these: first the requested ones, then those that have
     /// waited longest. In a round, these are environments whose turn no host took since the round
     /// began; otherwise, environments whose next turn has come. No other host gets these turns
     /// until [`Store::next_turn`] schedules the next one, or until they are `within` old. `None` as
@@ -106,6 +106,7 @@ pub trait Store: Send + Sync {
     async fn take_turns(
         &self,
         _round: Option<&Round>,
+        _only: Option<&[Environment]>,
         _most: usize,
         _within: Duration,
     ) -> Result<Option<Vec<Due>>, Error> {
@@ -121,12 +122,12 @@ pub trait Store: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Requests the next turn of an environment, which comes before all others. Returns whether the
-    /// store keeps turns.
+    /// Requests the next turns of environments, which come before all others, and whether they read every
+    /// resource ([`Due::is_requested`]). Returns whether the store keeps turns.
     ///
     /// # Errors
     /// If the store cannot be written.
-    async fn request_turn(&self, _environment: &Environment) -> Result<bool, Error> {
+    async fn request_turns(&self, _environments: &[Environment], _reads: bool) -> Result<bool, Error> {
         Ok(false)
     }
 
@@ -214,7 +215,7 @@ pub struct HeldLock {
 pub struct Due {
     /// The environment.
     pub environment: Environment,
-    /// Whether the turn was requested.
+    /// Whether the turn was requested, to read every resource.
     pub is_requested: bool,
 }
 

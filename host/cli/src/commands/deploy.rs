@@ -161,6 +161,15 @@ impl Follower for Steps<'_> {
         }
     }
 
+    fn leaves(&mut self, rollouts: &[u64]) {
+        for number in rollouts {
+            let environment = text::line(&self.environment.to_string()).into_owned();
+            self.watch.app.ui.warning(&format!(
+                "these documents are not those of roll-out {number}, which leaves {environment} alone after this deployment"
+            ));
+        }
+    }
+
     fn begins(&mut self, stage: Stage, plan: &Plan) {
         if stage == Stage::Deployment {
             self.has_run = true;

@@ -1,7 +1,7 @@
 //! `purlin reconcile`
 
 mod changes;
-mod fleet;
+pub(super) mod fleet;
 mod messages;
 mod request;
 
@@ -38,8 +38,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
 /// nothing that purlin.yaml does not allow; it lists those resources, and `purlin up` asks about them.
 ///
 /// With `--all`, it does so in every environment in the state, each from the documents of its last
-/// deployment. Documents that are named replace the recorded ones, as in `purlin impact`. On a database,
-/// any number of hosts share the work, and one host at a time handles each environment.
+/// deployment, and brings it what roll-outs are to bring (`purlin rollout`). On a database, any number of hosts
+/// share the work, and one host at a time handles each environment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +48,6 @@ Examples:
   purlin reconcile --yes --watch --format json   one event per line on standard output
   purlin reconcile --yes --all                   every environment once
   purlin reconcile --yes --all --watch           as a service, on any number of hosts
-  purlin reconcile --yes --all platform/         roll out changed definitions
   purlin reconcile --request --env staging       have the service check one environment now
 
 With `--request` and `--format json`:
@@ -85,9 +84,9 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["watch", "all"])]
     request: bool,
 
-    /// Reconcile up to N environments at once, with `--all` [default: 4 per processor].
+    /// Take up to N turns at once, each in an environment of its own, with `--all` [default: 4 per processor].
     #[arg(long, value_name = "N", requires = "all", allow_negative_numbers = true)]
-    environments: Option<std::num::NonZeroUsize>,
+    turns: Option<std::num::NonZeroUsize>,
 
     #[command(flatten)]
     accept: AcceptArgs,

@@ -112,8 +112,18 @@ impl<'a> Firsts<'a> {
 
 impl Entry {
     pub(crate) fn new(deployment: &Deployment, firsts: &Firsts<'_>) -> Self {
-        let Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of, rejected: _ } =
-            deployment;
+        let Deployment {
+            id,
+            number,
+            holder,
+            ended,
+            outcome,
+            steps,
+            documents,
+            rollback_of,
+            rejected: _,
+            rollouts: _,
+        } = deployment;
         Self {
             number: *number,
             id: id.to_string(),
@@ -173,6 +183,7 @@ mod tests {
             documents: Some([0xab; 32]),
             rollback_of: None,
             rejected: None,
+            rollouts: Default::default(),
         };
         let history = [Deployment { number: 4, ..deployment.clone() }, deployment.clone()];
         let entry = Entry::new(&deployment, &Firsts::of(&history));

@@ -433,7 +433,12 @@ impl Recorded {
                     false => self.vanished.insert(urn, objects),
                 };
             }
-            Change::Deployed { .. } | Change::RemoveCookies(_) | Change::SetClosed(_) | Change::Trust => {}
+            Change::Deployed { .. }
+            | Change::RemoveCookies(_)
+            | Change::Roll { .. }
+            | Change::ForgetRollout(_)
+            | Change::SetClosed(_)
+            | Change::Trust => {}
         }
     }
 

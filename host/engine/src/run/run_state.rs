@@ -365,6 +365,8 @@ fn known(changes: &[Change]) -> Vec<Change> {
             change,
             Change::Deployed { .. }
                 | Change::RemoveCookies(_)
+                | Change::Roll { .. }
+                | Change::ForgetRollout(_)
                 | Change::SetClosed(_)
                 | Change::Trust
                 | Change::Obstruct { .. }

@@ -726,6 +726,10 @@ fn shown(change: &Change) -> String {
         }
         Change::Vanish { urn, objects } => format!("{} objects of {urn} that vanished", objects.len()),
         Change::RemoveCookies(ids) => format!("{} cookies", ids.len()),
-        Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust => "something else".into(),
+        Change::Deployed { .. }
+        | Change::Roll { .. }
+        | Change::ForgetRollout(_)
+        | Change::SetClosed(_)
+        | Change::Trust => "something else".into(),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_model::Diagnostic;
-use purlin_state::{Change, Deployment, RejectedDocuments};
+use purlin_state::{Change, Deployment, RejectedDocuments, RolloutMark};
 
 use crate::{Documents, Error, Session};
 
@@ -26,8 +26,11 @@ pub(super) struct InForce {
     /// Since when they are, or cannot be read.
     since: Option<u64>,
     /// What the state says, as long as that is known.
-    noted: Option<Option<Rejection>>,
+    noted: Option<Said>,
 }
+
+/// Which newer documents the state says are rejected, and what it says of roll-outs, if a turn decides that.
+type Said = (Option<Rejection>, Option<Arc<[RolloutMark]>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rejection {
@@ -80,12 +83,14 @@ impl InForce {
         }
     }
 
-    pub(super) fn reject(&mut self, error: &Error) {
+    /// Returns why the documents are rejected, for people.
+    pub(super) fn reject(&mut self, error: &Error) -> Arc<str> {
         self.is_accepted = false;
-        self.rejected = Some(match error {
+        let rejection = match error {
             Error::Documents(faults) => Rejection::new(faults),
             error => Rejection { why: error.to_string().into(), faults: 1 },
-        });
+        };
+        Arc::clone(&self.rejected.insert(rejection).why)
     }
 
     /// Whether the last pass was made with other documents than the current ones.
@@ -124,7 +129,8 @@ impl InForce {
     ) -> Result<(), Error> {
         // The newest ones count.
         let now = self.unreadable.clone().or_else(|| self.rejected.clone());
-        if !self.watches || self.noted.as_ref() == Some(&now) {
+        let said = (now.clone(), session.rollouts.clone());
+        if !self.watches || self.noted.as_ref() == Some(&said) {
             return Ok(());
         }
         let history = session.purlin.history(session.environment()).await?;
@@ -135,11 +141,13 @@ impl InForce {
             let rejected = now.as_ref().map(|Rejection { why, faults }| {
                 Box::new(RejectedDocuments { since, why: Arc::clone(why), faults: *faults })
             });
+            let rollouts = session.rollouts.clone().unwrap_or_else(|| Arc::clone(&latest.rollouts));
             if let Some(entry) = entry.filter(|entry| entry.id == latest.id) {
                 entry.rejected.clone_from(&rejected);
+                entry.rollouts.clone_from(&rollouts);
             }
-            if rejected != latest.rejected {
-                let entry = Box::new(Deployment { rejected, ..latest });
+            if rejected != latest.rejected || rollouts != latest.rollouts {
+                let entry = Box::new(Deployment { rejected, rollouts, ..latest });
                 session
                     .lock
                     .writer()
@@ -147,7 +155,7 @@ impl InForce {
                     .await?;
             }
         }
-        self.noted = Some(now);
+        self.noted = Some(said);
         Ok(())
     }
 }

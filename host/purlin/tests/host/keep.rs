@@ -242,7 +242,7 @@ async fn a_turn_does_not_undo_the_deployment_that_it_waited_for() {
     let newer = scene.documents(&[PLATFORM, without], "second");
 
     let session = scene.purlin.begin(&environment).await.expect("the lock");
-    let mut fleet = Fleet::new(Arc::clone(&scene.purlin), None, true, 7);
+    let mut fleet = Fleet::new(Arc::clone(&scene.purlin), true, 7);
     assert_eq!(fleet.take(1).await.expect("turns"), std::slice::from_ref(&environment));
     let turn = tokio::spawn(fleet.begin(environment.clone(), Default::default()));
     let note = notes.recv().await.expect("a note");

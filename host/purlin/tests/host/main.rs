@@ -9,5 +9,6 @@ mod corpus;
 mod embed;
 mod keep;
 mod requirements;
+mod rollouts;
 mod sharing;
 mod up;

@@ -4,7 +4,7 @@
 use zeroize::Zeroizing;
 
 use super::wire::{Reader, TOO_LONG, get_id, put_bytes, put_id, put_number, put_optional};
-use super::{CodecError, entries, obstacle, records};
+use super::{CodecError, entries, obstacle, records, rollouts};
 use crate::{Change, RecordId};
 
 const PUT: u8 = 1;
@@ -18,6 +18,8 @@ const OBSTRUCT: u8 = 8;
 const TRUST: u8 = 9;
 const VANISH: u8 = 10;
 const REMOVE_COOKIES: u8 = 11;
+const ROLL: u8 = 12;
+const FORGET_ROLLOUT: u8 = 13;
 
 /// The version of this format.
 const VERSION: u8 = 1;
@@ -84,6 +86,17 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
             put_id(out, &RecordId::current(urn.clone()))?;
             entries::put_vanished(out, objects);
         }
+        Change::Roll { rollout, plan } => {
+            out.push(ROLL);
+            put_number(out, rollout.number);
+            rollouts::put(out, rollout);
+            put_optional(out, plan.as_deref(), put_bytes);
+        }
+        Change::ForgetRollout(rollout) => {
+            out.push(FORGET_ROLLOUT);
+            put_number(out, rollout.number);
+            rollouts::put(out, rollout);
+        }
         Change::RemoveCookies(ids) => {
             out.push(REMOVE_COOKIES);
             put_number(out, ids.len() as u64);
@@ -144,6 +157,16 @@ fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
                 false => None,
             };
             Change::Obstruct { urn, obstacle }
+        }
+        ROLL => {
+            let number = reader.number()?;
+            let rollout = Box::new(rollouts::get(reader, number)?);
+            let plan = reader.optional(|reader| reader.bytes().map(<[u8]>::to_vec))?;
+            Change::Roll { rollout, plan }
+        }
+        FORGET_ROLLOUT => {
+            let number = reader.number()?;
+            Change::ForgetRollout(Box::new(rollouts::get(reader, number)?))
         }
         CLOSED => Change::SetClosed(reader.optional(entries::get_holder)?),
         REMOVE_COOKIES => {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::CodecError;
 use super::wire::{
     Reader, TOO_LARGE, get_label, get_urn, put_label, put_number, put_optional, put_text, put_urn,
 };
+use super::{CodecError, rollouts};
 use crate::{Deployment, Environment, Holder, Outcome, RejectedDocuments, Vanished};
 
 /// The operation of an intent.
@@ -24,6 +24,8 @@ pub(super) const OPEN_DELETION: u8 = 1 << 6;
 const ROLLBACK: u8 = 1 << 4;
 /// Combined with that: newer documents are rejected, and these follow.
 const REJECTED: u8 = 1 << 5;
+/// Combined with that: what the environment says of roll-outs follows.
+const ROLLOUTS: u8 = 1 << 6;
 
 /// Encodes a holder.
 pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
@@ -84,7 +86,8 @@ pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Resu
     out.push(
         outcome
             | flag(ROLLBACK, deployment.rollback_of.is_some())
-            | flag(REJECTED, deployment.rejected.is_some()),
+            | flag(REJECTED, deployment.rejected.is_some())
+            | flag(ROLLOUTS, !deployment.rollouts.is_empty()),
     );
     if let Some(number) = deployment.rollback_of {
         put_number(out, number);
@@ -94,6 +97,9 @@ pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Resu
         put_number(out, *since);
         put_text(out, why);
         put_number(out, *faults);
+    }
+    if !deployment.rollouts.is_empty() {
+        rollouts::put_marks(out, &deployment.rollouts);
     }
     put_optional(out, deployment.documents.as_ref(), |out, digest| out.extend_from_slice(digest));
     put_number(out, deployment.steps.len() as u64);
@@ -121,7 +127,11 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
             Some(Box::new(RejectedDocuments { since, why, faults }))
         }
     };
-    let outcome = match outcome & !(ROLLBACK | REJECTED) {
+    let rollouts = match outcome & ROLLOUTS {
+        0 => Arc::default(),
+        _ => rollouts::get_marks(reader)?,
+    };
+    let outcome = match outcome & !(ROLLBACK | REJECTED | ROLLOUTS) {
         0 => Outcome::Unfinished,
         1 => Outcome::Succeeded,
         2 => Outcome::Failed,
@@ -142,5 +152,5 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
         };
         steps.push((urn, action, reader.flag()?));
     }
-    Ok(Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of, rejected })
+    Ok(Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of, rejected, rollouts })
 }

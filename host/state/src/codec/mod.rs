@@ -19,6 +19,7 @@ mod listing;
 mod obstacle;
 mod opening;
 mod records;
+mod rollouts;
 mod value;
 
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ use crate::table::Tally;
 use crate::wire::{self, CodecError};
 use crate::{
     Change, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord,
-    Record, RecordId, Staleness, Vanished,
+    Record, RecordId, Rollout, Staleness, Vanished,
 };
 
 const RECORD: u8 = b'r';
@@ -49,6 +50,7 @@ const COOKIE: u8 = b'p';
 const OBSTACLE: u8 = b'u';
 const VANISHED: u8 = b'v';
 const CLOSED: u8 = b'l';
+const ROLLOUT: u8 = b'o';
 const STALENESS: u8 = b'q';
 const KNOWN: u8 = b'e';
 const NAME: u8 = b'n';
@@ -148,6 +150,22 @@ pub(crate) fn encode_staleness(staleness: Staleness, keys: &Keyring) -> Result<V
             Staleness::Copied => 1,
             Staleness::Lost => 2,
         });
+        Ok(())
+    })
+}
+
+/// Encodes a roll-out, without its number.
+pub(crate) fn encode_rollout(
+    environment: &Environment,
+    rollout: &Rollout,
+    keys: &Keyring,
+) -> Result<Vec<u8>, Error> {
+    let place = |out: &mut Vec<u8>| {
+        entries::put_environment(out, environment);
+        Ok(())
+    };
+    pack(ROLLOUT, "a roll-out", keys, false, place, |body| {
+        rollouts::put(body, rollout);
         Ok(())
     })
 }
@@ -337,7 +355,7 @@ pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Envi
         let Head { kind, mut place, .. } = stored.head()?;
         match kind {
             RECORD | INTENT | OBSTACLE => wire::get_id(&mut place).map(|id| Environment::of_urn(&id.urn)),
-            DEPLOYMENT | NAME => entries::get_environment(&mut place).map(Some),
+            DEPLOYMENT | NAME | ROLLOUT => entries::get_environment(&mut place).map(Some),
             _ => Err(KIND),
         }
     };
@@ -434,6 +452,19 @@ pub(crate) fn decode_staleness(bytes: &[u8], name: &str, keys: &Keyring) -> Resu
         1 => Ok(Staleness::Copied),
         2 => Ok(Staleness::Lost),
         _ => Err(KIND),
+    })
+}
+
+/// Decodes a roll-out.
+pub(crate) fn decode_rollout(
+    bytes: &[u8],
+    number: u64,
+    name: &str,
+    keys: &Keyring,
+) -> Result<Rollout, Error> {
+    Stored::open(bytes, name)?.read(ROLLOUT, name, keys, |place, body| {
+        entries::get_environment(place)?;
+        rollouts::get(body, number)
     })
 }
 

@@ -13,7 +13,10 @@ use purlin_model::{
 use super::*;
 use crate::envelope::VERSION;
 use crate::wire::Reader;
-use crate::{DriverVersion, Listed, Operation, Outcome, RecordId, RejectedDocuments, Status};
+use crate::{
+    DriverVersion, Listed, MarkState, MayLose, Operation, Outcome, RecordId, RejectedDocuments, RolloutMark,
+    RolloutStatus, Status,
+};
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -239,18 +242,74 @@ fn deployment() -> impl Strategy<Value = Deployment> {
     let rejected = (any::<u64>(), ".{0,9}", any::<u64>())
         .prop_map(|(since, why, faults)| Box::new(RejectedDocuments { since, why: why.into(), faults }));
     let rejected = proptest::option::of(rejected);
-    let source = (proptest::option::of(any::<[u8; 32]>()), proptest::option::of(any::<u64>()), rejected);
+    let source =
+        (proptest::option::of(any::<[u8; 32]>()), proptest::option::of(any::<u64>()), rejected, marks());
     (about, outcome, steps, source).prop_map(
-        |((id, number, holder, ended), outcome, steps, (documents, rollback_of, rejected))| Deployment {
-            id: id.into(),
+        |((id, number, holder, ended), outcome, steps, (documents, rollback_of, rejected, rollouts))| {
+            Deployment {
+                id: id.into(),
+                number,
+                holder,
+                ended,
+                outcome,
+                steps,
+                documents,
+                rollback_of,
+                rejected,
+                rollouts,
+            }
+        },
+    )
+}
+
+fn marks() -> impl Strategy<Value = Arc<[RolloutMark]>> {
+    let state = prop_oneof![
+        Just(MarkState::Applied),
+        Just(MarkState::Left),
+        Just(MarkState::Undone),
+        ".{0,9}".prop_map(|why| MarkState::Refused(why.into())),
+    ];
+    let mark = (any::<u64>(), state).prop_map(|(number, state)| RolloutMark { number, state });
+    vec(mark, 0..3).prop_map(Into::into)
+}
+
+fn rollout() -> impl Strategy<Value = Rollout> {
+    let status = prop::sample::select(vec![
+        RolloutStatus::Running,
+        RolloutStatus::Paused,
+        RolloutStatus::Stopped,
+        RolloutStatus::Done,
+        RolloutStatus::Undoing,
+        RolloutStatus::Undone,
+    ]);
+    let one = || Environment { org: "o".into(), app: "a".into(), env: "dev".into() };
+    let may_lose =
+        prop::sample::select(vec![MayLose::Nowhere, MayLose::Everywhere, MayLose::In(vec![one(), one()])]);
+    let text = || proptest::option::of(".{0,9}".prop_map(Arc::from));
+    let about = (any::<u64>(), holder(), text(), any::<[u8; 32]>());
+    let waves = (any::<u32>(), any::<u32>(), proptest::option::of(any::<u32>()), any::<u32>());
+    let rest = (vec(Just(one()), 0..3), may_lose, vec(any::<u64>(), 0..3));
+    (about, (status, holder(), text()), waves, rest).prop_map(
+        |(
+            (number, holder, reason, plan),
+            (status, changed, why),
+            (waves, opened, pause_after, max_failures),
+            (excused, may_lose, supersedes),
+        )| Rollout {
             number,
             holder,
-            ended,
-            outcome,
-            steps,
-            documents,
-            rollback_of,
-            rejected,
+            reason,
+            plan,
+            status,
+            changed,
+            why,
+            waves,
+            opened,
+            pause_after,
+            max_failures,
+            excused,
+            may_lose,
+            supersedes,
         },
     )
 }
@@ -285,6 +344,9 @@ fn change() -> impl Strategy<Value = Change> {
         (deployment(), proptest::option::of(vec(any::<u8>(), 0..9))).prop_map(|(deployment, documents)| {
             Change::Deployed { deployment: deployment.into(), documents }
         }),
+        (rollout(), proptest::option::of(vec(any::<u8>(), 0..9)))
+            .prop_map(|(rollout, plan)| Change::Roll { rollout: rollout.into(), plan }),
+        rollout().prop_map(|rollout| Change::ForgetRollout(rollout.into())),
         proptest::option::of(holder()).prop_map(Change::SetClosed),
         Just(Change::Trust),
         (id(), proptest::option::of((obstacle(), any::<u64>()))).prop_map(|(id, obstacle)| {
@@ -330,6 +392,12 @@ proptest! {
             Change::Obstruct { obstacle: Some(obstacle), .. } => {
                 let encoded = encode_obstacle(&obstacle, &keys).expect("writes");
                 prop_assert_eq!(decode_obstacle(&encoded, "", &keys).expect("reads"), *obstacle);
+            }
+            Change::Roll { rollout, .. } => {
+                let encoded = encode_rollout(&Environment::fleet(), &rollout, &keys).expect("writes");
+                let read = decode_rollout(&encoded, rollout.number, "", &keys).expect("reads");
+                prop_assert_eq!(read, *rollout);
+                prop_assert_eq!(decode_environment(&encoded, "").expect("reads"), Some(Environment::fleet()));
             }
             Change::Vanish { urn, objects } => {
                 let encoded = encode_vanished(&urn, &objects, &keys).expect("writes");

@@ -353,16 +353,17 @@ impl Store for PostgresStore {
     async fn take_turns(
         &self,
         round: Option<&Round>,
+        only: Option<&[Environment]>,
         most: usize,
         within: Duration,
     ) -> Result<Option<Vec<Due>>, Error> {
-        let round = round.cloned();
-        self.on(|inner| async move { inner.take_turns(round, most, within).await.map(Some) }).await
+        let (round, only) = (round.cloned(), only.map(turns::places));
+        self.on(|inner| async move { inner.take_turns(round, only, most, within).await.map(Some) }).await
     }
 
-    async fn request_turn(&self, environment: &Environment) -> Result<bool, Error> {
-        let environment = environment.clone();
-        self.on(|inner| async move { inner.request_turn(&environment).await.map(|()| true) }).await
+    async fn request_turns(&self, environments: &[Environment], reads: bool) -> Result<bool, Error> {
+        let places = turns::places(environments);
+        self.on(|inner| async move { inner.request_turns(places, reads).await.map(|()| true) }).await
     }
 
     async fn next_turn(&self, environment: &Environment, after: Duration) -> Result<(), Error> {

@@ -14,6 +14,11 @@ use crate::{Due, Environment, Error, Round, keyspace};
 /// When the turn of a requested environment is due: before every other one.
 const REQUESTED: &str = "to_timestamp(0)";
 
+/// Environments as the table names them.
+pub(super) fn places(environments: &[Environment]) -> Vec<Vec<u8>> {
+    environments.iter().map(|environment| keyspace::place(environment).to_vec()).collect()
+}
+
 impl Inner {
     pub(super) async fn begin_round(&self) -> Result<Round, Error> {
         let rows = self.database.query("begin a round", "SELECT clock_timestamp()::text", Vec::new()).await?;
@@ -35,6 +40,7 @@ impl Inner {
     pub(super) async fn take_turns(
         &self,
         round: Option<Round>,
+        only: Option<Vec<Vec<u8>>>,
         most: usize,
         within: Duration,
     ) -> Result<Vec<Due>, Error> {
@@ -47,7 +53,8 @@ impl Inner {
         // In the order of the index, so that a host that takes one of many thousand turns reads only a few.
         let sql = format!(
             "WITH due AS (
-                SELECT place, asked_at IS NOT NULL AS requested FROM {schema}.environments WHERE {is_theirs}
+                SELECT place, asked_at IS NOT NULL AS requested FROM {schema}.environments
+                WHERE {is_theirs} AND env <> '' AND ($5::bytea[] IS NULL OR place = ANY($5))
                 ORDER BY next_at LIMIT $1 FOR UPDATE SKIP LOCKED
             )
             UPDATE {schema}.environments AS e
@@ -62,6 +69,7 @@ impl Inner {
             parameter(within.as_secs_f64(), Type::FLOAT8),
             parameter(began, Type::TEXT),
             parameter(token, Type::BYTEA),
+            parameter(only, Type::BYTEA_ARRAY),
         ];
         let rows = self.database.query("take turns", &sql, parameters).await?;
         let read = |row: &tokio_postgres::Row| -> Result<Due, tokio_postgres::Error> {
@@ -70,15 +78,16 @@ impl Inner {
         rows.iter().map(|row| read(row).map_err(|error| self.unreadable(&error))).collect()
     }
 
-    /// Makes an environment due before all environments that were not requested.
-    pub(super) async fn request_turn(&self, environment: &Environment) -> Result<(), Error> {
+    /// Makes environments due before all that were not requested.
+    pub(super) async fn request_turns(&self, places: Vec<Vec<u8>>, reads: bool) -> Result<(), Error> {
         let sql = format!(
             "UPDATE {}.environments
-             SET asked_at = coalesce(asked_at, clock_timestamp()), next_at = {REQUESTED} WHERE place = $1",
+             SET asked_at = CASE WHEN $2 THEN coalesce(asked_at, clock_timestamp()) ELSE asked_at END, next_at = {REQUESTED}
+             WHERE place = ANY($1)",
             self.database.schema()
         );
-        let parameters = vec![parameter(keyspace::place(environment).to_vec(), Type::BYTEA)];
-        self.database.query("request a turn", &sql, parameters).await.map(drop)
+        let parameters = vec![parameter(places, Type::BYTEA_ARRAY), parameter(reads, Type::BOOL)];
+        self.database.query("request turns", &sql, parameters).await.map(drop)
     }
 
     pub(super) async fn next_turn(&self, environment: &Environment, after: Duration) -> Result<(), Error> {

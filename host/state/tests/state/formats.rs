@@ -8,8 +8,9 @@ use futures::executor::block_on as run;
 use purlin_model::driver::{Checkpoint, ManifestFile};
 use purlin_model::{Awaited, Key, Label, Obstacle, Unfinished, Urn, Value, Wait};
 use purlin_state::{
-    Change, Deployment, EmbeddedStore, Environment, Error, Holder, ObstacleRecord, Outcome, Record, RecordId,
-    Staleness, Status, Store, Vanished, decode_changes, encode_changes,
+    Change, Deployment, EmbeddedStore, Environment, Error, Holder, MarkState, MayLose, ObstacleRecord,
+    Outcome, Record, RecordId, Rollout, RolloutMark, RolloutStatus, Staleness, Status, Store, Vanished,
+    decode_changes, encode_changes,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -122,7 +123,36 @@ fn deployment() -> Deployment {
         documents: Some(Sha256::digest(DOCUMENTS).into()),
         rollback_of: None,
         rejected: None,
+        rollouts: vec![
+            RolloutMark { number: 1, state: MarkState::Applied },
+            RolloutMark { number: 2, state: MarkState::Refused("hidden-why".into()) },
+        ]
+        .into(),
     }
+}
+
+/// A roll-out, whose plan is these documents.
+fn rollout() -> Rollout {
+    Rollout {
+        number: 2,
+        holder: closer(),
+        reason: Some("hidden-reason".into()),
+        plan: Sha256::digest(DOCUMENTS).into(),
+        status: RolloutStatus::Stopped,
+        changed: closer(),
+        why: Some("1 environment failed".into()),
+        waves: 3,
+        opened: 2,
+        pause_after: Some(1),
+        max_failures: 4,
+        excused: vec![prod()],
+        may_lose: MayLose::In(vec![environment()]),
+        supersedes: vec![1],
+    }
+}
+
+fn roll() -> Change {
+    Change::Roll { rollout: Box::new(rollout()), plan: Some(DOCUMENTS.into()) }
 }
 
 /// Who closed `prod`.
@@ -186,6 +216,7 @@ fn write_the_fixture() {
     }
     run(store.commit(changes().into_iter().map(|(_, change)| change).collect())).expect("commits");
     run(store.commit_in(&prod(), vec![put(elsewhere), close()])).expect("commits");
+    run(store.commit_in(&Environment::fleet(), vec![roll()])).expect("commits");
     run(store.close()).expect("closes");
     for file in ["lock", "index"] {
         let path = folder.join(file);
@@ -194,6 +225,7 @@ fn write_the_fixture() {
     let mut all = changes();
     let named = records.iter().find(|record| record.name.is_secret()).cloned();
     all.extend(named.map(|record| ("put", put(record))));
+    all.extend([("roll", roll()), ("forget-rollout", Change::ForgetRollout(Box::new(rollout())))]);
     all.push(("remove-cookies", Change::RemoveCookies([[7; 16]].into())));
     all.extend([("hold", close()), ("settle", Change::Settle(RecordId::current(urn(0))))]);
     for (name, change) in all {
@@ -232,6 +264,12 @@ fn has_everything(folder: &Path) {
     let digest = deployment().documents.expect("a digest");
     let documents = run(store.documents(&environment(), &digest)).expect("reads");
     assert_eq!(documents.as_deref(), Some(DOCUMENTS));
+    let fleet = run(store.load(&Environment::fleet())).expect("loads");
+    assert_eq!((fleet.rollouts, fleet.records.len()), (vec![rollout()], 0));
+    let plan = run(store.documents(&Environment::fleet(), &rollout().plan)).expect("reads");
+    assert_eq!(plan.as_deref(), Some(DOCUMENTS));
+    let listed = run(store.environments(None, 10)).expect("lists").into_iter();
+    assert!(listed.map(|one| one.environment).eq([environment(), prod()]), "the fleet is no environment");
     drop(store);
     assert!(EmbeddedStore::verify(folder, &options(folder)).expect("looks").is_whole());
 }

@@ -47,6 +47,7 @@ fn deployment(id: &str, number: u64, documents: Option<&[u8]>) -> Deployment {
         documents: documents.map(|documents| Sha256::digest(documents).into()),
         rollback_of: None,
         rejected: None,
+        rollouts: Arc::default(),
     }
 }
 

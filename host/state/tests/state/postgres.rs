@@ -62,6 +62,7 @@ fn deployments_get_numbers_and_their_documents_come_back() {
             documents: (number == 2).then_some(digest),
             rollback_of: None,
             rejected: None,
+            rollouts: Arc::default(),
         };
         let documents = (number == 2).then(|| documents.clone());
         scene
@@ -173,7 +174,7 @@ fn each_turn_belongs_to_one_host() {
         scene.run(lock.release()).expect("released");
     }
     let take = |store: &PostgresStore, round: Option<&purlin_state::Round>, most, within: Duration| {
-        let taken = scene.run(store.take_turns(round, most, within)).expect("taken");
+        let taken = scene.run(store.take_turns(round, None, most, within)).expect("taken");
         taken.expect("a database keeps turns").into_iter().map(|due| due.environment).collect::<Vec<_>>()
     };
     let long = Duration::from_secs(600);
@@ -208,15 +209,15 @@ fn each_turn_belongs_to_one_host() {
     // A requested turn comes at once, before those that are due, and only once.
     scene.run(store.next_turn(&all[5], Duration::ZERO)).expect("set");
     for _ in 0..2 {
-        assert!(scene.run(other.request_turn(&all[7])).expect("requested"));
+        assert!(scene.run(other.request_turns(&all[7..=7], true)).expect("requested"));
     }
-    let first = scene.run(store.take_turns(None, 1, long)).expect("taken").expect("turns");
+    let first = scene.run(store.take_turns(None, None, 1, long)).expect("taken").expect("turns");
     assert_eq!(first, [Due { environment: all[7].clone(), is_requested: true }]);
     assert_eq!(take(&store, None, 100, long), [all[5].clone()]);
     // An environment that is requested during its turn is due again afterwards.
-    assert!(scene.run(other.request_turn(&all[9])).expect("requested"));
+    assert!(scene.run(other.request_turns(&all[9..=9], true)).expect("requested"));
     scene.run(store.next_turn(&all[9], long)).expect("set");
-    let again = scene.run(store.take_turns(None, 100, long)).expect("taken").expect("turns");
+    let again = scene.run(store.take_turns(None, None, 100, long)).expect("taken").expect("turns");
     assert_eq!(again, [Due { environment: all[9].clone(), is_requested: true }]);
     scene.run(store.next_turn(&all[9], long)).expect("set");
     assert_eq!(take(&store, None, 100, long), []);

@@ -98,7 +98,7 @@ fn a_round_is_complete_whatever_the_wire_does() {
             take_away(things.path());
             wire.fail_at(at, fault);
             // One at a time, so that the turns are taken in several statements.
-            let arguments = ["reconcile", "--all", "--yes", "--environments", "1", "--format", "json"];
+            let arguments = ["reconcile", "--all", "--yes", "--turns", "1", "--format", "json"];
             let done = behind.run(&arguments);
             let has_failed = wire.has_failed();
             wire.deliver();

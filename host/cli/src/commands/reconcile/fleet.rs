@@ -1,11 +1,12 @@
 //! `purlin reconcile --all`
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::LocalBoxFuture;
 use purlin_engine::{CancelToken, Event};
-use purlin_host::{Fleet, Pass, Proposal, Turn, TurnEnd};
+use purlin_host::{Fleet, Pass, Turn, TurnEnd};
 use purlin_state::Environment;
 use serde::Serialize;
 use tokio::task::JoinSet;
@@ -13,7 +14,7 @@ use tokio::task::JoinSet;
 use super::Args;
 use super::messages::{line, tally};
 use crate::app::App;
-use crate::args::{DocumentArgs, Format};
+use crate::args::Format;
 use crate::consent::Consent;
 use crate::failure::{Failure, Status};
 use crate::interrupts::{Interrupts, Presses};
@@ -26,30 +27,18 @@ use crate::{input, surroundings, text};
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failure> {
-    let only_paths = DocumentArgs {
-        paths: args.documents.paths.clone(),
-        file: args.documents.file.clone(),
-        ..DocumentArgs::default()
-    };
     if args.documents.is_about_one() {
         let message = "`--all` keeps each environment as it was deployed, with its own context and values";
         return Err(Failure::input(message).hint("remove the options for the context and for values"));
     }
-    let (workspace, proposal) = match only_paths.named().is_empty() {
-        true => (input::workspace_alone(app)?, None),
-        false => {
-            let loaded = input::load(&only_paths, app)?;
-            let workspace = input::workspace(&loaded, app);
-            let proposal = Proposal::new(&loaded, Some(&workspace));
-            let proposal = proposal.map_err(|error| Failure::host(error, &loaded.sources))?;
-            (workspace, Some(Arc::new(proposal)))
-        }
-    };
+    if !args.documents.named().is_empty() {
+        let message = "`--all` keeps each environment as it was deployed, with its own documents";
+        return Err(Failure::input(message)
+            .hint("`purlin rollout start FILE|DIR` brings changed documents to every environment"));
+    }
+    let workspace = input::workspace_alone(app)?;
     let fail = |error| Failure::host(error, &Default::default());
     let purlin = Arc::new(input::orchestrator(&workspace, app)?);
-    if let Some(proposal) = &proposal {
-        crate::commands::impact::check_read(&purlin, proposal).await?;
-    }
     if consent.needs_confirmation() {
         let known = purlin.environments().await.map_err(fail)?.len();
         let question = format!("Repair drift in {}?", text::count(known, "environment"));
@@ -57,15 +46,11 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
             return Ok(Status::Failed);
         }
     }
-    let most = args.environments.map_or_else(
-        || 4 * std::thread::available_parallelism().map_or(1, usize::from),
-        std::num::NonZeroUsize::get,
-    );
-    let fleet = Fleet::new(Arc::clone(&purlin), proposal, !args.watch, surroundings::now());
+    let fleet = Fleet::new(Arc::clone(&purlin), !args.watch, surroundings::now());
     let json = args.format.format == Format::Json;
-    let messages = Messages { json, watch: args.watch, summary: Summary::default(), last: HashMap::new() };
-    let mut host = Host { fleet, most, turns: JoinSet::new(), cancel: CancelToken::default(), messages };
-    let ended = host.work(args.watch, app).await;
+    let until = if args.watch { Until::Stopped } else { Until::Through };
+    let mut host = Host::new(fleet, args.turns, json, args.watch);
+    let ended = host.work(until, app).await;
     let Host { fleet, messages, .. } = host;
     drop(fleet);
     if let Ok(purlin) = Arc::try_unwrap(purlin).map_err(drop) {
@@ -80,41 +65,86 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     Ok(if out_of_sync + busy + failed == 0 { Status::Done } else { Status::Failed })
 }
 
+/// How long a host takes turns.
+pub(in crate::commands) enum Until<'a> {
+    /// Until somebody stops it.
+    Stopped,
+    /// Until none is left.
+    Through,
+    /// Until this answers so; it is asked whenever something may have happened, with the environments whose
+    /// last turn here failed.
+    Settled(&'a mut dyn AsyncSettled),
+}
+
+/// Says whether turns have led to what they are taken for.
+pub(in crate::commands) trait AsyncSettled {
+    /// Whether they have.
+    fn is_settled<'a>(
+        &'a mut self,
+        failed: &'a HashSet<Environment>,
+    ) -> LocalBoxFuture<'a, Result<bool, purlin_host::Error>>;
+}
+
 /// This host and its current turns.
-struct Host {
+pub(in crate::commands) struct Host {
     fleet: Fleet,
     most: usize,
     turns: JoinSet<Turn>,
     cancel: CancelToken,
     messages: Messages,
+    failed: HashSet<Environment>,
 }
 
 impl Host {
+    /// A host that takes up to `most` turns at once, 4 for each processor by default.
+    pub(in crate::commands) fn new(
+        fleet: Fleet,
+        most: Option<std::num::NonZeroUsize>,
+        json: bool,
+        watch: bool,
+    ) -> Self {
+        let most = most.map_or_else(
+            || 4 * std::thread::available_parallelism().map_or(1, usize::from),
+            std::num::NonZeroUsize::get,
+        );
+        let messages = Messages { json, watch, summary: Summary::default(), last: HashMap::new() };
+        let (turns, cancel, failed) = (JoinSet::new(), CancelToken::default(), HashSet::new());
+        Self { fleet, most, turns, cancel, messages, failed }
+    }
+
     /// Takes turns until there are none left, or until the user asks to stop; calls in progress are
-    /// then completed.
-    async fn work(&mut self, watch: bool, app: &App) -> Result<(), Failure> {
+    /// then completed. Returns whether the user asked.
+    pub(in crate::commands) async fn work(
+        &mut self,
+        mut until: Until<'_>,
+        app: &App,
+    ) -> Result<bool, Failure> {
         let mut interrupts = Interrupts::new();
         let mut requests = super::Requests::new();
         let mut presses = Presses::new(&self.cancel);
+        let is_patient = !matches!(until, Until::Through);
+        let fail = |error| Failure::host(error, &Default::default());
         loop {
-            let is_free = presses.count() == 0 && self.turns.len() < self.most;
             let mut is_done = presses.count() > 0;
-            if is_free {
+            if let (Until::Settled(settled), false) = (&mut until, is_done) {
+                is_done = settled.is_settled(&self.failed).await.map_err(fail)?;
+            }
+            if !is_done && self.turns.len() < self.most {
                 let taken = self.fleet.take(self.most - self.turns.len()).await;
                 match taken {
                     Ok(taken) => {
-                        is_done = taken.is_empty() && !watch;
+                        is_done = taken.is_empty() && !is_patient;
                         for environment in taken {
                             let turn = self.fleet.begin(environment, self.cancel.clone());
                             self.turns.spawn(turn);
                         }
                     }
-                    Err(error) if watch && super::passes(&error) => self.messages.trouble(&error, app),
-                    Err(error) => return Err(Failure::host(error, &Default::default())),
+                    Err(error) if is_patient && super::passes(&error) => self.messages.trouble(&error, app),
+                    Err(error) => return Err(fail(error)),
                 }
             }
             if self.turns.is_empty() && is_done {
-                return Ok(());
+                return Ok(presses.count() > 0);
             }
             tokio::select! {
                 biased;
@@ -124,15 +154,23 @@ impl Host {
                 Some(turn) = self.turns.join_next() => {
                     let turn = turn.map_err(|error| Failure::caused("a pass ended early", &error))?;
                     match self.fleet.end(turn).await {
-                        Ok((environment, end, events)) => self.messages.turn(&environment, &end, &events, app),
-                        Err(error) if watch && super::passes(&error) => self.messages.trouble(&error, app),
-                        Err(error) => return Err(Failure::host(error, &Default::default())),
+                        Ok((environment, end, events)) => {
+                            self.messages.turn(&environment, &end, &events, app);
+                            match end {
+                                TurnEnd::Failed(_) => self.failed.insert(environment),
+                                _ => self.failed.remove(&environment),
+                            };
+                        }
+                        Err(error) if is_patient && super::passes(&error) => {
+                            self.messages.trouble(&error, app);
+                        }
+                        Err(error) => return Err(fail(error)),
                     }
                 }
                 () = requests.next() => match self.fleet.request_all().await {
                     Ok(()) => {}
-                    Err(error) if watch && super::passes(&error) => self.messages.trouble(&error, app),
-                    Err(error) => return Err(Failure::host(error, &Default::default())),
+                    Err(error) if is_patient && super::passes(&error) => self.messages.trouble(&error, app),
+                    Err(error) => return Err(fail(error)),
                 },
                 () = tokio::time::sleep(LOOK) => {}
             }

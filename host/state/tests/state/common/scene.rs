@@ -128,6 +128,7 @@ pub fn deployed(number: u64) -> Change {
         documents: Some(Sha256::digest(&documents).into()),
         rollback_of: None,
         rejected: None,
+        rollouts: Default::default(),
     };
     Change::Deployed { deployment: Box::new(deployment), documents: Some(documents) }
 }

@@ -1,0 +1,114 @@
+//! Takes the turns of a roll-out, like any host, until what is left needs somebody.
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt as _;
+use futures::future::LocalBoxFuture;
+use purlin_host::{Error, Fleet, Purlin, RolloutReport, RolloutState};
+use purlin_state::Environment;
+
+use super::status;
+use crate::app::App;
+use crate::commands::reconcile::fleet::{AsyncSettled, Host, Until};
+use crate::failure::{Failure, Status};
+use crate::render;
+use crate::report::rollout::Progress;
+use crate::surroundings;
+
+/// The time between two looks at the whole roll-out, and between two messages about it.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How a command takes turns.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct FollowArgs {
+    /// Only record it, and return at once: `purlin reconcile --all` takes the turns.
+    #[arg(long)]
+    detach: bool,
+
+    /// Take up to N turns at once, each in an environment of its own [default: 4 per processor].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    turns: Option<NonZeroUsize>,
+}
+
+/// Takes turns, and shows how the roll-out ended.
+pub(super) async fn run(
+    purlin: Arc<Purlin>,
+    number: u64,
+    args: &FollowArgs,
+    json: bool,
+    app: &App,
+) -> Result<Status, Failure> {
+    let report = status::read(&purlin, number).await?;
+    let mut interrupted = false;
+    if !args.detach {
+        let covered = report.environments.iter().map(|one| one.environment.clone()).collect();
+        let fleet = Fleet::new(Arc::clone(&purlin), false, surroundings::now()).only(covered);
+        let mut host = Host::new(fleet, args.turns, json, false);
+        let mut settling = Settling { purlin: Arc::clone(&purlin), number, json, app, seen: None, at: None };
+        interrupted = host.work(Until::Settled(&mut settling), app).await?;
+    }
+    let report = status::read(&purlin, number).await?;
+    if json {
+        app.ui.json_line(&Progress::new(&report));
+    } else {
+        status::show(&report, app);
+        if args.detach || interrupted {
+            app.ui.hint(&format!(
+                "each turn of `purlin reconcile --all` applies it from now on; `purlin rollout resume {number}` takes them here"
+            ));
+        }
+    }
+    if let Ok(purlin) = Arc::try_unwrap(purlin).map_err(drop) {
+        purlin.close().await.map_err(Failure::without_sources)?;
+    }
+    let is_begun = args.detach && !interrupted;
+    Ok(if is_begun || report.is_complete() { Status::Done } else { Status::Failed })
+}
+
+/// Looks at a roll-out while its turns are taken, and says how far it is.
+struct Settling<'a> {
+    purlin: Arc<Purlin>,
+    number: u64,
+    json: bool,
+    app: &'a App,
+    /// What was said last.
+    seen: Option<Progress>,
+    at: Option<Instant>,
+}
+
+impl AsyncSettled for Settling<'_> {
+    fn is_settled<'a>(
+        &'a mut self,
+        failed: &'a HashSet<Environment>,
+    ) -> LocalBoxFuture<'a, Result<bool, Error>> {
+        async move {
+            if self.at.is_some_and(|at| at.elapsed() < LOOK) {
+                return Ok(false);
+            }
+            let Some(report) = self.purlin.rollout(self.number).await? else { return Ok(true) };
+            self.at = Some(Instant::now());
+            let progress = Progress::new(&report);
+            if self.seen.as_ref() != Some(&progress) {
+                match self.json {
+                    true => self.app.ui.json_line(&progress),
+                    false => self.app.ui.say(&render::rollout::progress(&report)),
+                }
+                self.seen = Some(progress);
+            }
+            Ok(is_settled(report, failed))
+        }
+        .boxed_local()
+    }
+}
+
+/// Whether turns can do no more: those that failed here for reasons of this machine are others' to take.
+fn is_settled(mut report: RolloutReport, failed: &HashSet<Environment>) -> bool {
+    let waits = report.next_is_due();
+    report
+        .environments
+        .retain(|one| one.state != RolloutState::Pending || !failed.contains(&one.environment));
+    !waits && report.is_settled()
+}

@@ -1,0 +1,231 @@
+//! What a roll-out brings, and where: recorded once, and read by every host.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use purlin_documents::SourceText;
+use purlin_state::Environment;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::Error;
+use crate::archive::{Archive, Text, cover};
+
+/// The format of plans. A newer one is rejected.
+const FORMAT: u32 = 1;
+
+/// The documents of some files, which take the place of those that environments were deployed from.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct ChangedDocuments {
+    /// The files and folders that were named, relative to the workspace's folder.
+    places: Vec<Arc<str>>,
+    /// What is in them.
+    texts: Vec<Text>,
+    /// The groups of manifests that the workspace adds to those with references by convention; `None` leaves
+    /// those of each environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    references: Option<Vec<Arc<str>>>,
+}
+
+/// The effect of changed documents on those of one environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Substituted {
+    /// The environment was deployed from none of the files.
+    Unused,
+    /// They have the same content.
+    Same,
+    /// They differ.
+    Changed,
+}
+
+impl ChangedDocuments {
+    pub(crate) fn new(
+        places: Vec<Arc<str>>,
+        texts: &[(SourceText, Arc<str>)],
+        references: Option<Vec<Arc<str>>>,
+    ) -> Self {
+        let texts = texts.iter().map(|(source, path)| Text::new(source, Some(path))).collect();
+        Self { places, texts, references }
+    }
+
+    /// Puts them into an archive.
+    pub(crate) fn substitute(&self, archive: &mut Archive) -> Substituted {
+        let references = self.references.as_ref().filter(|references| **references != archive.references);
+        if let Some(references) = references {
+            archive.references.clone_from(references);
+        }
+        let texts: Vec<(SourceText, Arc<str>)> =
+            self.texts.iter().filter_map(|text| with_path(text.clone().read())).collect();
+        let (taken, put) = archive.revise(&self.places, &texts);
+        let content = |text: &SourceText| (Arc::clone(&text.text), text.files.clone());
+        match references.is_some() {
+            false if taken.is_empty() && put.is_empty() => Substituted::Unused,
+            false if taken.iter().map(content).eq(put.iter().map(content)) => Substituted::Same,
+            _ => Substituted::Changed,
+        }
+    }
+
+    /// What these take the place of in an archive: putting it back restores the archive.
+    fn before(&self, archive: &Archive) -> Self {
+        let paths: Vec<Arc<str>> = self.texts.iter().filter_map(|text| text.path.clone()).collect();
+        let places: Vec<Arc<str>> = self.places.iter().chain(&paths).cloned().collect();
+        let texts = archive.texts_at(&places);
+        let references = self.references.as_ref().map(|_| archive.references.clone());
+        Self { places, texts, references }
+    }
+
+    /// Whether both are about the same files.
+    fn overlaps(&self, other: &Self) -> bool {
+        let files = |one: &Self| -> Vec<Arc<str>> {
+            let paths = one.texts.iter().filter_map(|text| text.path.clone());
+            one.places.iter().cloned().chain(paths).collect()
+        };
+        let (own, others) = (files(self), files(other));
+        own.iter().any(|file| cover(&others, file)) || others.iter().any(|file| cover(&own, file))
+    }
+}
+
+fn with_path((source, path): (SourceText, Option<Arc<str>>)) -> Option<(SourceText, Arc<str>)> {
+    Some((source, path?))
+}
+
+/// The plan of a roll-out.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RolloutPlan {
+    format: u32,
+    /// The number of the roll-out, so that no two have the same plan.
+    number: u64,
+    pub(crate) changed: ChangedDocuments,
+    /// As [`crate::Documents::accept_missing`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) accept_missing: Vec<String>,
+    /// The documents that environments had instead; many had the same.
+    befores: Vec<ChangedDocuments>,
+    environments: Vec<CoveredEnvironment>,
+    #[serde(skip)]
+    places: HashMap<Environment, usize>,
+    /// The positions of the documents before, by their digest.
+    #[serde(skip)]
+    known: HashMap<[u8; 32], usize>,
+}
+
+/// An environment that a roll-out covers.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct CoveredEnvironment {
+    org: Arc<str>,
+    app: Arc<str>,
+    env: Arc<str>,
+    /// Its type.
+    pub(crate) kind: Arc<str>,
+    /// Its wave, from 0.
+    pub(crate) wave: u32,
+    /// The position of what it had before.
+    before: usize,
+    /// Why its documents would be rejected with those of the roll-out, as was known from the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rejected: Option<Arc<str>>,
+}
+
+impl CoveredEnvironment {
+    pub(crate) fn environment(&self) -> Environment {
+        Environment { org: Arc::clone(&self.org), app: Arc::clone(&self.app), env: Arc::clone(&self.env) }
+    }
+}
+
+impl RolloutPlan {
+    pub(crate) fn new(number: u64, changed: ChangedDocuments, accept_missing: Vec<String>) -> Self {
+        Self {
+            format: FORMAT,
+            number,
+            changed,
+            accept_missing,
+            befores: Vec::new(),
+            environments: Vec::new(),
+            places: HashMap::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Adds an environment, with the documents of its last deployment, unless these have nothing to do with
+    /// the changed ones.
+    pub(crate) fn add(
+        &mut self,
+        environment: &Environment,
+        kind: Arc<str>,
+        mut archive: Archive,
+        rejected: Option<Arc<str>>,
+    ) {
+        let before = self.changed.before(&archive);
+        if self.changed.substitute(&mut archive) == Substituted::Unused {
+            return;
+        }
+        let digest = Sha256::digest(serde_json::to_vec(&before).unwrap_or_default()).into();
+        let before = *self.known.entry(digest).or_insert_with(|| {
+            self.befores.push(before);
+            self.befores.len() - 1
+        });
+        let Environment { org, app, env } = environment.clone();
+        self.environments.push(CoveredEnvironment { org, app, env, kind, wave: 0, before, rejected });
+    }
+
+    /// Gives each environment its wave.
+    pub(crate) fn divide(&mut self, wave: impl Fn(usize, &CoveredEnvironment) -> u32) {
+        for (number, one) in self.environments.iter_mut().enumerate() {
+            one.wave = wave(number, one);
+        }
+        self.index();
+    }
+
+    /// Orders the environments.
+    pub(crate) fn sort_by_key<K: Ord>(&mut self, key: impl FnMut(&CoveredEnvironment) -> K) {
+        self.environments.sort_by_cached_key(key);
+    }
+
+    /// Every environment, in the order of the waves.
+    pub(crate) fn environments(&self) -> &[CoveredEnvironment] {
+        &self.environments
+    }
+
+    pub(crate) fn find(&self, environment: &Environment) -> Option<&CoveredEnvironment> {
+        self.environments.get(*self.places.get(environment)?)
+    }
+
+    /// What an environment had before.
+    pub(crate) fn before(&self, covered: &CoveredEnvironment) -> Option<&ChangedDocuments> {
+        self.befores.get(covered.before)
+    }
+
+    /// Whether both bring the same files to one environment at least.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.changed.overlaps(&other.changed)
+            && self.places.keys().any(|environment| other.places.contains_key(environment))
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        // Text and numbers can always be encoded as JSON.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// # Errors
+    /// [`Error::Archive`] if a newer program wrote it, or it is damaged.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let damaged = |_| Error::Archive("the plan of the roll-out cannot be read: it is damaged".into());
+        let Head { format } = serde_json::from_slice(bytes).map_err(damaged)?;
+        if format > FORMAT {
+            let newer = "a newer version of purlin recorded this roll-out; use that version";
+            return Err(Error::Archive(newer.into()));
+        }
+        let mut plan: Self = serde_json::from_slice(bytes).map_err(damaged)?;
+        plan.index();
+        Ok(plan)
+    }
+
+    fn index(&mut self) {
+        let places = self.environments.iter().enumerate();
+        self.places = places.map(|(place, covered)| (covered.environment(), place)).collect();
+    }
+}
