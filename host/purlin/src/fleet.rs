@@ -150,7 +150,7 @@ impl Fleet {
         if self.purlin.is_untouched() {
             return Ok(Vec::new());
         }
-        self.look_at_rollouts().await?;
+        self.look_at_rollouts(false).await?;
         let store = self.purlin.store().await?;
         if self.is_round && self.round.is_none() {
             self.round = store.begin_round().await?;
@@ -170,6 +170,10 @@ impl Fleet {
             })
             .collect();
         self.busy.extend(taken.iter().cloned());
+        if self.is_round && self.busy.is_empty() {
+            // The round is over: nobody may look for what follows from it for a long time.
+            self.look_at_rollouts(true).await?;
+        }
         Ok(taken)
     }
 
@@ -181,15 +185,15 @@ impl Fleet {
         Ok(unknown.take(most).map(|environment| Due { environment, is_requested: false }).collect())
     }
 
-    /// Reads the roll-outs, and draws the conclusions for them that are due.
-    async fn look_at_rollouts(&mut self) -> Result<(), Error> {
+    /// Reads the roll-outs, and draws the conclusions for them, if they are due or it `is_urgent`.
+    async fn look_at_rollouts(&mut self, is_urgent: bool) -> Result<(), Error> {
         let now = Instant::now();
         let known = &mut self.rollouts;
-        if known.read_at.is_none_or(|at| now >= at + ROLLOUTS_AGAIN) {
+        if is_urgent || known.read_at.is_none_or(|at| now >= at + ROLLOUTS_AGAIN) {
             known.all = Arc::new(self.purlin.known_rollouts(&mut known.plans).await?);
             known.read_at = Some(now);
         }
-        if known.advance_at.is_some_and(|at| now < at) {
+        if !is_urgent && known.advance_at.is_some_and(|at| now < at) {
             return Ok(());
         }
         let soon = match self.purlin.advance_rollouts(&known.all).await {

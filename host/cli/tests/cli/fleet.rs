@@ -58,23 +58,6 @@ fn each_environment_is_kept_as_it_was_deployed() {
 }
 
 #[test]
-fn changed_documents_reach_all_environments() {
-    let project = fleet();
-    project.edit("platform/note.yaml", "'${values.greeting}'", "'${values.greeting}!'");
-    let done = project.run(&["reconcile", "--all", "--yes", "platform", "--format", "json"]).status(0);
-    let events = done.events();
-    let (summary, turns) = events.split_last().expect("a summary");
-    assert_eq!((summary["environments"].as_u64(), summary["in_sync"].as_u64()), (Some(2), Some(2)));
-    assert!(turns.iter().all(|turn| turn["done"]["update"] == 1), "{turns:?}");
-    assert_eq!((note(&project, "dev").as_str(), note(&project, "prod").as_str()), ("hello!", "good day!"));
-    // These are now the documents of the last deployment.
-    let again = project.run(&["reconcile", "--all", "--yes", "--format", "json"]).status(0);
-    assert_eq!(again.events().len(), 1, "nothing happened");
-    let _ = project.run(&["rollback", "--yes", "--env", "dev"]).status(0);
-    assert_eq!(note(&project, "dev"), "hello");
-}
-
-#[test]
 fn a_file_that_was_emptied_or_moved_deletes_nothing() {
     let allowed = PURLIN.replace("reconcile: {}", "reconcile: {allow: [delete]}");
     for lose in [&|project: &Project| project.write("app.yaml", "# Nothing.\n"), &|project: &Project| {
@@ -92,8 +75,8 @@ fn a_file_that_was_emptied_or_moved_deletes_nothing() {
         lose(&project);
         let report = project.run(&["impact", ".", "--fail-on", "rejected"]).status(3).out;
         assert!(report.contains("`app.yaml`"), "{report}");
-        let done = project.run(&["reconcile", "--all", "--yes", "."]).status(1);
-        assert!(done.err.contains("1 failed"), "{}", done.err);
+        let refused = project.run(&["rollout", "start", "--yes", "."]).status(2);
+        assert!(refused.err.contains("1 of 1 environments reject these documents"), "{}", refused.err);
         assert_eq!(note(&project, "dev"), "hello");
     }
 }
@@ -116,6 +99,9 @@ fn an_environment_that_fails_or_is_closed_does_not_hold_up_the_others() {
         let refused = project.run(&[&["reconcile", "--all", "--yes"][..], &option].concat()).status(2);
         assert!(refused.err.contains("as it was deployed"), "{}", refused.err);
     }
+    // Changed documents are a roll-out.
+    let refused = project.run(&["reconcile", "--all", "--yes", "platform"]).status(2);
+    assert!(refused.err.contains("`purlin rollout start FILE|DIR`"), "{}", refused.err);
 }
 
 #[test]

@@ -310,15 +310,21 @@ fn paths_that_no_environment_reads_are_rejected() {
     ]);
     // Without deployments, there is nothing to report, except that a folder has no document.
     std::fs::create_dir(project.path().join("empty")).expect("made");
-    for command in [&["impact"][..], &["reconcile", "--all", "--yes"]] {
-        let _ = project.run(&[command, &["other"]].concat()).status(0);
+    let _ = project.run(&["impact", "other"]).status(0);
+    let none = project.run(&["rollout", "start", "--yes", "other"]).status(2);
+    assert!(
+        none.err.contains("no environment that is selected was deployed from these files"),
+        "{}",
+        none.err
+    );
+    for command in [&["impact"][..], &["rollout", "start", "--yes"]] {
         for paths in [&["empty"][..], &["other", "empty"]] {
             let done = project.run(&[command, paths].concat()).status(2);
             assert!(done.err.contains("no environment was deployed from `empty`"), "{}", done.err);
         }
     }
     let _ = project.run(&["up", "--yes", "app", "platform"]).status(0);
-    for command in [&["impact"][..], &["reconcile", "--all", "--yes"]] {
+    for command in [&["impact"][..], &["rollout", "start", "--yes"]] {
         let done = project.run(&[command, &["other"]].concat()).status(2);
         assert!(done.err.contains("no environment was deployed from `other`"), "{}", done.err);
         let _ = project.run(&[command, &["platform"]].concat()).status(0);

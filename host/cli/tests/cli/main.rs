@@ -44,6 +44,7 @@ mod private_state;
 mod reality;
 mod reconcile;
 mod reference;
+mod rollouts;
 mod round_trips;
 mod schemas;
 mod scope;

@@ -306,7 +306,7 @@ fn invalid_names_and_folders_of_new_projects_are_rejected() {
 fn an_empty_folder_is_rejected() {
     let project = deployed();
     std::fs::create_dir(project.path().join("empty")).expect("made");
-    for command in [&["impact", "empty"][..], &["reconcile", "--all", "--yes", "empty"]] {
+    for command in [&["impact", "empty"][..], &["rollout", "start", "--yes", "empty"]] {
         project.run(command).status(2);
     }
 }

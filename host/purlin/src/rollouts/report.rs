@@ -1,6 +1,6 @@
 //! How far a roll-out is: what became of it in each environment, and what follows from that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_model::ResourceStatus;
@@ -146,14 +146,22 @@ impl RolloutReport {
 
     /// Whether turns can do nothing more at the moment: what is left needs somebody.
     pub fn is_settled(&self) -> bool {
-        let is_open = |one: &&RolloutEnvironment| match self.rollout.status {
+        let moves =
+            |one: &RolloutEnvironment| matches!(one.state, RolloutState::Pending | RolloutState::InProgress);
+        !self.open_environments().any(moves)
+    }
+
+    /// The environments that turns may change now.
+    pub fn opened(&self) -> HashSet<Environment> {
+        self.open_environments().map(|one| one.environment.clone()).collect()
+    }
+
+    fn open_environments(&self) -> impl Iterator<Item = &RolloutEnvironment> {
+        self.environments.iter().filter(|one| match self.rollout.status {
             RolloutStatus::Running => one.wave <= self.rollout.opened,
             RolloutStatus::Undoing => true,
             _ => false,
-        };
-        let moves =
-            |one: &RolloutEnvironment| matches!(one.state, RolloutState::Pending | RolloutState::InProgress);
-        !self.environments.iter().filter(is_open).any(moves)
+        })
     }
 
     /// Whether what follows from this has yet to be recorded, such as that the next wave opens.

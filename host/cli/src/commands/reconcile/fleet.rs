@@ -71,18 +71,26 @@ pub(in crate::commands) enum Until<'a> {
     Stopped,
     /// Until none is left.
     Through,
-    /// Until this answers so; it is asked whenever something may have happened, with the environments whose
-    /// last turn here failed.
+    /// Until this answers so; it is asked whenever something may have happened.
     Settled(&'a mut dyn AsyncSettled),
 }
 
 /// Says whether turns have led to what they are taken for.
 pub(in crate::commands) trait AsyncSettled {
-    /// Whether they have.
+    /// Whether these turns have.
     fn is_settled<'a>(
         &'a mut self,
-        failed: &'a HashSet<Environment>,
+        taken: &'a TakenTurns,
     ) -> LocalBoxFuture<'a, Result<bool, purlin_host::Error>>;
+}
+
+/// The environments whose turns a host took.
+#[derive(Default)]
+pub(in crate::commands) struct TakenTurns {
+    /// All of them.
+    pub(in crate::commands) ended: HashSet<Environment>,
+    /// Those whose last turn failed as a whole.
+    pub(in crate::commands) failed: HashSet<Environment>,
 }
 
 /// This host and its current turns.
@@ -92,7 +100,7 @@ pub(in crate::commands) struct Host {
     turns: JoinSet<Turn>,
     cancel: CancelToken,
     messages: Messages,
-    failed: HashSet<Environment>,
+    taken: TakenTurns,
 }
 
 impl Host {
@@ -108,8 +116,8 @@ impl Host {
             std::num::NonZeroUsize::get,
         );
         let messages = Messages { json, watch, summary: Summary::default(), last: HashMap::new() };
-        let (turns, cancel, failed) = (JoinSet::new(), CancelToken::default(), HashSet::new());
-        Self { fleet, most, turns, cancel, messages, failed }
+        let (turns, cancel, taken) = Default::default();
+        Self { fleet, most, turns, cancel, messages, taken }
     }
 
     /// Takes turns until there are none left, or until the user asks to stop; calls in progress are
@@ -127,7 +135,7 @@ impl Host {
         loop {
             let mut is_done = presses.count() > 0;
             if let (Until::Settled(settled), false) = (&mut until, is_done) {
-                is_done = settled.is_settled(&self.failed).await.map_err(fail)?;
+                is_done = settled.is_settled(&self.taken).await.map_err(fail)?;
             }
             if !is_done && self.turns.len() < self.most {
                 let taken = self.fleet.take(self.most - self.turns.len()).await;
@@ -157,9 +165,10 @@ impl Host {
                         Ok((environment, end, events)) => {
                             self.messages.turn(&environment, &end, &events, app);
                             match end {
-                                TurnEnd::Failed(_) => self.failed.insert(environment),
-                                _ => self.failed.remove(&environment),
+                                TurnEnd::Failed(_) => self.taken.failed.insert(environment.clone()),
+                                _ => self.taken.failed.remove(&environment),
                             };
+                            self.taken.ended.insert(environment);
                         }
                         Err(error) if is_patient && super::passes(&error) => {
                             self.messages.trouble(&error, app);

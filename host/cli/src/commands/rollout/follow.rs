@@ -12,7 +12,7 @@ use purlin_state::Environment;
 
 use super::status;
 use crate::app::App;
-use crate::commands::reconcile::fleet::{AsyncSettled, Host, Until};
+use crate::commands::reconcile::fleet::{AsyncSettled, Host, TakenTurns, Until};
 use crate::failure::{Failure, Status};
 use crate::render;
 use crate::report::rollout::Progress;
@@ -20,6 +20,9 @@ use crate::surroundings;
 
 /// The time between two looks at the whole roll-out, and between two messages about it.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a turn that was requested may take to come, if another host takes it.
+const REQUESTED: Duration = Duration::from_secs(30);
 
 /// How a command takes turns.
 #[derive(Clone, Debug, clap::Args)]
@@ -47,7 +50,17 @@ pub(super) async fn run(
         let covered = report.environments.iter().map(|one| one.environment.clone()).collect();
         let fleet = Fleet::new(Arc::clone(&purlin), false, surroundings::now()).only(covered);
         let mut host = Host::new(fleet, args.turns, json, false);
-        let mut settling = Settling { purlin: Arc::clone(&purlin), number, json, app, seen: None, at: None };
+        let left = report.environments.iter().filter(|one| !one.state.is_settled());
+        let mut settling = Settling {
+            purlin: Arc::clone(&purlin),
+            number,
+            json,
+            app,
+            left: left.map(|one| one.environment.clone()).collect(),
+            begun: Instant::now(),
+            seen: None,
+            at: None,
+        };
         interrupted = host.work(Until::Settled(&mut settling), app).await?;
     }
     let report = status::read(&purlin, number).await?;
@@ -74,16 +87,16 @@ struct Settling<'a> {
     number: u64,
     json: bool,
     app: &'a App,
+    /// The environments that were not settled at the beginning: each gets one turn at least.
+    left: HashSet<Environment>,
+    begun: Instant,
     /// What was said last.
     seen: Option<Progress>,
     at: Option<Instant>,
 }
 
 impl AsyncSettled for Settling<'_> {
-    fn is_settled<'a>(
-        &'a mut self,
-        failed: &'a HashSet<Environment>,
-    ) -> LocalBoxFuture<'a, Result<bool, Error>> {
+    fn is_settled<'a>(&'a mut self, taken: &'a TakenTurns) -> LocalBoxFuture<'a, Result<bool, Error>> {
         async move {
             if self.at.is_some_and(|at| at.elapsed() < LOOK) {
                 return Ok(false);
@@ -98,7 +111,10 @@ impl AsyncSettled for Settling<'_> {
                 }
                 self.seen = Some(progress);
             }
-            Ok(is_settled(report, failed))
+            let open = report.opened();
+            let was_tried = |one: &Environment| taken.ended.contains(one) || !open.contains(one);
+            let all_tried = self.left.iter().all(was_tried) || self.begun.elapsed() > REQUESTED;
+            Ok(all_tried && is_settled(report, &taken.failed))
         }
         .boxed_local()
     }
