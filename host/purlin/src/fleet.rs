@@ -31,7 +31,7 @@ const SHORTEST_DELAY: Duration = Duration::from_secs(1);
 const LIST_AGAIN: u64 = 10_000;
 /// How long the roll-outs that were read are used. One that a turn needs to know is read at once.
 const ROLLOUTS_AGAIN: Duration = Duration::from_millis(500);
-/// The delay before what follows for roll-outs is looked at again.
+/// The delay before what follows for roll-outs is looked at again, if no turn ended here.
 const ADVANCE_AGAIN: Duration = Duration::from_secs(1);
 /// The part of the time that a host may spend on that, as a divisor.
 const ADVANCE_SHARE: u32 = 10;
@@ -63,6 +63,9 @@ struct RolloutsNow {
     read_at: Option<Instant>,
     /// When what follows for them may be looked at again.
     advance_at: Option<Instant>,
+    /// When that may be earlier, because a turn ended here.
+    advance_after_turn: Option<Instant>,
+    has_turned: bool,
     /// When turns were requested for them.
     requested: HashMap<Environment, Instant>,
 }
@@ -193,8 +196,13 @@ impl Fleet {
             known.all = Arc::new(self.purlin.known_rollouts(&mut known.plans).await?);
             known.read_at = Some(now);
         }
-        if !is_urgent && known.advance_at.is_some_and(|at| now < at) {
+        let at = if known.has_turned { known.advance_after_turn } else { known.advance_at };
+        if !is_urgent && at.is_some_and(|at| now < at) {
             return Ok(());
+        }
+        if known.has_turned {
+            known.all = Arc::new(self.purlin.known_rollouts(&mut known.plans).await?);
+            (known.read_at, known.has_turned) = (Some(now), false);
         }
         let soon = match self.purlin.advance_rollouts(&known.all).await {
             Ok(soon) => soon,
@@ -203,7 +211,8 @@ impl Fleet {
             Err(error) => return Err(error),
         };
         let took = now.elapsed();
-        known.advance_at = Some(Instant::now() + ADVANCE_AGAIN.max(took * ADVANCE_SHARE));
+        let again = Instant::now() + took * ADVANCE_SHARE;
+        (known.advance_after_turn, known.advance_at) = (Some(again), Some(again.max(now + ADVANCE_AGAIN)));
         known.requested.retain(|_, at| now < *at + REQUEST_AGAIN);
         let soon: Vec<Environment> =
             soon.into_iter().filter(|one| !known.requested.contains_key(one)).collect();
@@ -309,6 +318,7 @@ impl Fleet {
         self.busy.remove(&environment);
         // The turn may be what a roll-out waited for.
         self.rollouts.requested.remove(&environment);
+        self.rollouts.has_turned = true;
         if !self.is_round {
             self.own.next.insert(environment.clone(), now.saturating_add(clock::millis(after)));
         }

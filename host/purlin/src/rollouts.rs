@@ -86,7 +86,7 @@ pub enum RolloutChange {
 impl Purlin {
     /// Records a roll-out of changed documents to these environments, as far as they were deployed from these
     /// files. `impacts` are the effects of the documents on them ([`Purlin::impact`]). Its first wave is open when
-    /// this returns.
+    /// this returns. If a roll-out that is not over brings the same documents to all of them, returns that one.
     ///
     /// # Errors
     /// [`Error::Documents`] if no environment uses the documents, if more environments would reject them than
@@ -127,7 +127,13 @@ impl Purlin {
         let (mut supersedes, mut in_the_way) = (Vec::new(), Vec::new());
         let mut plans = HashMap::new();
         for other in known.iter().filter(|other| !other.status.is_undone()) {
-            if self.rollout_plan(other, &mut plans).await?.overlaps(&plan) {
+            let others = self.rollout_plan(other, &mut plans).await?;
+            if !other.status.is_over() && others.brings_all_of(&plan) {
+                // It was begun by a command that was interrupted, for example.
+                session.release().await?;
+                return Ok(other.clone());
+            }
+            if others.overlaps(&plan) {
                 supersedes.push(other.number);
                 in_the_way.extend((!other.status.is_over()).then_some(other.number));
             }
@@ -408,11 +414,14 @@ fn changed(rollout: Rollout, change: &RolloutChange) -> Result<Rollout, Error> {
     };
     Ok(match (change, rollout.status) {
         (RolloutChange::Pause, Running) => Rollout { status: Paused, why: None, ..rollout },
-        (RolloutChange::Pause, Paused) => return wrong("is paused already"),
         (RolloutChange::Pause, Stopped) => return wrong("has stopped already"),
         (RolloutChange::Pause, Undoing) => return wrong("is being undone, which is not paused"),
-        (RolloutChange::Pause | RolloutChange::Resume { .. }, Done) => return wrong("is done"),
+        (RolloutChange::Pause, Done) => return wrong("is done"),
         (RolloutChange::Pause | RolloutChange::Resume { .. }, Undone) => return wrong("is undone"),
+        // Whoever repeats a command that was interrupted finds what it was to do.
+        (RolloutChange::Pause, Paused)
+        | (RolloutChange::Resume { .. }, Done)
+        | (RolloutChange::Undo { .. }, Undone) => rollout,
         (RolloutChange::Resume { may_lose }, Running | Paused | Stopped | Undoing) => {
             let may_lose = more(may_lose);
             let is_between = rollout.status == Paused && rollout.pause_after == Some(rollout.opened);
@@ -421,7 +430,6 @@ fn changed(rollout: Rollout, change: &RolloutChange) -> Result<Rollout, Error> {
             let status = if rollout.status == Undoing { Undoing } else { Running };
             Rollout { status, why: None, pause_after, may_lose, ..rollout }
         }
-        (RolloutChange::Undo { .. }, Undone) => return wrong("is undone already"),
         (RolloutChange::Undo { may_lose }, Undoing) => Rollout { may_lose: more(may_lose), ..rollout },
         (RolloutChange::Undo { may_lose }, Running | Paused | Stopped | Done) => {
             Rollout { status: Undoing, why: None, may_lose: may_lose.clone(), ..rollout }

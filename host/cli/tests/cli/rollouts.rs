@@ -120,11 +120,11 @@ fn the_command_takes_the_turns_wave_by_wave_and_goes_on_where_it_paused() {
     let undone = project.run(&["rollout", "undo", "1", "--yes"]).status(0);
     assert!(undone.out.contains("Roll-out 1 is undone\n  3 environments: 3 undone"), "{}", undone.out);
     assert_eq!(ENVIRONMENTS.map(|env| note(&project, env, "a")), ["one", "one", "one"]);
-    for change in ["pause", "resume", "undo"] {
-        let consent = if change == "pause" { &[][..] } else { &["--yes"] };
-        let refused = project.run(&[&["rollout", change, "1"], consent].concat()).status(2);
-        assert!(refused.err.contains("roll-out 1 is undone"), "{change}: {}", refused.err);
+    for change in [&["pause", "1"][..], &["resume", "1", "--yes"]] {
+        let refused = project.run(&[&["rollout"], change].concat()).status(2);
+        assert!(refused.err.contains("roll-out 1 is undone"), "{change:?}: {}", refused.err);
     }
+    let _ = project.run(&["rollout", "undo", "1", "--yes"]).status(0);
 }
 
 #[test]
@@ -177,10 +177,12 @@ fn whoever_deploys_is_told_and_wins() {
     let detached = project.run(&["rollout", "start", "platform", "--yes", "--detach"]).status(0);
     assert!(detached.err.contains("`purlin reconcile --all` applies it"), "{}", detached.err);
     assert_eq!(status(&project), ("running".into(), json!({"pending": 3})));
+    // The same one again goes on with it, and another one is in the way.
+    let again = project.run(&["rollout", "start", "platform", "--yes", "--detach"]).status(0);
+    assert!(again.out.contains("Roll-out 1 is running"), "{}", again.out);
+    project.write("platform/note.yaml", platform("a", "mine"));
     let refused = project.run(&["rollout", "start", "platform", "--yes"]).status(2);
     assert!(refused.err.contains("roll-out 1 is about the same files"), "{}", refused.err);
-
-    project.write("platform/note.yaml", platform("a", "mine"));
     let told = up(&project, "prod").status(0);
     assert!(told.err.contains("these documents are not those of roll-out 1"), "{}", told.err);
     let _ = project.run(&["reconcile", "--all", "--yes"]).status(0);

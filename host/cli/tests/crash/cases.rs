@@ -60,6 +60,9 @@ const UP: &[&str] = &["up", "--yes"];
 const OWNER: &[&str] = &["up", "--yes", "--bundle", "acme/db", "--name", "owner", "--namespace", "dev"];
 const HAND_OVER: &[&str] = &["destroy", "--yes", "--app", "owner", "--orphan-shared"];
 const ROTATE: &[&str] = &["state", "key", "rotate"];
+const ROLL_OUT: &[&str] = &["rollout", "start", ".", "--yes", "--allow-data-loss", "--format", "json"];
+const RECORD: &[&str] = &["rollout", "start", ".", "--yes", "--allow-data-loss", "--detach"];
+const RESUME: &[&str] = &["rollout", "resume", "1", "--yes", "--format", "json"];
 const MOVE: &[&str] = &["state", "move", "thing.default#shared.f", G, "--to-env", "other", "--yes"];
 const MOVE_USED: &[&str] = &["state", "move", "owner", "--app", "owner", "--to-app", "base", "--yes"];
 const A: &str = "thing.default#shared.a";
@@ -94,6 +97,19 @@ pub(crate) const CASES: &[Case] = &[
     case("destroy", &[Run(UP)], &["destroy", "--yes", "--format", "json"]),
     case("refresh", &[Run(UP), Do(drift), Do(vanish)], &["refresh", "--format", "json"]),
     case("reconcile", &[Run(UP), Do(drift)], &["reconcile", "--yes", "--format", "json"]),
+    case("rollout-start", &[Run(UP), Do(|scene| scene.write(AFTER))], ROLL_OUT),
+    case("rollout-start-after-kill", &[Run(UP), Do(|scene| scene.write(AFTER)), Killed(ROLL_OUT)], RESUME),
+    case(
+        "rollout-pause",
+        &[Run(UP), Do(|scene| scene.write(AFTER)), Run(RECORD)],
+        &["rollout", "pause", "1"],
+    ),
+    case("rollout-resume", &[Run(UP), Do(|scene| scene.write(AFTER)), Run(RECORD)], RESUME),
+    case(
+        "rollout-undo",
+        &[Run(UP), Do(|scene| scene.write(AFTER)), Run(ROLL_OUT)],
+        &["rollout", "undo", "1", "--yes", "--allow-data-loss", "--format", "json"],
+    ),
     case(
         "rollback",
         &[Run(UP), Do(|scene| scene.write(AFTER)), Run(UP)],

@@ -21,6 +21,8 @@ const READS: &[&[&str]] = &[
     &["history"],
     &["diff"],
     &["impact", "."],
+    &["rollout", "list"],
+    &["rollout", "status"],
     &["status"],
     &["outputs"],
     &["state", "list"],
@@ -71,6 +73,7 @@ fn each_command_is_cut_off_or_writes_nothing() {
     let scene = Scene::new(BEFORE);
     std::fs::write(scene.path().join("bundle.yaml"), BUNDLE).expect("written");
     scene.run(&["up", "--yes"]);
+    scene.run(&["rollout", "start", ".", "--yes"]);
     let disk = Disk::of(scene.path(), &[]);
     for command in READS {
         let mut deeds = record::run(&scene, &disk, command).expect("it succeeds").deeds;

@@ -40,6 +40,10 @@ const UNFOLLOWED: &[(&str, &[&str])] = &[
         "the error concerns a whole run, and no document",
         &["closed", "data-loss", "deployment-exists", "locked", "stale-plan"],
     ),
+    (
+        "it is about roll-outs, which have tests of their own",
+        &["no-environment", "rollout-in-the-way", "rollout-rejected", "rollout-status"],
+    ),
     ("nothing failed, and only time helps", &["in-progress", "pending"]),
     ("no built-in driver reads an account: see the tests of accounts", &["missing-account"]),
     (

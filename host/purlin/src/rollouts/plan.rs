@@ -195,6 +195,13 @@ impl RolloutPlan {
         self.befores.get(covered.before)
     }
 
+    /// Whether it brings the same documents as another plan, to all of its environments.
+    pub(crate) fn brings_all_of(&self, other: &Self) -> bool {
+        let text = |one: &ChangedDocuments| serde_json::to_vec(one).unwrap_or_default();
+        other.places.keys().all(|environment| self.places.contains_key(environment))
+            && text(&self.changed) == text(&other.changed)
+    }
+
     /// Whether both bring the same files to one environment at least.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.changed.overlaps(&other.changed)

@@ -228,7 +228,7 @@ async fn every_turn_of_every_host_applies_it_and_each_wave_waits_for_the_one_bef
     for (env, _) in FOUR {
         assert_eq!(scene.text(env, "queue").await, "q2", "{env}");
     }
-    assert!(one.change_rollout(1, &resume).await.is_err(), "it is done");
+    assert!(one.change_rollout(1, &RolloutChange::Pause).await.is_err(), "it is done");
     assert!(one.change_rollout(2, &resume).await.expect("looked").is_none());
 }
 

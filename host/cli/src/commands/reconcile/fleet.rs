@@ -25,6 +25,8 @@ use crate::{input, surroundings, text};
 
 /// How often to look for environments that are due.
 const LOOK: Duration = Duration::from_secs(1);
+/// The same while somebody waits for something.
+const LOOK_SOON: Duration = Duration::from_millis(100);
 
 pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failure> {
     if args.documents.is_about_one() {
@@ -131,6 +133,7 @@ impl Host {
         let mut requests = super::Requests::new();
         let mut presses = Presses::new(&self.cancel);
         let is_patient = !matches!(until, Until::Through);
+        let look = if matches!(until, Until::Settled(_)) { LOOK_SOON } else { LOOK };
         let fail = |error| Failure::host(error, &Default::default());
         loop {
             let mut is_done = presses.count() > 0;
@@ -181,7 +184,7 @@ impl Host {
                     Err(error) if is_patient && super::passes(&error) => self.messages.trouble(&error, app),
                     Err(error) => return Err(fail(error)),
                 },
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(look) => {}
             }
         }
     }

@@ -18,8 +18,10 @@ use crate::render;
 use crate::report::rollout::Progress;
 use crate::surroundings;
 
-/// The time between two looks at the whole roll-out, and between two messages about it.
-const LOOK: Duration = Duration::from_secs(1);
+/// The part of the time that a command may spend on looks at the whole roll-out, as a divisor.
+const SHARE: u32 = 10;
+/// The time between two messages about it.
+const SAY: Duration = Duration::from_secs(1);
 
 /// How long a turn that was requested may take to come, if another host takes it.
 const REQUESTED: Duration = Duration::from_secs(30);
@@ -59,7 +61,8 @@ pub(super) async fn run(
             left: left.map(|one| one.environment.clone()).collect(),
             begun: Instant::now(),
             seen: None,
-            at: None,
+            said_at: None,
+            look_at: None,
         };
         interrupted = host.work(Until::Settled(&mut settling), app).await?;
     }
@@ -92,24 +95,27 @@ struct Settling<'a> {
     begun: Instant,
     /// What was said last.
     seen: Option<Progress>,
-    at: Option<Instant>,
+    said_at: Option<Instant>,
+    /// When the whole roll-out may be looked at again.
+    look_at: Option<Instant>,
 }
 
 impl AsyncSettled for Settling<'_> {
     fn is_settled<'a>(&'a mut self, taken: &'a TakenTurns) -> LocalBoxFuture<'a, Result<bool, Error>> {
         async move {
-            if self.at.is_some_and(|at| at.elapsed() < LOOK) {
+            let now = Instant::now();
+            if self.look_at.is_some_and(|at| now < at) {
                 return Ok(false);
             }
             let Some(report) = self.purlin.rollout(self.number).await? else { return Ok(true) };
-            self.at = Some(Instant::now());
+            self.look_at = Some(Instant::now() + now.elapsed() * SHARE);
             let progress = Progress::new(&report);
-            if self.seen.as_ref() != Some(&progress) {
+            if self.seen.as_ref() != Some(&progress) && self.said_at.is_none_or(|at| now >= at + SAY) {
                 match self.json {
                     true => self.app.ui.json_line(&progress),
                     false => self.app.ui.say(&render::rollout::progress(&report)),
                 }
-                self.seen = Some(progress);
+                (self.seen, self.said_at) = (Some(progress), Some(now));
             }
             let open = report.opened();
             let was_tried = |one: &Environment| taken.ended.contains(one) || !open.contains(one);
