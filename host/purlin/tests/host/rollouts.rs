@@ -357,3 +357,185 @@ async fn a_roll_out_that_would_be_rejected_does_not_begin() {
     assert!(refused.to_string().contains("no environment that is selected"), "{refused}");
     assert!(host.rollouts().await.expect("listed").is_empty());
 }
+
+/// What a random life of roll-outs is to end in, and what it did.
+struct Life {
+    scene: Scene,
+    hosts: Vec<Fleet>,
+    one: Arc<Purlin>,
+    random: u64,
+    /// What each environment is to have of each type in the end.
+    expected: BTreeMap<(&'static str, &'static str), String>,
+    /// Who decided that last: a roll-out, unless somebody deployed.
+    owners: BTreeMap<(&'static str, &'static str), Option<u64>>,
+    /// What each environment had when a roll-out began, and its type.
+    before: BTreeMap<u64, (&'static str, BTreeMap<&'static str, String>)>,
+    log: Vec<String>,
+}
+
+const TYPES: [&str; 2] = ["queue", "topic"];
+
+impl Life {
+    async fn new(seed: u64) -> Self {
+        let scene = Scene::new(&FOUR).await;
+        let one = scene.host();
+        let hosts = vec![Fleet::new(scene.host(), false, seed), Fleet::new(scene.host(), false, seed + 1)];
+        let (mut expected, mut owners) = (BTreeMap::new(), BTreeMap::new());
+        for (env, _) in FOUR {
+            for (kind, text) in [("queue", "q1"), ("topic", "t1")] {
+                expected.insert((env, kind), text.to_owned());
+                owners.insert((env, kind), None);
+            }
+        }
+        let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        Self { scene, hosts, one, random, expected, owners, before: BTreeMap::new(), log: Vec::new() }
+    }
+
+    fn draw(&mut self, below: usize) -> usize {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 11) as usize % below
+    }
+
+    /// One thing that somebody does, or a host.
+    async fn step(&mut self, number: usize) {
+        match self.draw(9) {
+            0 | 1 => self.start(number).await,
+            2 => self.deploy(number).await,
+            3 => self.change().await,
+            4 => {
+                // A host dies, and another one comes.
+                let at = self.draw(self.hosts.len());
+                self.hosts[at] = Fleet::new(self.scene.host(), false, number as u64);
+                self.log.push(format!("host {at} anew"));
+            }
+            _ => {
+                let at = self.draw(self.hosts.len());
+                let due = self.hosts[at].take(2).await.expect("turns");
+                self.log.push(format!("host {at}: {due:?}"));
+                for environment in due {
+                    let turn = self.hosts[at].begin(environment, Default::default()).await;
+                    let (environment, end, _) = self.hosts[at].end(turn).await.expect("ended");
+                    assert!(matches!(end, TurnEnd::Passed(_)), "{environment}: {end:?}");
+                }
+                let passed = self.draw(2_000) as u64;
+                self.scene.now.fetch_add(passed, Ordering::Relaxed);
+            }
+        }
+        for rollout in self.one.rollouts().await.expect("listed") {
+            counts(&report(&self.one, rollout.number).await);
+        }
+    }
+
+    async fn start(&mut self, number: usize) {
+        let kind = TYPES[self.draw(2)];
+        let text = format!("r{number}");
+        self.scene.write(&format!("platform/{kind}.yaml"), &definition(kind, &text));
+        let waves = [Waves::Together, Waves::Of(1), Waves::ByType, Waves::Percent(50)][self.draw(4)];
+        let pause_after = (self.draw(3) == 0).then_some(1);
+        let options =
+            RolloutOptions { waves, pause_after, supersede: self.draw(2) == 0, ..RolloutOptions::default() };
+        let types = [vec![], vec!["development".to_owned()], vec!["production".into(), "staging".into()]];
+        let selection = Selection::new(Vec::new(), types[self.draw(3)].clone());
+        let mut had = BTreeMap::new();
+        for (env, _) in FOUR {
+            had.insert(env, self.scene.text(env, kind).await);
+        }
+        let path = format!("platform/{kind}.yaml");
+        let begun = self.scene.start_in(&self.one, &path, &selection, options).await;
+        self.log.push(format!("start {text} of {kind}: {:?}", begun.as_ref().map(|one| one.number)));
+        match begun {
+            Ok(rollout) => {
+                for one in report(&self.one, rollout.number).await.environments {
+                    let env = FOUR.iter().find(|(env, _)| *one.environment.env == **env).expect("known").0;
+                    self.expected.insert((env, kind), text.clone());
+                    self.owners.insert((env, kind), Some(rollout.number));
+                }
+                self.before.insert(rollout.number, (kind, had));
+            }
+            Err(error) => assert!(error.to_string().contains("about the same files"), "{error}"),
+        }
+    }
+
+    async fn deploy(&mut self, number: usize) {
+        let (env, kind) = FOUR[self.draw(FOUR.len())];
+        for (of, short) in [("queue", "uq"), ("topic", "ut")] {
+            let text = format!("{short}{number}");
+            self.scene.write(&format!("platform/{of}.yaml"), &definition(of, &text));
+            self.expected.insert((env, of), text);
+            self.owners.insert((env, of), None);
+        }
+        self.log.push(format!("up {number} in {env}"));
+        self.scene.up(&self.one, env, kind).await;
+    }
+
+    async fn change(&mut self) {
+        let known = self.one.rollouts().await.expect("listed");
+        if known.is_empty() {
+            return;
+        }
+        let at = self.draw(known.len());
+        let number = known[at].number;
+        let may_lose = MayLose::Nowhere;
+        let change = match self.draw(3) {
+            0 => RolloutChange::Pause,
+            1 => RolloutChange::Resume { may_lose },
+            _ => RolloutChange::Undo { may_lose },
+        };
+        let changed = self.one.change_rollout(number, &change).await;
+        self.log.push(format!("{change:?} of {number}: {}", changed.is_ok()));
+        if let (RolloutChange::Undo { .. }, Ok(_)) = (&change, &changed) {
+            let (kind, had) = &self.before[&number];
+            for (env, _) in FOUR {
+                if self.owners[&(env, *kind)] == Some(number) {
+                    self.expected.insert((env, kind), had[env].clone());
+                    // It is as before: whoever decided that then no longer does.
+                    self.owners.insert((env, kind), None);
+                }
+            }
+        }
+    }
+
+    /// Lets everything end, and looks at what is there.
+    async fn end(&mut self) {
+        for rollout in self.one.rollouts().await.expect("listed") {
+            let resume = RolloutChange::Resume { may_lose: MayLose::Nowhere };
+            // One pause between waves may follow.
+            for _ in 0..2 {
+                let _ = self.one.change_rollout(rollout.number, &resume).await;
+                settle(&self.scene, &mut self.hosts, &self.one, rollout.number).await;
+            }
+        }
+        for rollout in self.one.rollouts().await.expect("listed") {
+            assert!(rollout.status.is_over(), "{} {:?}\n{:#?}", rollout.number, rollout.status, self.log);
+        }
+        // Whatever comes later changes nothing.
+        for _ in 0..2 {
+            for ((env, kind), text) in &self.expected {
+                assert_eq!(self.scene.text(env, kind).await, *text, "{kind} in {env}\n{:#?}", self.log);
+            }
+            self.scene.now.fetch_add(86_400_000, Ordering::Relaxed);
+            turns(&mut self.hosts[0]).await;
+        }
+    }
+}
+
+/// Several hosts take turns in any order, some die, and people start, pause, resume and undo roll-outs and deploy
+/// in between: each environment ends in what was decided last for it, and all counts add up at each moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_environment_ends_in_what_was_decided_last_for_it() {
+    let seeds = std::env::var("PURLIN_ROLLOUT_SEEDS").ok();
+    let (first, count) = match seeds.as_deref().map(|text| text.split_once('+').expect("FIRST+COUNT")) {
+        Some((first, count)) => (first.parse().expect("a seed"), count.parse().expect("a count")),
+        None => (1_u64, 8_u64),
+    };
+    for seed in first..first + count {
+        let mut life = Life::new(seed).await;
+        life.log.push(format!("seed {seed}"));
+        for number in 0..30 {
+            life.step(number).await;
+        }
+        life.end().await;
+    }
+}
