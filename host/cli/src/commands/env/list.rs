@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
+use purlin_host::Selection;
 use purlin_model::ResourceStatus;
 use purlin_state::{Environment, EnvironmentSummary};
 
@@ -44,13 +45,13 @@ With `--format json`:
 With `--lines`, each environment is a separate document on one line, with its own \"format\".")]
 pub(super) struct Args {
     /// List only environments whose name matches. `*` stands for any text; a pattern with a `/` is
-    /// compared with `ORG/APP/ENV`.
+    /// compared with `ORG/APP/ENV` and `APP/ENV`.
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
 
-    /// List only environments of this type.
+    /// List only environments of this type; may be repeated.
     #[arg(long = "type", value_name = "TYPE")]
-    kind: Option<String>,
+    kind: Vec<String>,
 
     /// List only environments with this status: `ready`, `unready` (anything else), or a status of `purlin status`,
     /// such as `failed` or `drifted`.
@@ -94,14 +95,9 @@ fn status(word: &str) -> Result<Filter, String> {
 }
 
 impl Args {
-    /// Whether an environment with this name is listed.
-    fn names(&self, environment: &Environment) -> bool {
-        let whole = format!("{}/{}/{}", environment.org, environment.app, environment.env);
-        let is_like = |pattern: &String| match pattern.contains('/') {
-            true => matches(pattern, &whole),
-            false => matches(pattern, &environment.env),
-        };
-        self.patterns.is_empty() || self.patterns.iter().any(is_like)
+    /// Which environments are listed, by name and type.
+    fn selection(&self) -> Selection {
+        Selection::new(self.patterns.clone(), self.kind.clone())
     }
 
     fn lists(&self, entry: &Entry) -> bool {
@@ -114,21 +110,8 @@ impl Args {
         };
         has_status
             && (!self.in_use || entry.in_use.is_some())
-            && self.kind.as_ref().is_none_or(|kind| entry.kind.as_ref() == Some(kind))
+            && self.selection().has_type(entry.kind.as_deref())
     }
-}
-
-/// Whether a text matches a pattern, in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(start) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let end = parts.pop().unwrap_or_default();
-    for part in parts {
-        let Some(at) = text.find(part) else { return false };
-        text = text.get(at + part.len()..).unwrap_or_default();
-    }
-    text.ends_with(end)
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
@@ -148,7 +131,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let all: BTreeSet<Environment> = shown.chain(declared.iter().cloned()).collect();
     let destroyed = recorded.keys().filter(|environment| !all.contains(*environment)).count();
     let is_empty = all.is_empty();
-    let named = all.iter().filter(|environment| args.names(environment));
+    let selection = args.selection();
+    let named = all.iter().filter(|environment| selection.names(environment));
     let read = named.map(|environment| Entry::of(environment, recorded.get(environment), &place));
     let mut read = futures::stream::iter(read).buffered(AT_ONCE);
     let mut entries = Vec::new();
@@ -182,28 +166,4 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     drop(read);
     place.purlin.close().await.map_err(Failure::without_sources)?;
     Ok(Status::Done)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn a_star_matches_any_text() {
-        for (pattern, text) in [
-            ("dev", "dev"),
-            ("*", ""),
-            ("p*", "prod"),
-            ("*-eu", "prod-eu"),
-            ("a*b*c", "aXbYbc"),
-            ("a**", "a"),
-        ] {
-            assert!(matches(pattern, text), "{pattern} {text}");
-        }
-        for (pattern, text) in
-            [("dev", "devel"), ("p*", "dev"), ("*-eu", "prod-us"), ("a*b*c", "acb"), ("ab*ba", "aba")]
-        {
-            assert!(!matches(pattern, text), "{pattern} {text}");
-        }
-    }
 }
