@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_graph::Graph;
-use purlin_model::driver::keywords::keep_omitted;
+use purlin_model::driver::keywords::{self, keep_omitted};
 use purlin_model::driver::{Checked, DriverInfo, Failure, Impact, Inputs, Observed};
 use purlin_model::{Context, Diagnostic, Map, Urn, Value};
 use purlin_sandbox::CallError;
@@ -15,15 +15,19 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::driver::{About, Call, Driver, Drivers, Effect, Needed, ReadRequest, Request, Response};
 use crate::planner::Base;
 use crate::values::current::AsRecorded;
+use crate::values::predict;
 use crate::values::secrets::{self, SecretFault, SecretRef, SecretStores};
 
 /// Drivers reduced to their descriptions: the schemas say what a change does, and the records stand
 /// for the real objects. What a driver's `check` made of inputs is in the records too: where the
-/// documents write the same as before, or nothing, the recorded value stays.
+/// documents write the same as before, or nothing, the recorded value stays. The outputs of a resource
+/// that is updated in place count as unchanged, unless they are computed from its inputs: a value that only
+/// the driver knows is no change of what reads it.
 pub struct DescribedDrivers<'a> {
     drivers: &'a dyn Drivers,
     /// The values that the documents of the records wrote.
     written: Arc<HashMap<Urn, Value>>,
+    keeps_outputs: bool,
 }
 
 impl<'a> DescribedDrivers<'a> {
@@ -35,7 +39,12 @@ impl<'a> DescribedDrivers<'a> {
             base.current(&urn)?;
             Some((urn, graph.evaluate(node.id, &read).ok()?.values))
         });
-        Self { drivers, written: Arc::new(written.collect()) }
+        Self { drivers, written: Arc::new(written.collect()), keeps_outputs: true }
+    }
+
+    /// The same, with unknown outputs of every resource that is updated.
+    pub fn with_unknown_outputs(self) -> Self {
+        Self { keeps_outputs: false, ..self }
     }
 }
 
@@ -44,8 +53,17 @@ impl Drivers for DescribedDrivers<'_> {
     async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
         let driver = self.drivers.find(needed).await?;
         let mut info = driver.info().clone();
-        info.types.iter_mut().for_each(|described| described.implements.update_impact = false);
-        Ok(Arc::new(DescribedDriver { info, driver, written: Arc::clone(&self.written) }))
+        for described in &mut info.types {
+            (described.implements.update_impact, described.implements.name) = (true, false);
+            // Without a call, not even the names of computed outputs are known.
+            if described.outputs[keywords::OUTPUTS] == "computed"
+                && let Some(outputs) = described.outputs.as_object_mut()
+            {
+                outputs.remove(keywords::OUTPUTS);
+            }
+        }
+        let written = Arc::clone(&self.written);
+        Ok(Arc::new(DescribedDriver { info, driver, written, keeps_outputs: self.keeps_outputs }))
     }
 }
 
@@ -53,6 +71,17 @@ struct DescribedDriver {
     info: DriverInfo,
     driver: Arc<dyn Driver>,
     written: Arc<HashMap<Urn, Value>>,
+    keeps_outputs: bool,
+}
+
+impl DescribedDriver {
+    /// The outputs that count as unchanged if the resource is updated in place.
+    fn stable_outputs(&self, call: &Call) -> Vec<String> {
+        match self.keeps_outputs && !predict::computes(&*self.driver, &call.subject.key) {
+            true => vec!["/outputs".to_owned(), "/secrets".to_owned()],
+            false => Vec::new(),
+        }
+    }
 }
 
 #[async_trait]
@@ -80,7 +109,10 @@ impl Driver for DescribedDriver {
                     ..Observed::default()
                 })));
             }
-            Request::UpdateImpact(_) => return Ok(Response::Impact(Impact::default())),
+            Request::UpdateImpact(_) => {
+                let stable_outputs = self.stable_outputs(call);
+                return Ok(Response::Impact(Impact { stable_outputs, ..Impact::default() }));
+            }
             Request::Preview(_) => return Ok(Response::Forecast(None)),
             Request::Name(_) => "name",
             Request::Read(_) => "read",
