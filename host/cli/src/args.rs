@@ -106,6 +106,28 @@ pub(crate) struct FormatArg {
     pub(crate) format: Format,
 }
 
+/// The format of changes, which people review.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CommentFormat {
+    /// Human-readable text.
+    #[default]
+    Text,
+    /// Machine-readable JSON, with a version in `format`.
+    Json,
+    /// For a comment on a pull request, in Markdown.
+    Markdown,
+}
+
+/// `--format` of commands that show changes.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(arg(json()))]
+pub(crate) struct CommentFormatArg {
+    /// Write the result in this format.
+    #[arg(long, alias = "output", short_alias = 'o', value_name = "FORMAT", value_enum)]
+    #[arg(default_value = "text", default_value_if("json", ArgPredicate::IsPresent, "json"))]
+    pub(crate) format: CommentFormat,
+}
+
 /// `--json`, the name that other tools have for `--format json`. The default of `--format` depends on it.
 pub(crate) fn json() -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).hide(true).conflicts_with("format")

@@ -35,7 +35,7 @@ mod validate;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::app::App;
-use crate::args::{Format, Global};
+use crate::args::{CommentFormat, Format, Global};
 use crate::failure::{Failure, Status};
 
 /// Provision the resources that applications declare, as definitions describe.
@@ -59,9 +59,9 @@ Examples:
   purlin destroy                 delete everything
 
 Exit status: 0 success; 1 something failed during the run; 2 the input or the command line is
-invalid, or consent is missing; 3 `plan --detailed-exitcode` found changes, or `impact --fail-on`
-found one of the named effects; 130 Ctrl-C ended the program, or calls were cut off; 143 SIGTERM
-ended the program; 129 SIGHUP ended it.
+invalid, or consent is missing; 3 `plan --detailed-exitcode` found changes, or `impact` found an
+effect that `--fail-on` names or a change that is rejected; 130 Ctrl-C ended the program, or calls
+were cut off; 143 SIGTERM ended the program; 129 SIGHUP ended it.
 
 PURLIN_WORKSPACE in the environment names the purlin.yaml to use, or its folder.
 
@@ -156,7 +156,8 @@ impl Command {
             Self::Graph(args) => args.output(),
             Self::Explain(args) => document(args.format.format),
             Self::ExplainError(args) => document(args.format.format),
-            Self::Plan(args) => document(args.format.format),
+            Self::Plan(args) if args.format.format == CommentFormat::Json => Output::Json,
+            Self::Plan(_) => Output::Text,
             Self::Apply(args) => events(args.format.format),
             Self::Up(args) => events(args.format.format),
             Self::Reconcile(args) => events(args.format.format),
@@ -166,7 +167,8 @@ impl Command {
             Self::Rollback(args) => events(args.format.format),
             Self::History(args) => document(args.format.format),
             Self::Diff(args) => document(args.format.format),
-            Self::Impact(args) => args.output(),
+            Self::Impact(args) if args.format.format == CommentFormat::Json => Output::Events,
+            Self::Impact(_) => Output::Text,
             Self::Rollout(args) => args.output(),
             Self::Status(args) if args.watches() => events(args.format.format),
             Self::Status(args) => document(args.format.format),

@@ -4,6 +4,7 @@
 pub(crate) mod bundle;
 pub(crate) mod check;
 pub(crate) mod clusters;
+pub(crate) mod comment;
 pub(crate) mod diagnostics;
 pub(crate) mod diff;
 pub(crate) mod dot;

@@ -157,16 +157,6 @@ impl Archive {
         self.sources.into_iter().map(Text::read).collect()
     }
 
-    /// The texts of files that are within `places`, which are as for [`Self::revise`], each with its
-    /// path.
-    pub(crate) fn texts_within<'a>(
-        &'a self,
-        places: &'a [Arc<str>],
-    ) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let texts = self.sources.iter().filter_map(|text| Some((text.path.as_deref()?, &*text.text)));
-        texts.filter(|(path, _)| cover(places, path))
-    }
-
     /// Removes the texts of files within `places`, each of which is a file or a folder relative to
     /// the workspace's folder, and inserts those of `texts` that a run with the same arguments
     /// would read. A file that was deployed is replaced wherever it was read from, for example a
@@ -216,11 +206,12 @@ impl Archive {
     /// Whether it contains texts from a place, or a new run would read those that are there now.
     pub(crate) fn reads_from(&self, place: &Arc<str>, is_empty: bool) -> bool {
         let from = std::slice::from_ref(place);
-        self.texts_within(from).next().is_some() || (!is_empty && cover(&self.inputs, place))
+        let mut paths = self.sources.iter().filter_map(|text| text.path.as_deref());
+        paths.any(|path| cover(from, path)) || (!is_empty && cover(&self.inputs, place))
     }
 
     /// Where the documents were.
-    fn files(&self) -> Files {
+    pub(crate) fn files(&self) -> Files {
         let path = |text: &Text| Some((text.name.clone(), text.path.clone()?));
         let paths = self.sources.iter().filter_map(path).collect();
         Files::kept(paths, self.workspace.clone(), self.inputs.clone(), self.folder.clone())

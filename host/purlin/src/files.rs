@@ -68,6 +68,40 @@ impl Files {
         Self { anchor: None, given: Vec::new(), paths, workspace, inputs, folder }
     }
 
+    /// Names files or folders as inputs that no longer exist.
+    pub(crate) fn name_gone(&mut self, gone: &[PathBuf]) {
+        let Some(anchor) = &self.anchor else { return };
+        self.inputs.extend(gone.iter().map(|path| from(anchor, &absolute(path))));
+    }
+
+    /// The paths of archived documents some of which were replaced by those at these paths: their inputs
+    /// are those that a new run would find here.
+    pub(crate) fn revised(&self, archived: Self) -> Self {
+        let Some(anchor) = &self.anchor else { return archived };
+        let found = |input: &Arc<str>| {
+            let path = self.find(input);
+            match path.metadata() {
+                Ok(found) if found.is_dir() => Some(ReadFrom::Folder(path)),
+                Ok(_) => Some(ReadFrom::File(path)),
+                Err(_) => None,
+            }
+        };
+        let given = archived.inputs.iter().filter_map(found).collect();
+        Self { anchor: Some(anchor.clone()), given, ..archived }
+    }
+
+    /// The files of archived documents that are in a folder of this machine and no longer exist, sorted.
+    pub(crate) fn gone_of(&self, archived: &Self) -> Vec<Arc<str>> {
+        let is_gone = |path: &&Arc<str>| {
+            let path = self.find(path);
+            let folder = path.parent().is_some_and(Path::is_dir);
+            self.anchor.is_some() && folder && path.symlink_metadata().is_err()
+        };
+        let mut gone: Vec<Arc<str>> = archived.paths.values().filter(is_gone).cloned().collect();
+        gone.sort_unstable();
+        gone
+    }
+
     /// Whether the documents were just read. Archived ones have no files to compare with.
     pub(crate) fn are_here(&self) -> bool {
         self.anchor.is_some()

@@ -15,9 +15,8 @@
 //! | names like those that vanished | `Documents::accept_missing` |
 //! | losses of data | `Plan::allow_losses`, asked by the follower |
 //!
-//! `impact` runs nothing, and passes those for which a deployment of the changed documents would be
-//! rejected: requirements without an answer, installations that would not fit, names like those that
-//! vanished. The others are effects that it shows, or depend on who deploys.
+//! `impact` runs nothing, and its plans of changed documents pass the same guards. Losses of data are
+//! effects that it shows.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -2,29 +2,23 @@
 //! from its own recorded documents with the changed ones substituted. Nothing is written, and
 //! drivers are called only on request.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use purlin_documents::{
-    AttachedFile, DocumentHead, Loaded, SourceText, declares_resources, heads, load_sources,
-};
-use purlin_engine::{
-    Action, Base, DescribedDrivers, LostData, Plan, PlanOptions, RecordedSecrets, Step, ValueChange,
-};
+use purlin_documents::{AttachedFile, DocumentHead, Loaded, SourceText, WITHOUT_DOLLAR, heads, load_sources};
+use purlin_engine::{Action, Base, DescribedDrivers, Drivers, Plan, PlanOptions, RecordedSecrets, Step};
 use purlin_graph::{Graph, may_match};
-use purlin_model::driver::Part;
-use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
-use purlin_state::{Environment, EnvironmentSummary, Outcome, Snapshot};
+use purlin_model::{Context, Definition, Diagnostic, Key, ResourceType, Workspace};
+use purlin_state::{EnvironmentSummary, Outcome, Snapshot};
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::{Archive, cover};
 use crate::files::Files;
-use crate::missing_documents::folders::{GoneFile, emptied, folder_without_documents};
-use crate::missing_documents::{similar, slips};
+use crate::last_deployment::LastDeployed;
+use crate::missing_documents::slips;
 use crate::rollouts::ChangedDocuments;
-use crate::{Documents, Error, Purlin};
+use crate::{ContextChanges, Documents, Error, Purlin};
 
 /// Changed documents, to be compared with the recorded ones.
 ///
@@ -32,13 +26,24 @@ use crate::{Documents, Error, Purlin};
 /// A new file belongs to each environment whose last deployment read a folder that contains it.
 #[derive(Debug)]
 pub struct Proposal {
-    /// The files that were read.
+    /// The files that were read, and those that were named although they are gone.
     files: Files,
     texts: Vec<(SourceText, Arc<str>)>,
     /// The groups of manifests that the workspace adds to those with references by convention.
     references: Option<Vec<Arc<str>>>,
+    accept_missing: Vec<String>,
     /// The differences, by the digest of the compared texts, since environments share them.
     differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
+}
+
+/// What a proposal makes of the documents of an environment.
+pub(crate) enum Revision {
+    /// The environment was deployed from none of the files.
+    Unused,
+    /// They have the same content.
+    Same,
+    /// Other documents.
+    Changed { archive: Box<Archive>, difference: Arc<Difference> },
 }
 
 /// The difference between two sets of documents.
@@ -47,43 +52,33 @@ pub(crate) struct Difference {
     /// Definitions on either side that the other side does not have in the same form.
     definitions: Vec<Definition>,
     /// Resource types that differ in the same way.
-    types: BTreeSet<Arc<str>>,
+    types: HashSet<Arc<str>>,
     /// Whether anything else differs, which may concern every resource.
     others: bool,
-    /// What is most likely not meant as a change.
-    slips: Vec<Diagnostic>,
-    /// The texts that were edited, before and now. Some slips depend on the environment.
-    edited: Vec<(SourceText, SourceText)>,
 }
 
 /// The effect of a proposal on one environment.
 #[derive(Clone, Debug)]
 pub enum EnvironmentImpact {
-    /// None: it uses none of the documents, or nothing in it changes.
+    /// It uses none of the documents.
+    Unused,
+    /// Nothing in it changes.
     None,
-    /// Its resources change.
-    Changes(Vec<Affected>),
+    /// Its resources change, each as in a plan.
+    Changes(Vec<Step>),
     /// A deployment with these documents would be rejected.
-    Rejected(Vec<Diagnostic>),
+    Rejected(Vec<Rejection>),
     /// Its documents are not recorded, so the effect is unknown.
     Unknown,
 }
 
-/// A resource that a proposal would change.
+/// A reason for which a deployment would be rejected.
 #[derive(Clone, Debug)]
-pub struct Affected {
-    /// The resource.
-    pub key: Key,
-    /// The action.
-    pub action: Action,
-    /// The reasons, the main one first.
-    pub reasons: Vec<Reason>,
-    /// The changes to its inputs.
-    pub changes: Vec<ValueChange>,
-    /// The data that would be lost, if any.
-    pub loses: Option<LostData>,
-    /// Its parts to which something happens, as its driver foresees ([`Step::parts`]).
-    pub parts: Vec<Part>,
+pub struct Rejection {
+    /// The resource that cannot be planned; `None` if the fault is in the documents.
+    pub key: Option<Key>,
+    /// The fault.
+    pub fault: Diagnostic,
 }
 
 impl Proposal {
@@ -101,57 +96,68 @@ impl Proposal {
         let with_path = |source: &SourceText| Some((source.clone(), Arc::clone(files.path(&source.name)?)));
         let texts = loaded.sources().iter().filter_map(with_path).collect();
         let references = loaded.workspace.as_ref().map(|_| loaded.references.clone());
-        Ok(Self { texts, files, references, differences: Mutex::default() })
+        Ok(Self { texts, files, references, accept_missing: Vec::new(), differences: Mutex::default() })
     }
 
-    /// Substitutes the changed documents in an archive. Returns what they change; `None` if nothing.
+    /// Takes the documents of these files or folders away, which no longer exist. Relative paths are
+    /// relative to the current folder.
+    pub fn without(mut self, gone: &[PathBuf]) -> Self {
+        self.files.name_gone(gone);
+        self
+    }
+
+    /// Accepts that these files or folders no longer contain documents, or that these resources are gone, as
+    /// [`Documents::accept_missing`] does.
+    pub fn accepting(self, accept_missing: Vec<String>) -> Self {
+        Self { accept_missing, ..self }
+    }
+
+    /// Substitutes the changed documents in those of a deployment.
     ///
     /// # Errors
-    /// [`Error::Documents`] if a deployed file that a deployment would read again no longer
-    /// contains documents, or was named and is gone, and for slips: resources must not vanish with
-    /// them.
-    pub(crate) fn revise(&self, archive: &mut Archive) -> Result<Option<Arc<Difference>>, Error> {
-        let read: HashSet<&str> = self.texts.iter().map(|(_, path)| &**path).collect();
-        let mut lost = Vec::new();
-        let mut gone = Vec::new();
-        for (path, text) in archive.texts_within(&self.files.inputs) {
-            if read.contains(path) {
-                continue;
-            }
-            let file = self.files.find(path);
-            let is_named = archive.inputs.iter().any(|input| **input == *path);
-            let what = match (file.exists(), is_named) {
-                (true, _) => "no longer contains a document",
-                (false, true) => "is gone, and the last deployment named it",
-                (false, false) => {
-                    gone.push(GoneFile { path: file, declares: declares_resources(text) });
-                    continue;
-                }
-            };
-            let help = "to remove what it declared, deploy the environment without it";
-            lost.push(Diagnostic::error("file-without-documents", format!("`{path}` {what}")).help(help));
-        }
-        lost.extend(self.emptied(&gone));
-        if !lost.is_empty() {
-            return Err(Error::Documents(lost));
-        }
+    /// [`Error::Archive`] if a newer program wrote the documents.
+    pub(crate) fn revise(&self, last: &LastDeployed) -> Result<Revision, Error> {
+        let mut archive = last.archive()?;
         let references = self.references.as_ref().filter(|references| **references != archive.references);
         if let Some(references) = references {
             archive.references.clone_from(references);
         }
         let is_read_alike = references.is_none();
         let (taken, put) = archive.revise(&self.files.inputs, &self.texts);
-        if is_read_alike && contents(&taken).eq(contents(&put)) {
-            return Ok(None);
+        if is_read_alike && taken.is_empty() && put.is_empty() {
+            return Ok(Revision::Unused);
         }
-        let difference = self.difference(&taken, &put);
-        match &*difference.slips {
-            [] if is_read_alike => Ok(Some(difference)),
-            [] => {
-                let edited = difference.edited.clone();
-                Ok(Some(Arc::new(Difference { others: true, edited, ..Difference::default() })))
+        if is_read_alike && contents(&taken).eq(contents(&put)) {
+            return Ok(Revision::Same);
+        }
+        let difference = match is_read_alike {
+            true => self.difference(&taken, &put),
+            false => Arc::new(Difference { others: true, ..Difference::default() }),
+        };
+        Ok(Revision::Changed { archive: Box::new(archive), difference })
+    }
+
+    /// The revised documents of an environment, as a new run with the same arguments would read them.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with their faults.
+    pub(crate) fn documents(&self, archive: Archive, deployment_id: &str) -> Result<Documents, Error> {
+        let gone = self.files.gone_of(&archive.files());
+        match Documents::of_archive(archive, deployment_id) {
+            Ok(documents) => {
+                let files = self.files.revised(documents.files);
+                Ok(Documents { files, accept_missing: self.accept_missing.clone(), ..documents })
             }
-            slips => Err(Error::Documents(slips.to_vec())),
+            Err(Error::Documents(faults)) => {
+                let explained = faults.into_iter().map(|fault| match &*gone {
+                    [file, ..] if fault.code.starts_with("duplicate") => fault.help(format!(
+                        "`{file}` was deployed and no longer exists: if its documents were moved, name it too, or its folder"
+                    )),
+                    _ => fault,
+                });
+                Err(Error::Documents(explained.collect()))
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -163,19 +169,6 @@ impl Proposal {
     /// Whether it has no document at a place.
     fn is_empty_at(&self, place: &Arc<str>) -> bool {
         !self.texts.iter().any(|(_, path)| cover(std::slice::from_ref(place), path))
-    }
-
-    /// The faults of deployed folders that have lost all their documents.
-    fn emptied(&self, gone: &[GoneFile]) -> Vec<Diagnostic> {
-        if gone.is_empty() {
-            return Vec::new();
-        }
-        let texts = self.texts.iter();
-        let now: Vec<_> = texts.map(|(source, path)| (self.files.find(path), &*source.text)).collect();
-        let top = |path: &Path| self.files.folder_over(path).map(Path::to_path_buf);
-        let help = "to remove what its files declared, deploy the environment without them";
-        let folders = emptied(gone, &now, &top).into_iter();
-        folders.map(|(folder, count)| folder_without_documents(&folder, count, None).help(help)).collect()
     }
 
     fn difference(&self, taken: &[SourceText], put: &[SourceText]) -> Arc<Difference> {
@@ -207,35 +200,28 @@ impl Difference {
         let attached =
             |texts: &[SourceText]| -> Vec<_> { texts.iter().map(|text| text.files.clone()).collect() };
         let (before, now) = (parts(taken), parts(put));
-        let all: OnceCell<Vec<DocumentHead>> = OnceCell::new();
-        let is_put = |document: &DocumentHead| {
-            all.get_or_init(|| put.iter().flat_map(|text| heads(&text.text)).collect()).contains(document)
-        };
-        let edited = taken.iter().filter_map(|then| {
-            let now = put.iter().find(|now| now.name == then.name && now.text != then.text)?;
-            Some((then.clone(), now.clone()))
-        });
-        let edited: Vec<(SourceText, SourceText)> = edited.collect();
         let mut difference = Self {
-            others: attached(taken) != attached(put),
-            slips: edited.iter().flat_map(|(then, now)| slips::between(then, now, &is_put)).collect(),
-            edited,
+            // A guard may reject it in every environment that reads the files.
+            others: attached(taken) != attached(put) || is_guarded(taken, put),
             ..Self::default()
         };
-        for part in before.symmetric_difference(&now) {
-            let text = SourceText {
-                name: "changed".into(),
-                text: part.as_str().into(),
-                named: true,
-                scores: Vec::new(),
-                files: Vec::new(),
-            };
-            let loaded = load_sources(vec![text], &[]);
-            difference.others |= loaded.has_errors() || !is_of_platform(&loaded);
-            difference.types.extend(loaded.resource_types.iter().map(|one| one.type_name.as_str().into()));
-            difference.definitions.extend(loaded.definitions);
-        }
+        let old = difference.add(before.difference(&now));
+        let new = difference.add(now.difference(&before));
+        difference.others |= slips::may_be_slips(&old, &new);
+        difference.definitions = old.into_iter().chain(new).collect();
         difference
+    }
+
+    /// Adds documents that only one side has. Returns the definitions among them.
+    fn add<'a>(&mut self, parts: impl Iterator<Item = &'a String>) -> Vec<Definition> {
+        let mut definitions = Vec::new();
+        for part in parts {
+            let loaded = load_sources(vec![text(part)], &[]);
+            self.others |= loaded.has_errors() || !is_of_platform(&loaded);
+            self.types.extend(loaded.resource_types.iter().map(|one| one.type_name.as_str().into()));
+            definitions.extend(loaded.definitions);
+        }
+        definitions
     }
 
     /// Whether the difference may concern a recorded resource.
@@ -245,6 +231,35 @@ impl Difference {
                 || self.definitions.iter().any(|definition| may_match(definition, context, key))
         };
         self.others || snapshot.records.iter().filter_map(|record| record.urn.key()).any(|key| concerns(&key))
+    }
+}
+
+/// Whether a text has lost a document, or has a placeholder without its dollar sign, so that a guard may
+/// reject the change whatever it does to resources.
+fn is_guarded(taken: &[SourceText], put: &[SourceText]) -> bool {
+    let all = |texts: &[SourceText]| -> Vec<DocumentHead> {
+        texts.iter().flat_map(|text| heads(&text.text)).collect()
+    };
+    let mut now = all(put);
+    let is_lost = |head: DocumentHead| match now.iter().position(|one| *one == head) {
+        Some(at) => {
+            now.swap_remove(at);
+            false
+        }
+        None => true,
+    };
+    let warned = || load_sources(put.to_vec(), &[]).diagnostics;
+    all(taken).into_iter().any(is_lost) || warned().iter().any(|fault| fault.code == WITHOUT_DOLLAR)
+}
+
+/// A part of a changed text.
+fn text(part: &str) -> SourceText {
+    SourceText {
+        name: "changed".into(),
+        text: part.into(),
+        named: true,
+        scores: Vec::new(),
+        files: Vec::new(),
     }
 }
 
@@ -325,13 +340,15 @@ impl Purlin {
         ask: bool,
     ) -> Result<EnvironmentImpact, Error> {
         let Some(last) = self.last_deployed_of(known).await? else {
-            return Ok(if known.records == 0 { EnvironmentImpact::None } else { EnvironmentImpact::Unknown });
+            return Ok(match known.records {
+                0 => EnvironmentImpact::Unused,
+                _ => EnvironmentImpact::Unknown,
+            });
         };
-        let mut archive = last.archive()?;
-        let difference = match proposal.revise(&mut archive) {
-            Ok(Some(difference)) => difference,
-            Ok(None) => return Ok(EnvironmentImpact::None),
-            Err(error) => return rejected(error),
+        let (archive, difference) = match proposal.revise(&last)? {
+            Revision::Changed { archive, difference } => (archive, difference),
+            Revision::Unused => return Ok(EnvironmentImpact::Unused),
+            Revision::Same => return Ok(EnvironmentImpact::None),
         };
         let snapshot = self.snapshot(&known.environment).await?;
         let is_complete = last.deployment.outcome == Outcome::Succeeded
@@ -345,13 +362,13 @@ impl Purlin {
         let before = last.documents(&id)?;
         let graph = self.graph_in(&before, Arc::clone(&before.context)).await?;
         let secrets = RecordedSecrets::new(&graph, &base, self.secret_stores()?);
-        let foresight =
+        let recorded =
             RecordedEnvironment { purlin: self, base, secrets: Arc::new(secrets), deployed: graph, ask };
-        let after = match Documents::of_archive(archive, &id) {
-            Ok(documents) => foresight.plan_changed(&documents, &known.environment, &difference.edited).await,
-            Err(error) => Err(error),
+        let revised = match proposal.documents(*archive, &id) {
+            Ok(documents) => documents,
+            Err(error) => return rejected(error),
         };
-        let after = match after {
+        let after = match recorded.plan(&revised, true).await {
             Ok(plan) => plan,
             Err(error) => return rejected(error),
         };
@@ -359,35 +376,26 @@ impl Purlin {
             return Ok(EnvironmentImpact::None);
         }
         // Changes that would happen anyway are not effects of the proposal.
-        let before = foresight.plan(&before, &known.environment).await.ok();
+        let before = recorded.plan(&before, false).await.ok();
         let refused_anyway: Vec<Key> = before.iter().flat_map(Plan::refused).map(|(key, _)| key).collect();
         let refused = after.refused().into_iter().filter(|(key, _)| !refused_anyway.contains(key));
-        let refused: Vec<Diagnostic> = refused.flat_map(|(_, cause)| cause.diagnostics()).collect();
+        let refused: Vec<Rejection> = refused
+            .flat_map(|(key, cause)| {
+                cause.diagnostics().into_iter().map(move |fault| Rejection { key: Some(key.clone()), fault })
+            })
+            .collect();
         if !refused.is_empty() {
             return Ok(EnvironmentImpact::Rejected(refused));
         }
         let anyway: HashMap<&Key, &Step> =
             before.iter().flat_map(|plan| &plan.steps).map(|step| (&step.key, step)).collect();
-        let affected: Vec<Affected> = after
-            .steps
-            .iter()
-            .filter(|step| step.action != Action::None && !is_same(step, anyway.get(&step.key).copied()))
-            .map(Affected::of)
-            .collect();
-        Ok(if affected.is_empty() { EnvironmentImpact::None } else { EnvironmentImpact::Changes(affected) })
-    }
-}
-
-impl Affected {
-    fn of(step: &Step) -> Self {
-        Self {
-            key: step.key.clone(),
-            action: step.action,
-            reasons: step.reasons.clone(),
-            changes: step.changes.clone(),
-            loses: step.loss().map(|loss| loss.what().clone()),
-            parts: step.parts().cloned().collect(),
+        let is_effect =
+            |step: &&Step| step.action != Action::None && !is_same(step, anyway.get(&step.key).copied());
+        let mut affected: Vec<Step> = after.steps.iter().filter(is_effect).cloned().collect();
+        if !ask && affected.len() > 1 {
+            recorded.forget_outputs(&revised, &mut affected).await?;
         }
+        Ok(if affected.is_empty() { EnvironmentImpact::None } else { EnvironmentImpact::Changes(affected) })
     }
 }
 
@@ -401,7 +409,8 @@ fn is_same(step: &Step, other: Option<&Step>) -> bool {
 fn rejected(error: Error) -> Result<EnvironmentImpact, Error> {
     match error {
         Error::Documents(faults) | Error::Engine(purlin_engine::Error::NotGranted { faults, .. }) => {
-            Ok(EnvironmentImpact::Rejected(faults.into_iter().filter(Diagnostic::is_error).collect()))
+            let faults = faults.into_iter().filter(Diagnostic::is_error);
+            Ok(EnvironmentImpact::Rejected(faults.map(|fault| Rejection { key: None, fault }).collect()))
         }
         other => Err(other),
     }
@@ -418,37 +427,25 @@ struct RecordedEnvironment<'a> {
 }
 
 impl RecordedEnvironment<'_> {
-    /// Plans changed documents, unless a change is most likely a slip, as a deployment would.
-    async fn plan_changed(
-        &self,
-        documents: &Documents,
-        environment: &Environment,
-        edited: &[(SourceText, SourceText)],
-    ) -> Result<Plan, Error> {
-        let slips = edited.iter().flat_map(|(then, now)| slips::of_definitions(documents, then, now));
-        let slips: Vec<Diagnostic> = slips.collect();
-        if !slips.is_empty() {
-            return Err(Error::Documents(slips));
-        }
-        let plan = self.plan(documents, environment).await?;
-        let unsuited = self.purlin.unsuited_users(&plan).await?;
-        if !unsuited.is_empty() {
-            return Err(Error::Documents(unsuited));
-        }
-        let mut gone = plan.graph().map(|graph| similar::gone(&self.base, graph)).unwrap_or_default();
-        // What is recorded and was not deployed is about to be deleted anyway.
-        gone.retain(|key| self.deployed.find(key.as_str()).is_some());
-        match similar::similar(documents, &gone, &plan) {
-            slips if slips.is_empty() => Ok(plan),
-            slips => Err(Error::Documents(slips)),
-        }
+    /// Plans documents, as a deployment would. Those of the last deployment (`is_new` is false) passed the
+    /// guards at that time.
+    async fn plan(&self, documents: &Documents, is_new: bool) -> Result<Plan, Error> {
+        let Self { purlin, base, .. } = self;
+        let changes = ContextChanges::default();
+        let (graph, gone) = purlin.guarded_graph(documents, changes, base, is_new).await?;
+        let plan = self.plan_graph(documents, graph, true).await?;
+        purlin.guard_plan(plan, Some(documents), &gone, &documents.environment()).await
     }
 
-    async fn plan(&self, documents: &Documents, environment: &Environment) -> Result<Plan, Error> {
+    /// Without drivers, the outputs of an updated resource count as unchanged if it `keeps_outputs`.
+    async fn plan_graph(
+        &self,
+        documents: &Documents,
+        graph: Arc<Graph>,
+        keeps_outputs: bool,
+    ) -> Result<Plan, Error> {
         let Self { purlin, base, secrets, deployed, ask } = self;
-        crate::installations::check_answered(documents.resolution())?;
-        let graph = purlin.graph_in(documents, Arc::clone(&documents.context)).await?;
-        let base = base.clone().protected(purlin.protection(environment));
+        let base = base.clone().protected(purlin.protection(&documents.environment()));
         let options = PlanOptions {
             parallelism: purlin.parallelism(),
             stores: Arc::clone(secrets) as _,
@@ -456,14 +453,31 @@ impl RecordedEnvironment<'_> {
             ..PlanOptions::default()
         };
         let registry = &purlin.drivers_without_secrets()?;
-        let context = &documents.context;
-        Ok(match ask {
-            true => purlin_engine::plan(graph, context, base, registry, options).await?,
-            false => {
-                let drivers = DescribedDrivers::new(registry, deployed, &base);
-                purlin_engine::plan(graph, context, base, &drivers, options).await?
+        let described = DescribedDrivers::new(registry, deployed, &base);
+        let described = if keeps_outputs { described } else { described.with_unknown_outputs() };
+        let drivers: &dyn Drivers = if *ask { registry } else { &described };
+        Ok(purlin_engine::plan(graph, &documents.context, base, drivers, options).await?)
+    }
+
+    /// Makes the values unknown that come from outputs of updated resources: that these count as unchanged
+    /// decides what happens, but is not a value to show.
+    async fn forget_outputs(&self, documents: &Documents, steps: &mut [Step]) -> Result<(), Error> {
+        let graph = self.purlin.graph_in(documents, Arc::clone(&documents.context)).await?;
+        // If every unknown value were a change, something else might be in the way.
+        let Ok(plan) = self.plan_graph(documents, graph, false).await else { return Ok(()) };
+        for step in steps {
+            let Some(other) = plan.steps.iter().find(|other| other.key == step.key) else { continue };
+            for change in &mut step.changes {
+                let of_it = other.changes.iter().find(|other| {
+                    let below = change.path.strip_prefix(&*other.path);
+                    other.is_unknown() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                });
+                if let Some(unknown) = of_it {
+                    change.after.clone_from(&unknown.after);
+                }
             }
-        })
+        }
+        Ok(())
     }
 }
 

@@ -88,7 +88,7 @@ pub use drivers::{
 pub use error::Error;
 pub use fleet::{Fleet, Turn, TurnEnd};
 pub use history::Deploying;
-pub use impact::{Affected, EnvironmentImpact, Proposal};
+pub use impact::{EnvironmentImpact, Proposal, Rejection};
 pub use installations::unmapped;
 pub use last_deployment::LastDeployed;
 pub use moves::{Move, Moved, interrupted_move};

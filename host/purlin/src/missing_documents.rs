@@ -3,7 +3,7 @@
 //! is more often a mistake than a decision, so the user must accept it.
 
 mod faults;
-pub(crate) mod folders;
+mod folders;
 pub(crate) mod similar;
 pub(crate) mod slips;
 

@@ -169,13 +169,8 @@ impl Purlin {
         options: PlanOptions,
         is_new: bool,
     ) -> Result<Plan, Error> {
-        self.check_declared(documents).await?;
-        self.guard_documents(documents, changes, &base, is_new).await?;
-        let recorded = Some(&base).filter(|_| is_new);
-        let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
-        self.check_loops(&graph, &documents.environment()).await?;
+        let (graph, gone) = self.guarded_graph(documents, changes, &base, is_new).await?;
         let environment = documents.environment();
-        let gone = guards::gone(documents, &base, &graph, is_new);
         let base = self.at_now(base).await.protected(self.protection(&environment));
         let options = PlanOptions {
             parallelism: self.parallelism(),
@@ -187,6 +182,27 @@ impl Purlin {
             purlin_engine::plan(graph, &documents.context, base, &self.supplied_drivers().await?, options)
                 .await?;
         self.guard_plan(plan, Some(documents), &gone, &environment).await
+    }
+
+    /// The graph of documents that pass the guards before a plan, and the recorded resources that are not
+    /// in it.
+    ///
+    /// # Errors
+    /// As for [`Self::guard_documents`], and [`Error::Documents`] with the faults of the graph.
+    pub(crate) async fn guarded_graph(
+        &self,
+        documents: &Documents,
+        changes: ContextChanges,
+        base: &Base,
+        is_new: bool,
+    ) -> Result<(Arc<Graph>, Vec<Key>), Error> {
+        self.check_declared(documents).await?;
+        self.guard_documents(documents, changes, base, is_new).await?;
+        let recorded = Some(base).filter(|_| is_new);
+        let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
+        self.check_loops(&graph, &documents.environment()).await?;
+        let gone = guards::gone(documents, base, &graph, is_new);
+        Ok((graph, gone))
     }
 
     /// The starting point with the time, if that matters: by the clock of the store, or else that of

@@ -106,7 +106,7 @@ impl Purlin {
             let Some(last) = self.last_deployed_of(summary).await? else { continue };
             let rejected = match impact {
                 EnvironmentImpact::Rejected(faults) => Some(
-                    faults.first().map_or_else(|| "rejected".into(), |fault| fault.message.as_str().into()),
+                    faults.first().map_or_else(|| "rejected".into(), |one| one.fault.message.as_str().into()),
                 ),
                 _ => None,
             };

@@ -40,7 +40,7 @@ impl<'a> RunOutput<'a> {
     pub(super) fn plan(&self, plan: &Plan, needs_confirmation: bool) {
         let ui = &self.app.ui;
         if !self.json && (needs_confirmation || ui.level > Level::Quiet) {
-            let look = PlanView { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
+            let look = PlanView::new(ui.error_columns(), ui.level >= Level::Verbose);
             ui.raw(&render::plan::render(&plan.into(), look));
         }
     }

@@ -3,25 +3,27 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::builder::ArgPredicate;
-use purlin_host::Proposal;
-use purlin_state::EnvironmentSummary;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use futures::{Stream, StreamExt as _};
+use purlin_engine::Action;
+use purlin_host::{EnvironmentImpact, Proposal, SelectedEnvironment, Selection};
+use tokio::task::JoinError;
 
 use crate::app::App;
-use crate::args::{DocumentArgs, json};
-use crate::commands::Output;
+use crate::args::{AcceptArgs, CommentFormat, CommentFormatArg, DocumentArgs, SelectionArgs};
 use crate::failure::{Failure, Status};
+use crate::render::plan::PlanView;
 use crate::report::impact::{Effect, Environment, Groups, Summary};
+use crate::surroundings;
+use crate::ui::Level;
 use crate::{input, render, text};
 
 /// Show how changed definitions would affect every environment.
 ///
 /// Plans each environment in the state from the documents of its last deployment, with the documents
 /// named here replacing the recorded ones: a recorded document is replaced if its file is named, or is
-/// in a folder that is named. Effects that a deployment would have without the change are omitted.
-/// Nothing is changed, no lock is taken, and no secret is read.
+/// in a folder that is named. Effects that a deployment would have without the change are omitted, and
+/// environments that use none of the documents are not counted. Those of the type `production` come
+/// first. Nothing is changed, no lock is taken, and no secret is read.
 ///
 /// Drivers are not called; their schemas determine the effects. With `--check`, they are called to
 /// validate inputs and to report which changes replace a resource.
@@ -29,49 +31,48 @@ use crate::{input, render, text};
 #[command(after_help = "\
 Examples:
   purlin impact platform/
+  purlin impact platform/ --type production --environments 'shop/*'
   purlin impact platform/ --fail-on replace,loses-data      for CI
   purlin impact platform/ --format markdown > comment.md    for a pull request
 
 With `--format json`, a line for each affected environment, then a summary:
-  {\"format\": 1, \"event\": \"environment\", \"org\", \"app\", \"env\", \"effect\", \"loses_data\",
-   \"resources\": [{\"key\", \"action\", \"reasons\": [{\"reason\", \"message\", …}], \"paths\", \"loses\"}],
-   \"faults\": [{\"code\", \"message\", \"at\"}]}
+  {\"format\": 1, \"event\": \"environment\", \"org\", \"app\", \"env\", \"type\", \"effect\", \"loses_data\",
+   \"resources\": [{…}], \"faults\": [{\"code\", \"key\", \"message\", \"at\", \"help\"}]}
   {\"format\": 1, \"event\": \"summary\", \"environments\", \"unchanged\", \"create\", \"update\",
-   \"replace\", \"delete\", \"rejected\", \"unknown\", \"loses_data\"}
-An environment counts under its most severe effect, in this order: rejected, delete, replace,
-update, create, unchanged. It is unknown if the documents of its last deployment are not recorded.
+   \"replace\", \"delete\", \"rejected\", \"unknown\", \"loses_data\", \"unused\"}
+Each resource is like a step of `purlin plan`. An environment counts under its most severe effect, in
+this order: rejected, delete, replace, update, create, unchanged. It is unknown if the documents of its
+last deployment are not recorded.
 
 Exit status: 0 success; 1 an environment cannot be read; 2 the documents are invalid;
-3 an environment has an effect that `--fail-on` names.")]
-#[command(arg(json()))]
+3 an environment has an effect that `--fail-on` names, or the change is rejected in every
+environment that it affects.")]
 pub(crate) struct Args {
-    /// The changed documents: files, or folders (recursively).
+    /// The changed documents: files, or folders (recursively). A file that was deployed and no longer
+    /// exists can be named too.
     #[arg(value_name = "FILE|DIR", required = true)]
     paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    selection: SelectionArgs,
 
     /// Exit with status 3 if an environment has this effect.
     #[arg(long, value_name = "EFFECT", value_delimiter = ',', value_enum)]
     fail_on: Vec<FailOn>,
 
+    /// Exit with status 0 even if the change is rejected in every environment that it affects.
+    #[arg(long)]
+    accept_rejected: bool,
+
     /// Call the drivers to validate inputs and to report which changes replace a resource.
     #[arg(long)]
     check: bool,
 
-    /// Write the result in this format.
-    #[arg(long, alias = "output", short_alias = 'o', value_name = "FORMAT", value_enum)]
-    #[arg(default_value = "text", default_value_if("json", ArgPredicate::IsPresent, "json"))]
-    format: Format,
-}
+    #[command(flatten)]
+    accept: AcceptArgs,
 
-/// The format of the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// Human-readable text.
-    Text,
-    /// Machine-readable, one JSON document per line.
-    Json,
-    /// For a comment on a pull request.
-    Markdown,
+    #[command(flatten)]
+    pub(super) format: CommentFormatArg,
 }
 
 /// An effect for `--fail-on`.
@@ -95,23 +96,16 @@ enum FailOn {
 
 impl FailOn {
     fn is_met(self, environment: &Environment) -> bool {
-        let does = |action: &str| environment.resources.iter().any(|one| one.action == action);
+        let does = |action: Action| environment.resources.iter().any(|step| step.action == action);
         match self {
-            Self::Create => does("create"),
-            Self::Update => does("update") || does("adopt"),
-            Self::Replace => does("replace"),
-            Self::Delete => does("delete"),
+            Self::Create => does(Action::Create),
+            Self::Update => does(Action::Update) || does(Action::Adopt),
+            Self::Replace => does(Action::Replace),
+            Self::Delete => does(Action::Delete),
             Self::LosesData => environment.loses_data,
             Self::Rejected => environment.effect == Effect::Rejected,
             Self::Unknown => environment.effect == Effect::Unknown,
         }
-    }
-}
-
-impl Args {
-    /// The format of the command's output.
-    pub(super) fn output(&self) -> Output {
-        if self.format == Format::Json { Output::Events } else { Output::Text }
     }
 }
 
@@ -121,56 +115,96 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             format!("standard input (`{}`) cannot be compared with the recorded documents", path.display());
         return Err(Failure::input(message).hint("name the files or the folder of the changed documents"));
     }
-    let named = DocumentArgs { paths: args.paths.clone(), ..DocumentArgs::default() };
+    let (gone, mut paths): (Vec<PathBuf>, Vec<PathBuf>) =
+        args.paths.iter().cloned().partition(|path| path.symlink_metadata().is_err());
+    if paths.is_empty() {
+        // The workspace says where the state is, and what paths are relative to.
+        paths = surroundings::nearest_workspace(&app.folder).map_or_else(|| gone.clone(), |file| vec![file]);
+    }
+    let named = DocumentArgs { paths, ..DocumentArgs::default() };
     let loaded = input::load(&named, app)?;
     let workspace = input::workspace(&loaded, app);
     let fail = |error| Failure::host(error, &loaded.sources);
-    let proposal = Arc::new(Proposal::new(&loaded, Some(&workspace)).map_err(fail)?);
+    let proposal = Proposal::new(&loaded, Some(&workspace)).map_err(fail)?;
+    let proposal = Arc::new(proposal.without(&gone).accepting(args.accept.accept_missing.clone()));
     let purlin = Arc::new(input::orchestrator(&workspace, app)?);
     check_read(&purlin, &proposal).await?;
-    let known = app.timings.wait("list environments", purlin.known_environments()).await.map_err(fail)?;
-    // Of these, only the history is left.
-    let known: Vec<_> = known.into_iter().filter(|known| !known.is_destroyed()).collect();
+    let selected = app.timings.wait("list environments", select(&purlin, &args.selection)).await?;
 
     let mut summary = Summary::default();
     let mut groups = Groups::default();
     let mut met = false;
     let mut broken = 0_usize;
-    let mut plans = plans(known, &purlin, &proposal, args.check);
-    while let Some(planned) = plans.join_next().await {
-        let (known, impact) = planned.map_err(|error| Failure::caused("a plan ended early", &error))?;
+    let mut plans = Box::pin(plans(selected, &purlin, &proposal, args.check));
+    while let Some(planned) = plans.next().await {
+        let (selected, impact) = planned.map_err(|error| Failure::caused("a plan ended early", &error))?;
         let environment = match impact {
-            Ok(impact) => Environment::new(&known.environment, impact),
+            Ok(impact) => Environment::new(&selected, impact),
             Err(error) => {
                 broken += 1;
-                app.ui.error(&text::line(&format!("{}: {error}", known.environment)));
+                app.ui.error(&text::line(&format!("{}: {error}", selected.known.environment)));
                 continue;
             }
+        };
+        let Some(environment) = environment else {
+            summary.unused += 1;
+            continue;
         };
         summary.count(&environment);
         met |= args.fail_on.iter().any(|effect| effect.is_met(&environment));
         if environment.effect == Effect::Unchanged {
             continue;
         }
-        if args.format == Format::Json {
+        if args.format.format == CommentFormat::Json {
             app.ui.json_line(&environment);
         } else {
             groups.add(environment);
         }
     }
-    match args.format {
-        Format::Json => app.ui.json_line(&summary),
-        Format::Text => app.ui.data(&render::impact::text(&groups, &summary, app.ui.columns())),
-        Format::Markdown => app.ui.data(&render::impact::markdown(&groups, &summary)),
+    drop(plans);
+    match args.format.format {
+        CommentFormat::Json => app.ui.json_line(&summary),
+        CommentFormat::Text => {
+            let look = PlanView::new(app.ui.columns(), app.ui.level >= Level::Verbose);
+            app.ui.data(&render::impact::text(&groups, &summary, look));
+        }
+        CommentFormat::Markdown => {
+            let paths: Vec<String> =
+                args.paths.iter().map(|path| text::shell_word(&path.to_string_lossy())).collect();
+            let command = format!("purlin impact {} --verbose", paths.join(" "));
+            app.ui.data(&render::impact::markdown(&groups, &summary, command));
+        }
     }
     if let Ok(purlin) = Arc::try_unwrap(purlin).map_err(drop) {
         purlin.close().await.map_err(fail)?;
     }
-    Ok(match (broken, met) {
-        (0, true) => Status::Changes,
-        (0, false) => Status::Done,
+    Ok(match broken {
+        0 if met || (summary.is_rejected() && !args.accept_rejected) => Status::Changes,
+        0 => Status::Done,
         _ => Status::Failed,
     })
+}
+
+/// The environments that the options select.
+///
+/// # Errors
+/// If there are environments, and none is selected: otherwise a check in CI would succeed whatever the
+/// documents contain.
+async fn select(
+    purlin: &purlin_host::Purlin,
+    args: &SelectionArgs,
+) -> Result<Vec<SelectedEnvironment>, Failure> {
+    let selection = args.selection();
+    let selected = purlin.select(&selection).await.map_err(Failure::without_sources)?;
+    if selected.is_empty() && !selection.is_all() {
+        let all = purlin.select(&Selection::default()).await.map_err(Failure::without_sources)?;
+        if !all.is_empty() {
+            let count = text::count(all.len(), "recorded environment");
+            return Err(Failure::input(format!("none of the {count} matches `--environments` and `--type`"))
+                .hint("`purlin env list` shows their names and types"));
+        }
+    }
+    Ok(selected)
 }
 
 /// Rejects documents that no environment was deployed from. Otherwise a check in CI would succeed
@@ -186,25 +220,25 @@ pub(super) async fn check_read(purlin: &purlin_host::Purlin, proposal: &Proposal
         .hint("name the files or folders that `purlin up` reads; for a new file, name its folder"))
 }
 
-type Planned = (EnvironmentSummary, Result<purlin_host::EnvironmentImpact, purlin_host::Error>);
+type Planned = (SelectedEnvironment, Result<EnvironmentImpact, purlin_host::Error>);
 
-/// Plans all environments, two per processor at a time.
+/// Plans all environments, two per processor at a time, and returns them in their order.
 fn plans(
-    known: Vec<EnvironmentSummary>,
+    selected: Vec<SelectedEnvironment>,
     purlin: &Arc<purlin_host::Purlin>,
     proposal: &Arc<Proposal>,
     check: bool,
-) -> JoinSet<Planned> {
+) -> impl Stream<Item = Result<Planned, JoinError>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let turns = Arc::new(Semaphore::new(2 * threads));
-    let mut plans = JoinSet::new();
-    for known in known {
-        let (purlin, proposal, turns) = (Arc::clone(purlin), Arc::clone(proposal), Arc::clone(&turns));
-        plans.spawn(async move {
-            let _turn = turns.acquire().await;
-            let impact = purlin.impact(&known, &proposal, check).await;
-            (known, impact)
-        });
-    }
-    plans
+    let plans = selected.into_iter().map(move |selected| {
+        let (purlin, proposal) = (Arc::clone(purlin), Arc::clone(proposal));
+        async move {
+            let plan = tokio::spawn(async move {
+                let impact = purlin.impact(&selected.known, &proposal, check).await;
+                (selected, impact)
+            });
+            plan.await
+        }
+    });
+    futures::stream::iter(plans).buffered(2 * threads)
 }

@@ -6,7 +6,7 @@ use purlin_engine::{Event, Phase, PlanOptions, Summary};
 
 use super::deploy;
 use crate::app::App;
-use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg, PlanArgs};
+use crate::args::{AcceptArgs, CommentFormat, CommentFormatArg, DocumentArgs, PlanArgs};
 use crate::failure::{Failure, Status};
 use crate::files;
 use crate::input;
@@ -31,6 +31,7 @@ Examples:
   purlin plan --offline              without calling drivers
   purlin plan --refresh              detect drift first
   purlin plan --out change.plan      save it for `purlin apply change.plan`
+  purlin plan --format markdown      for a comment on a pull request
 
 Exit status: 0 success; 1 nothing can be done with some resources, or no plan was made;
 2 the documents are invalid; 3 with `--detailed-exitcode`, there are changes.
@@ -67,14 +68,14 @@ pub(crate) struct Args {
     offline: bool,
 
     #[command(flatten)]
-    pub(super) format: FormatArg,
+    pub(super) format: CommentFormatArg,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Some(path) = &args.out {
         may_write(path)?;
     }
-    let may_prompt = args.format.format == Format::Text && app.ui.is_interactive();
+    let may_prompt = args.format.format == CommentFormat::Text && app.ui.is_interactive();
     let mut given = input::given_or_prompted(&args.documents, may_prompt, app).await?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
@@ -106,18 +107,26 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let bytes = purlin.save(&plan, documents, &options).await.map_err(fail)?;
         files::write_private(path, &bytes).map_err(|error| unwritable(path, error))?;
     }
+    let refused = Summary { failed: plan.refused(), ..Summary::default() };
     match args.format.format {
-        Format::Json => {
+        CommentFormat::Json => {
             app.ui.json(&Document { plan: &plan, observed, offers: &given.documents.resolution().offers });
         }
-        Format::Text => {
-            let look = PlanView { columns: app.ui.columns(), everything: app.ui.level >= Level::Verbose };
+        CommentFormat::Text => {
+            let look = PlanView::new(app.ui.columns(), app.ui.level >= Level::Verbose);
             app.ui.data(&render::plan::render(&(&plan).into(), look));
+        }
+        CommentFormat::Markdown => {
+            let about = render::plan::About {
+                context: &documents.context,
+                refused: &refused.failed,
+                observed: &observed,
+            };
+            app.ui.data(&render::plan::markdown(&(&plan).into(), about));
         }
     }
     let changes = plan.summary().changes() > 0;
-    let refused = Summary { failed: plan.refused(), ..Summary::default() };
-    if !refused.failed.is_empty() && args.format.format == Format::Text {
+    if !refused.failed.is_empty() && args.format.format == CommentFormat::Text {
         let context = progress::RunContext {
             sources: &given.sources,
             columns: app.ui.error_columns().unwrap_or(render::diagnostics::USUAL),

@@ -1,16 +1,20 @@
 //! Renders a plan as text: the action for each resource, its reasons, and the changes of its
 //! inputs.
 
+mod changes;
+mod markdown;
 mod parts;
 
 use purlin_engine as engine;
-use purlin_engine::{Action, Loss, LostData, Step, Suggestion, Tally, ValueChange, Warning};
+use purlin_engine::{Action, Loss, LostData, Step, Suggestion, Tally, Warning};
 use purlin_model::Reason;
 
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
 use super::value;
+pub(crate) use changes::{Variant, rows};
+pub(crate) use markdown::{About, blocks, markdown};
 
 /// Options for showing a plan.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +23,36 @@ pub(crate) struct PlanView {
     pub(crate) columns: Option<usize>,
     /// Whether every change is shown in full.
     pub(crate) everything: bool,
+    /// The width of the longest values that are shown in full.
+    longest: usize,
+    /// How many different values of one input are shown.
+    variants: usize,
+}
+
+impl PlanView {
+    /// The view for an output of this width.
+    pub(crate) fn new(columns: Option<usize>, everything: bool) -> Self {
+        Self {
+            columns,
+            everything,
+            longest: usize::MAX / 2,
+            variants: if everything { usize::MAX } else { 3 },
+        }
+    }
+
+    /// The view for a comment: every change, but neither arbitrarily long values nor those of a large fleet.
+    pub(crate) fn of_comment() -> Self {
+        Self { longest: 2_000, variants: 10, ..Self::new(None, true) }
+    }
+
+    /// The view for a line of a list in a comment.
+    pub(crate) fn of_line() -> Self {
+        Self::new(Some(400), false)
+    }
 }
 
 /// With more changed resources than this, each takes one line.
-const MANY: usize = 100;
+pub(crate) const MANY: usize = 100;
 /// How many changes of a new resource are shown.
 const SHOWN_OF_NEW: usize = 6;
 /// How many changes of an existing resource are shown.
@@ -246,7 +276,7 @@ fn why(step: &Step, everything: bool) -> String {
     reasons.collect::<Vec<_>>().join("; ")
 }
 
-fn one_line(out: &mut String, step: &Step, look: PlanView) {
+pub(crate) fn one_line(out: &mut String, step: &Step, look: PlanView) {
     let key = text::line(step.key.as_str());
     let mut remark = why(step, false);
     if step.action == Action::Update && !step.changes.is_empty() {
@@ -276,6 +306,12 @@ fn one_line(out: &mut String, step: &Step, look: PlanView) {
 }
 
 fn in_full(out: &mut String, step: &Step, look: PlanView) {
+    resource(out, step, &rows(step), look);
+}
+
+/// A resource with its reasons, and below it what is lost, its changes and its parts. The changes are `rows`,
+/// since they may have other values in other environments.
+pub(crate) fn resource(out: &mut String, step: &Step, rows: &[Vec<Variant<'_>>], look: PlanView) {
     let key = text::line(step.key.as_str());
     let mut reason = why(step, look.everything);
     if step.delete_before_replace {
@@ -307,7 +343,7 @@ fn in_full(out: &mut String, step: &Step, look: PlanView) {
         Action::Update | Action::Replace => SHOWN_OF_CHANGED,
         _ => SHOWN_OF_NEW,
     };
-    changes(out, step, limit, look);
+    changes::render(out, step.action, rows, limit, look);
     parts::render(out, step, look);
 }
 
@@ -327,76 +363,14 @@ fn references(out: &mut String, step: &Step, look: PlanView) {
     }
 }
 
-fn changes(out: &mut String, step: &Step, limit: usize, look: PlanView) {
-    // If only one change exceeds the limit, show it instead of counting it.
-    let shown = if step.changes.len() <= limit.saturating_add(1) { step.changes.len() } else { limit };
-    let paths: Vec<String> =
-        step.changes.iter().take(shown).map(|change| value::path(&change.path)).collect();
-    let widest = look.columns.map_or(48, |columns| (columns / 2).min(48));
-    let column =
-        paths.iter().map(|path| text::width(path)).filter(|width| *width <= widest).max().unwrap_or(0);
-    for (change, path) in step.changes.iter().zip(&paths) {
-        let padding = column.saturating_sub(text::width(path));
-        let used = INDENT + 2 + text::width(path) + 1 + padding + 1;
-        // A long path gets a line of its own.
-        let long = text::width(path) > widest;
-        let used = if long { INDENT + 4 } else { used };
-        let room = look.columns.filter(|_| !look.everything);
-        let room = room.map_or(usize::MAX / 2, |columns| columns.saturating_sub(used).max(12));
-        let sides = sides(change, step.action, room);
-        if long {
-            out.push_str(&format!("{:INDENT$}  {path}:\n{:INDENT$}    {sides}", "", ""));
-        } else {
-            out.push_str(&format!("{:INDENT$}  {path}: {:padding$}{sides}", "", ""));
-        }
-        let remark = remark_of(change);
-        if text::width(&sides) + 1 + text::width(remark) <= room {
-            out.push_str(if remark.is_empty() { "" } else { " " });
-        } else if !remark.is_empty() {
-            // Use another line rather than truncate the values.
-            out.push_str(&format!("\n{:used$}", ""));
-        }
-        out.push_str(remark);
-        out.push('\n');
-    }
-    let left = step.changes.len() - shown;
-    if left > 0 {
-        out.push_str(&format!("{:INDENT$}  {}\n", "", paint(DIM, format!("… and {left} more (--verbose)"))));
-    }
-}
-
-/// The consequence of a change.
-fn remark_of(change: &ValueChange) -> &'static str {
-    match (change.replaces, change.is_unknown()) {
-        (false, _) => "",
-        (true, false) => "(forces replacement)",
-        // A value that becomes known may turn out to be unchanged; then nothing is replaced.
-        (true, true) => "(replaces if it differs)",
-    }
-}
-
-fn sides(change: &ValueChange, action: Action, room: usize) -> String {
-    let before = change.before.as_ref().map(value::one_line);
-    let after = change.after.as_ref().map(value::one_line);
-    match (before, after) {
-        (None, Some(after)) if action == Action::Create => text::fit(&after, room).into_owned(),
-        (Some(before), None) if action == Action::Delete => text::fit(&before, room).into_owned(),
-        (before, after) => {
-            let before = before.unwrap_or_else(|| "(none)".into());
-            let after = after.unwrap_or_else(|| "(removed)".into());
-            // Two masked values look the same although they differ.
-            let changed = if before == after { " (changed)" } else { "" };
-            let (before, after) = value::pair(&before, &after, room.saturating_sub(changed.len()));
-            format!("{before} → {after}{changed}")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use purlin_engine::ValueChange;
     use purlin_model::driver::{Part, PartAction};
-    use purlin_model::{Key, Urn, Value};
+    use purlin_model::{Context, Key, Urn, Value};
+
+    use crate::render::comment;
 
     fn change(path: &str, before: Option<Value>, after: Option<Value>) -> ValueChange {
         ValueChange { path: path.into(), before, after, replaces: false }
@@ -444,7 +418,7 @@ mod tests {
     }
 
     fn plain(plan: &PlanFixture, columns: Option<usize>) -> String {
-        let styled = render(&plan.plan(), PlanView { columns, everything: false });
+        let styled = render(&plan.plan(), PlanView::new(columns, false));
         anstream::adapter::strip_str(&styled).to_string()
     }
 
@@ -611,7 +585,7 @@ mod tests {
         }
         let brief = |step: &Step| {
             let mut out = String::new();
-            one_line(&mut out, step, PlanView { columns: Some(80), everything: false });
+            one_line(&mut out, step, PlanView::new(Some(80), false));
             anstream::adapter::strip_str(&out).to_string()
         };
         assert_eq!(
@@ -670,7 +644,7 @@ mod tests {
 
     #[test]
     fn secrets_are_masked_in_every_view() {
-        let text = render(&some().plan(), PlanView { columns: None, everything: true });
+        let text = render(&some().plan(), PlanView::new(None, true));
         assert!(!text.contains("hunter"));
         assert!(!text.contains("\u{1b}[31m\n"), "the driver's escape is spelt out");
     }
@@ -691,6 +665,46 @@ mod tests {
         assert_eq!(text.lines().count(), 3000 + 4);
         assert!(text.lines().all(|line| text::width(line) <= 80));
         assert!(text.ends_with("Plan: 3000 to create.\n"));
+    }
+
+    fn comment(plan: &PlanFixture) -> String {
+        let context = Context {
+            org: "default".into(),
+            app: "shop".into(),
+            env: purlin_model::EnvironmentId { id: "dev".into(), kind: "development".into() },
+            namespace: "dev".into(),
+            deployment: "1".into(),
+        };
+        markdown(&plan.plan(), About { context: &context, refused: &[], observed: &[] })
+    }
+
+    #[test]
+    fn a_comment_has_the_summary_before_the_values() {
+        let text = comment(&some());
+        assert!(!text.contains("hunter") && !text.contains('\u{1b}'), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_comment_of_a_large_plan_keeps_what_loses_data() {
+        let new = |number: usize| {
+            let changes = vec![change("/values/size", None, Some("`".repeat(number % 7).as_str().into()))];
+            step(Action::Create, &format!("thing.default#shared.t{number}"), &[Reason::New], changes)
+        };
+        let mut all: Vec<Step> = (0..4000).map(new).collect();
+        all.push(step(Action::Delete, "dns.default#shared.www", &[Reason::Destroyed], vec![]));
+        all.push(
+            step(Action::Delete, "s3.default#shared.files", &[Reason::Destroyed], vec![])
+                .losing(LostData::Data, false),
+        );
+        let text = comment(&plan(all));
+        assert!(text.len() <= comment::LIMIT, "{}", text.len());
+        let lines: Vec<&str> = text.lines().skip_while(|line| *line != "```diff").skip(1).take(3).collect();
+        assert_eq!(lines[0], "- delete s3.default#shared.files  loses data; its deletion was requested");
+        assert_eq!(lines[1], "- delete dns.default#shared.www  its deletion was requested");
+        let shown = text.matches("\n+ create ").count();
+        assert!(shown > 500 && text.contains(&format!("… and {} more resources", 4000 - shown)), "{text}");
+        assert!(text.ends_with("`purlin plan --env dev --verbose` shows everything.\n"), "{text}");
     }
 
     #[test]

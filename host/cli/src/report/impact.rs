@@ -1,18 +1,18 @@
 //! The impact of changed documents on environments, as plain data.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use purlin_engine as engine;
-use purlin_host::{Affected, EnvironmentImpact};
-use purlin_model::driver;
-use purlin_model::{Reason, Worded};
+use purlin_engine::{Action, Step};
+use purlin_host::{EnvironmentImpact, Rejection, SelectedEnvironment};
+use purlin_model::{Departure, Key, Reason};
 use purlin_state as state;
 use serde::Serialize;
 
 use super::FORMAT;
 
 /// The effect on an environment: the most severe one on any of its resources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Effect {
     Rejected,
@@ -30,81 +30,72 @@ pub(crate) struct Environment {
     format: u8,
     event: &'static str,
     #[serde(flatten)]
-    environment: state::Environment,
+    pub(crate) environment: state::Environment,
+    /// Its type; null if that is not known.
+    #[serde(rename = "type")]
+    pub(crate) kind: Option<Arc<str>>,
     pub(crate) effect: Effect,
     /// Whether a resource loses its data.
     pub(crate) loses_data: bool,
-    pub(crate) resources: Vec<Resource>,
+    /// The affected resources, as in a plan.
+    pub(crate) resources: Vec<Step>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) faults: Vec<RejectionReason>,
-}
-
-/// An affected resource.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Resource {
-    pub(crate) key: String,
-    pub(crate) action: &'static str,
-    pub(crate) reasons: Vec<Worded<Reason>>,
-    /// The changed inputs, as JSON Pointers. Values are left out, since they may differ between
-    /// environments.
-    pub(crate) paths: Vec<String>,
-    /// The data that the resource loses, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) loses: Option<String>,
-    /// Its parts to which something happens, as its driver foresees.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) parts: Vec<Part>,
-}
-
-/// A part of a resource, without its attributes, since they may differ between environments.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Part {
-    pub(crate) address: String,
-    #[serde(rename = "type")]
-    pub(crate) type_name: String,
-    pub(crate) action: driver::PartAction,
 }
 
 /// A fault for which a deployment would be rejected.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct RejectionReason {
     pub(crate) code: &'static str,
+    /// The resource that cannot be planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<Key>,
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) help: Option<String>,
 }
 
 impl Environment {
-    /// Converts the impact that the host reports.
-    pub(crate) fn new(environment: &state::Environment, impact: EnvironmentImpact) -> Self {
+    /// Converts the impact that the host reports; `None` for an environment that uses none of the documents.
+    pub(crate) fn new(selected: &SelectedEnvironment, impact: EnvironmentImpact) -> Option<Self> {
         let (mut resources, mut faults) = (Vec::new(), Vec::new());
         let effect = match impact {
+            EnvironmentImpact::Unused => return None,
             EnvironmentImpact::None => Effect::Unchanged,
             EnvironmentImpact::Unknown => Effect::Unknown,
             EnvironmentImpact::Rejected(found) => {
-                faults = found.iter().map(RejectionReason::new).collect();
+                faults = found.into_iter().map(RejectionReason::new).collect();
                 Effect::Rejected
             }
-            EnvironmentImpact::Changes(affected) => {
-                resources = affected.iter().map(Resource::new).collect();
-                affected.iter().map(effect_of).min().unwrap_or(Effect::Unchanged)
+            EnvironmentImpact::Changes(steps) => {
+                resources = steps;
+                resources.iter().map(effect_of).min().unwrap_or(Effect::Unchanged)
             }
         };
-        Self {
+        Some(Self {
             format: FORMAT,
             event: "environment",
-            environment: environment.clone(),
+            environment: selected.known.environment.clone(),
+            kind: selected.kind.clone(),
             effect,
-            loses_data: resources.iter().any(|one| one.loses.is_some()),
+            loses_data: resources.iter().any(|step| step.loss().is_some()),
             resources,
             faults,
-        }
+        })
+    }
+
+    /// Everything that happens, except for the values, which may differ between environments.
+    fn shape(&self) -> String {
+        let faults =
+            self.faults.iter().map(|fault| format!("{} {:?} {}", fault.code, fault.key, fault.message));
+        self.resources.iter().map(shape).chain(faults).collect::<Vec<_>>().join("\n\n")
     }
 }
 
-fn effect_of(affected: &Affected) -> Effect {
-    use engine::Action;
-    match affected.action {
+fn effect_of(step: &Step) -> Effect {
+    match step.action {
         Action::Delete => Effect::Delete,
         Action::Replace => Effect::Replace,
         Action::Create => Effect::Create,
@@ -112,47 +103,25 @@ fn effect_of(affected: &Affected) -> Effect {
     }
 }
 
-impl Resource {
-    fn new(affected: &Affected) -> Self {
-        let loses = affected.loses.as_ref().map(|lost| match lost {
-            engine::LostData::Named(what) => what.clone(),
-            engine::LostData::Data => "its data".to_owned(),
-            engine::LostData::Unknown => "perhaps data".to_owned(),
-        });
-        Self {
-            key: affected.key.to_string(),
-            action: affected.action.as_str(),
-            reasons: affected.reasons.iter().cloned().map(Into::into).collect(),
-            paths: affected.changes.iter().map(|change| change.path.clone()).collect(),
-            loses,
-            parts: driver::Part::most_severe_first(&affected.parts).into_iter().map(Part::new).collect(),
+/// What happens to a resource, without values. Deployments have numbers of their own in each environment.
+fn shape(step: &Step) -> String {
+    let reason = |reason: &Reason| match reason {
+        Reason::LeftDocuments { departure: Some(departure) } => {
+            Departure { deployment: 0, ..Departure::clone(departure) }.to_string()
         }
-    }
-
-    /// Everything that happens to the resource, without its key. Environments are grouped by this.
-    fn group(&self) -> String {
-        let reasons: Vec<&str> = self.reasons.iter().map(|reason| &*reason.message).collect();
-        format!(
-            "{}\n{}\n{}\n{:?}\n{:?}",
-            self.action,
-            reasons.join("\n"),
-            self.paths.join("\n"),
-            self.loses,
-            self.parts
-        )
-    }
-}
-
-impl Part {
-    fn new(part: &driver::Part) -> Self {
-        Self { address: part.address.clone(), type_name: part.type_name.clone(), action: part.action }
-    }
+        reason => reason.to_string(),
+    };
+    let reasons: Vec<String> = step.reasons.iter().map(reason).collect();
+    let paths: Vec<&str> = step.changes.iter().map(|change| &*change.path).collect();
+    let parts: Vec<_> = step.parts().map(|part| (part.action, &part.address)).collect();
+    let loss = step.loss().map(|loss| (loss.what(), loss.is_allowed()));
+    format!("{}\n{:?}\n{reasons:?}\n{paths:?}\n{loss:?}\n{parts:?}", step.key, step.action)
 }
 
 impl RejectionReason {
-    fn new(fault: &purlin_model::Diagnostic) -> Self {
+    fn new(Rejection { key, fault }: Rejection) -> Self {
         let at = fault.location.as_ref().map(ToString::to_string);
-        Self { code: fault.code, message: fault.message.clone(), at }
+        Self { code: fault.code, key, message: fault.message, at, help: fault.help }
     }
 }
 
@@ -161,6 +130,7 @@ impl RejectionReason {
 pub(crate) struct Summary {
     format: u8,
     event: &'static str,
+    /// The number of selected environments that use the documents.
     pub(crate) environments: usize,
     pub(crate) unchanged: usize,
     pub(crate) create: usize,
@@ -171,6 +141,8 @@ pub(crate) struct Summary {
     pub(crate) unknown: usize,
     /// The number of these that lose data.
     pub(crate) loses_data: usize,
+    /// The number of selected environments that use none of the documents.
+    pub(crate) unused: usize,
 }
 
 impl Default for Summary {
@@ -187,6 +159,7 @@ impl Default for Summary {
             rejected: 0,
             unknown: 0,
             loses_data: 0,
+            unused: 0,
         }
     }
 }
@@ -206,6 +179,11 @@ impl Summary {
         } += 1;
     }
 
+    /// Whether the change has an effect on some environments, and is rejected in each of these.
+    pub(crate) fn is_rejected(&self) -> bool {
+        self.rejected > 0 && self.rejected + self.unchanged == self.environments
+    }
+
     /// The effects that occur, with their counts.
     pub(crate) fn parts(&self) -> Vec<(Effect, usize)> {
         let all = [
@@ -221,44 +199,54 @@ impl Summary {
     }
 }
 
-/// Environments with the same changes.
+/// Environments in which the same happens. Values may differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) effect: Effect,
     pub(crate) loses_data: bool,
-    pub(crate) resources: Vec<Resource>,
-    pub(crate) faults: Vec<RejectionReason>,
-    /// The environments, sorted.
-    pub(crate) environments: Vec<state::Environment>,
+    /// The environments, in the order of lists; never empty.
+    pub(crate) environments: Vec<Environment>,
 }
 
-/// Environments grouped by their changes.
+impl Group {
+    /// The environments of each type, in the order of lists; those of no known type last.
+    pub(crate) fn by_type(&self) -> Vec<(Option<&str>, Vec<String>)> {
+        let mut types: Vec<(Option<&str>, Vec<String>)> = Vec::new();
+        for environment in &self.environments {
+            let (kind, name) = (environment.kind.as_deref(), environment.environment.to_string());
+            match types.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, names)) => names.push(name),
+                None => types.push((kind, vec![name])),
+            }
+        }
+        types.sort_by_key(|(kind, _)| kind.is_none());
+        types
+    }
+}
+
+/// Environments grouped by what happens in them, in the order of lists.
 #[derive(Debug, Default)]
-pub(crate) struct Groups(BTreeMap<(Effect, bool, String), Group>);
+pub(crate) struct Groups {
+    groups: Vec<Group>,
+    /// The place of each in `groups`, by what happens.
+    places: HashMap<(Effect, String), usize>,
+}
 
 impl Groups {
+    /// Adds an environment. They come in the order of lists.
     pub(crate) fn add(&mut self, environment: Environment) {
-        let Environment { environment, effect, loses_data, resources, faults, .. } = environment;
-        let mut sort: Vec<String> =
-            resources.iter().map(|one| format!("{}\n{}", one.key, one.group())).collect();
-        sort.extend(faults.iter().map(|fault| format!("{} {}", fault.code, fault.message)));
-        let group = self.0.entry((effect, !loses_data, sort.join("\n\n"))).or_insert_with(|| Group {
-            effect,
-            loses_data,
-            resources,
-            faults,
-            environments: Vec::new(),
-        });
-        group.environments.push(environment);
+        let Environment { effect, loses_data, .. } = environment;
+        let place = self.places.entry((effect, environment.shape())).or_insert(self.groups.len());
+        match self.groups.get_mut(*place) {
+            Some(group) => group.environments.push(environment),
+            None => self.groups.push(Group { effect, loses_data, environments: vec![environment] }),
+        }
     }
 
-    /// The groups: the most severe effect first, then those that lose data, then the largest.
-    pub(crate) fn in_order(&self) -> Vec<Group> {
-        let mut groups: Vec<Group> = self.0.values().cloned().collect();
-        groups.iter_mut().for_each(|group| group.environments.sort_unstable());
-        groups.sort_by_key(|group| {
-            (group.effect, !group.loses_data, std::cmp::Reverse(group.environments.len()))
-        });
+    /// The groups: the most severe effect first, then those that lose data, then in the order of lists.
+    pub(crate) fn in_order(&self) -> Vec<&Group> {
+        let mut groups: Vec<&Group> = self.groups.iter().collect();
+        groups.sort_by_key(|group| (group.effect, !group.loses_data));
         groups
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Document<'a> {
 }
 
 /// The result of reading a resource.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Observed {
     pub(crate) key: Key,
     #[serde(flatten)]

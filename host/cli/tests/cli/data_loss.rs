@@ -62,10 +62,10 @@ fn losses_by_changed_definitions_are_reported() {
     let arguments = ["impact", "store.yaml", "--check", "--fail-on", "loses-data"];
     let report = world.run(&arguments).status(3).out;
     assert!(
-        report.contains("replace, loses data") && report.contains("loses what was entered into it"),
+        report.contains("replace, loses data") && report.contains("loses data: what was entered into it"),
         "{report}"
     );
-    assert!(report.ends_with("replace 1, of these 1 lose data\n"), "{report}");
+    assert!(report.ends_with("replace 1, of these 1 loses data\n"), "{report}");
     assert_eq!(world.effects(), (2, 0, 0));
 }
 

@@ -74,7 +74,7 @@ fn a_file_that_was_emptied_or_moved_deletes_nothing() {
         let _ = project.run(&up).status(0);
         lose(&project);
         let report = project.run(&["impact", ".", "--fail-on", "rejected"]).status(3).out;
-        assert!(report.contains("`app.yaml`"), "{report}");
+        assert!(report.contains("--accept-missing app.yaml"), "{report}");
         let refused = project.run(&["rollout", "start", "--yes", "."]).status(2);
         assert!(refused.err.contains("1 of 1 environments reject these documents"), "{}", refused.err);
         assert_eq!(note(&project, "dev"), "hello");

@@ -124,67 +124,6 @@ fn an_impact_matches_the_plans_of_single_environments() {
     assert!(impact(&project, &[]).0.is_empty());
 }
 
-/// Numbers from a seed (xorshift).
-struct Rng(u64);
-
-impl Rng {
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        from[(self.0 % from.len() as u64) as usize]
-    }
-}
-
-/// Definitions of every type: one that always matches, and up to two others with different criteria.
-fn random_platform(rng: &mut Rng) -> String {
-    const CRITERIA: [&str; 8] = [
-        "{env_type: production}",
-        "{env_type: development}",
-        "{app_id: shop}",
-        "{app_id: other}",
-        "{env_id: stage}",
-        "{env_id: prod2}",
-        "{res_id: shared.db}",
-        "{res_id: shared.cache, env_type: staging}",
-    ];
-    let mut text = String::new();
-    for kind in ["db", "cache", "queue"] {
-        let (one, two) = (rng.pick(&CRITERIA), rng.pick(&CRITERIA));
-        let others = if one == two { vec![one] } else { vec![one, two] };
-        let all = others.into_iter().enumerate().map(|(n, criterion)| (format!("{kind}-{n}"), criterion));
-        for (id, criterion) in all.chain([(kind.to_owned(), "{}")]) {
-            if criterion == "{}" || rng.pick(&["", "yes"]) == "yes" {
-                text.push_str(&file(
-                    &id,
-                    rng.pick(&["", "-a"]),
-                    rng.pick(&["one", "two", "three"]),
-                    criterion,
-                ));
-            }
-        }
-    }
-    text
-}
-
-#[test]
-fn an_impact_matches_the_plans_of_random_fleets() {
-    let seeds = std::env::var("PURLIN_IMPACT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
-    let mut affected_environments = 0;
-    for seed in 1..=seeds {
-        let mut rng = Rng(0x9e37_79b9_7f4a_7c15 ^ seed);
-        let project = fleet(&random_platform(&mut rng));
-        for number in 0..6 {
-            let platform = random_platform(&mut rng);
-            project.write("platform/all.yaml", &platform);
-            let (affected, _) = impact(&project, &[]);
-            assert_eq!(affected, alone(&project), "seed {seed}, change {number}:\n{platform}");
-            affected_environments += affected.len();
-        }
-    }
-    assert!(affected_environments > 10, "{affected_environments}");
-}
-
 #[test]
 fn an_impact_leaves_out_changes_that_any_deployment_would_make() {
     let project = fleet(&before());
@@ -234,8 +173,9 @@ fn people_see_groups_and_scripts_a_status() {
     let text = ran(&[]).status(0).out;
     for words in [
         "1 environment: replace\n",
-        "± db.default#shared.db replace: `/values/path` cannot be changed in place (values.path)",
-        "in dev of default/shop",
+        "± replace db.default#shared.db  `/values/path` cannot be changed in place",
+        "values.path: \"/out/dev-shared.db\" → \"/out/new-dev-shared.db\" (forces replacement)",
+        "in development: dev of default/shop",
         "4 environments: replace 4\n",
     ] {
         assert!(text.contains(words), "{words}:\n{text}");
@@ -245,7 +185,8 @@ fn people_see_groups_and_scripts_a_status() {
     }
     let _ = ran(&["--fail-on", "delete,create,update,loses-data,rejected,unknown"]).status(0);
     let markdown = ran(&["--format", "markdown"]).status(0).out;
-    assert!(markdown.starts_with("### Impact on 4 environments\n\nReplace 4\n"), "{markdown}");
+    let head = "<!-- purlin:impact -->\n### Impact on 4 environments\n\nReplace 4.\n";
+    assert!(markdown.starts_with(head), "{markdown}");
 
     // A rejected environment is reported, and the others are still planned.
     project.write("platform/all.yaml", before().replace("'one'", "'${values.size}'"));
@@ -329,4 +270,144 @@ fn paths_that_no_environment_reads_are_rejected() {
         assert!(done.err.contains("no environment was deployed from `other`"), "{}", done.err);
         let _ = project.run(&[command, &["platform"]].concat()).status(0);
     }
+}
+
+/// Which documents are accepted does not depend on the command: definitions that moved to another file are
+/// still there, and those that are gone need the same consent.
+#[test]
+fn documents_are_accepted_and_rejected_as_by_a_plan() {
+    let project = fleet(&before());
+    let plan = |accept: &[&str]| {
+        project.run(&[&["plan", "--env", "prod", "platform", "apps/prod.yaml"][..], accept].concat()).status
+    };
+    let ran = |arguments: &[&str]| -> Ran { project.run(&[&["impact"][..], arguments].concat()) };
+    // The file is emptied, and its definitions are in another one.
+    project.write("platform/all.yaml", "");
+    project.write("platform/moved.yaml", before());
+    assert_eq!(plan(&[]), 0);
+    assert_eq!(ran(&["platform"]).status(0).out, "4 environments: unchanged 4\n");
+    let _ = project.run(&["rollout", "start", "--yes", "platform"]).status(0);
+    // A definition that no environment uses is gone with its file.
+    project.write("platform/moved.yaml", before() + &file("other", "", "one", "{app_id: other}"));
+    for env in ["dev", "stage", "prod", "prod2"] {
+        up(&project, env);
+    }
+    project.write("platform/all.yaml", before());
+    project.write("platform/moved.yaml", "# Nothing.\n");
+    let accept = ["--accept-missing", "platform/moved.yaml"];
+    assert_eq!((plan(&[]), plan(&accept)), (2, 0));
+    let text = ran(&["platform"]).status(3).out;
+    assert!(text.contains("or accept this with `--accept-missing platform/moved.yaml`"), "{text}");
+    let accepted = ran(&["platform", accept[0], accept[1]]).status(0);
+    assert_eq!(accepted.out, "4 environments: unchanged 4\n");
+}
+
+/// A file that was renamed is named by both of its names, or by its folder.
+#[test]
+fn files_that_are_gone_can_be_named() {
+    let project = fleet(&before());
+    let (old, new) = ("platform/all.yaml", "platform/new.yaml");
+    std::fs::rename(project.path().join(old), project.path().join(new)).expect("renamed");
+    let ran = |paths: &[&str]| -> Ran { project.run(&[&["impact"][..], paths].concat()) };
+    for paths in [&["platform"][..], &[old, new]] {
+        assert_eq!(ran(paths).status(0).out, "4 environments: unchanged 4\n");
+    }
+    let text = ran(&[new]).status(3).out;
+    let help = "`platform/all.yaml` was deployed and no longer exists: if its documents were moved, name it too, or \
+                its folder";
+    assert!(text.contains(help), "{text}");
+    let text = ran(&[old]).status(3).out;
+    assert!(text.contains("no definition matches `db.default#shared.db`"), "{text}");
+    let wrong = ran(&["platform/nothing.yaml"]).status(2);
+    assert!(wrong.err.contains("no environment was deployed from `platform/nothing.yaml`"), "{}", wrong.err);
+}
+
+#[test]
+fn environments_are_selected_by_type_and_name() {
+    let project = fleet(&before());
+    project.write("platform/all.yaml", before().replace("'one'", "'two'"));
+    let named = |arguments: &[&str]| -> Vec<String> {
+        let mut events = project
+            .run(&[&["impact", "platform", "--format", "json"][..], arguments].concat())
+            .status(0)
+            .events();
+        let summary = events.pop().expect("a summary");
+        assert_eq!(summary["environments"], events.len());
+        events.iter().map(|event| format!("{} {}", event["env"], event["type"]).replace('"', "")).collect()
+    };
+    assert_eq!(named(&[]), ["prod production", "prod2 production", "dev development", "stage staging"]);
+    for (arguments, expected) in [
+        (&["--type", "production"][..], &["prod production", "prod2 production"][..]),
+        (&["--type", "staging", "--type", "development"], &["dev development", "stage staging"]),
+        (&["--environments", "prod"], &["prod production"]),
+        (&["--environments", "shop/*", "--type", "staging"], &["stage staging"]),
+        (&["--environments", "default/shop/prod*"], &["prod production", "prod2 production"]),
+        (&["--environments", "stage", "--environments", "dev"], &["dev development", "stage staging"]),
+    ] {
+        assert_eq!(named(arguments), expected, "{arguments:?}");
+    }
+    for arguments in [["--type", "prodution"], ["--environments", "other/*"]] {
+        let none = project.run(&[&["impact", "platform"][..], &arguments].concat()).status(2);
+        assert!(none.err.contains("none of the 4 recorded environments matches"), "{}", none.err);
+    }
+}
+
+#[test]
+fn environments_that_do_not_use_the_change_are_not_counted() {
+    let project = fleet(&before());
+    let text = project.run(&["impact", "apps/dev.yaml"]).status(0).out;
+    assert_eq!(text, "1 environment: unchanged 1; 3 others use none of these documents\n");
+    project.write("apps/dev.yaml", deployment(&["db", "cache"]));
+    let events = project.run(&["impact", "apps", "--format", "json"]).status(0).events();
+    assert_eq!(events[1]["environments"], 4, "the folder contains the documents of all: {events:?}");
+    let events = project.run(&["impact", "apps/dev.yaml", "--format", "json"]).status(0).events();
+    assert_eq!((&events[0]["env"], &events[0]["effect"]), (&json!("dev"), &json!("create")));
+    assert_eq!((&events[1]["environments"], &events[1]["unused"]), (&json!(1), &json!(3)));
+}
+
+#[test]
+fn a_change_that_is_rejected_wherever_it_matters_fails() {
+    let project = fleet(&before());
+    let ran = |arguments: &[&str]| -> Ran { project.run(&[&["impact", "platform"][..], arguments].concat()) };
+    // Rejected in two environments, and without an effect on the others.
+    let wrong = before() + &file("cache-2", "", "${values.size}", "{app_id: shop}");
+    project.write("platform/all.yaml", &wrong);
+    let text = ran(&[]).status(3).out;
+    assert!(text.ends_with("4 environments: unchanged 2, rejected 2\n"), "{text}");
+    let _ = ran(&["--accept-rejected"]).status(0);
+    let _ = ran(&["--accept-rejected", "--fail-on", "rejected"]).status(3);
+    // It changes something elsewhere.
+    project.write("platform/all.yaml", wrong + &file("db-dev", "", "two", "{env_id: dev}"));
+    let text = ran(&[]).status(0).out;
+    assert!(text.ends_with("unchanged 1, update 1, rejected 2\n"), "{text}");
+    let _ = ran(&["--fail-on", "rejected"]).status(3);
+}
+
+/// The values of environments with the same changes may differ.
+#[test]
+fn values_are_shown_before_and_after() {
+    let secret = before().replacen("values: {path", "secrets: {content: hunter-1}, values: {path", 1);
+    let secret = secret.replacen(", content: 'one'", "", 1);
+    let project = fleet(&secret);
+    let changed = secret.replace("hunter-1", "hunter-2").replace("/out/", "/out/new-");
+    project.write("platform/all.yaml", changed.replace("'one'", "'```'"));
+    let ran = |arguments: &[&str]| -> String {
+        let ran = project.run(&[&["impact", "platform"][..], arguments].concat()).status(0);
+        assert!(!ran.out.contains("hunter"), "{ran}");
+        ran.out
+    };
+    let lines = [
+        "secrets.content: [secret] → [secret] (changed)",
+        "prod of default/shop: \"/out/prod-shared.db\" → \"/out/new-prod-shared.db\" (forces replacement)",
+        "stage of default/shop: \"/out/stage-shared.db\" → \"/out/new-stage-shared.db\" (forces replacement)",
+        "values.content: \"one\" → \"```\"",
+    ];
+    let (text, markdown) = (ran(&[]), ran(&["--format", "markdown"]));
+    for line in lines {
+        assert!(text.contains(line) && markdown.contains(line), "{line}:\n{text}\n{markdown}");
+    }
+    // The text of others ends no fence.
+    assert!(markdown.contains("\n````text\n") && markdown.contains("\n````\n\n</details>\n"), "{markdown}");
+    let json = ran(&["--format", "json"]);
+    assert!(json.contains(r#"{"path":"/secrets/content","before":"[secret]","after":"[secret]""#), "{json}");
 }

@@ -167,12 +167,14 @@ fn the_impact_of_a_changed_definition_names_parts() {
     project.edit("things.yaml", "{id: one}", &preview);
     let shown = project.run(&["impact", "things.yaml", "--check"]).status(0);
     let said = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("; of its parts: delete-then-create db.main, create log; loses rows"), "{shown}");
+    assert!(said.contains("± replace db.main loses data: rows + create log"), "{shown}");
     let json = project.run(&["impact", "things.yaml", "--check", "--format", "json"]).status(0).events();
-    assert_eq!(
-        json[0]["resources"][0]["parts"][1],
-        json!({"address": "log", "type": "thing", "action": "create"})
-    );
+    let part = &json[0]["resources"][0]["parts"][1];
+    assert_eq!((&part["address"], &part["action"]), (&json!("log"), &json!("create")), "{json:?}");
+    // A preview that fails belongs to a resource.
+    project.edit("things.yaml", &preview, r#"{"id": "one", "preview": {"do": "trap"}}"#);
+    let shown = project.run(&["impact", "things.yaml", "--check"]).status(3);
+    assert!(shown.out.contains("✗ thing.default#shared.one: the driver `acme/guests` crashed"), "{shown}");
     // Without asking drivers, nothing is known of parts.
     let json = project.run(&["impact", "things.yaml", "--format", "json"]).status(0).events();
     assert!(json[0]["resources"][0].get("parts").is_none(), "{json:?}");

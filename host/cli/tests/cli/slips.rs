@@ -93,7 +93,7 @@ fn refused(project: &Project, code: &str, accept: &[&str], deleted: usize) {
 
 /// `impact` rejects a change of a folder for the same reason.
 fn foreseen(project: &Project, folder: &str, code: &str) {
-    let impact = project.run(&["impact", folder, "--format", "json"]).status(0);
+    let impact = project.run(&["impact", folder, "--format", "json"]).status(3);
     assert!(impact.out.contains(code), "{}", impact.out);
 }
 
@@ -219,7 +219,7 @@ fn a_folder_that_is_emptied_at_once_is_rejected() {
             std::fs::create_dir(&apps).expect("made");
         }
         refused(&project, "folder-without-documents", &["--accept-missing", "apps"], 3);
-        let impact = project.run(&["impact", ".", "--format", "json"]).status(0);
+        let impact = project.run(&["impact", ".", "--format", "json"]).status(3);
         assert!(impact.out.contains("folder-without-documents"), "{}", impact.out);
     }
     // Only definitions are left in it.

@@ -14,11 +14,11 @@ use crate::files::shown;
 const SUSPICIOUS: usize = 2;
 
 /// A file that is gone.
-pub(crate) struct GoneFile {
+struct GoneFile {
     /// Its absolute path.
-    pub(crate) path: PathBuf,
+    path: PathBuf,
     /// Whether it declared resources.
-    pub(crate) declares: bool,
+    declares: bool,
 }
 
 impl Comparison<'_> {
@@ -41,9 +41,15 @@ impl Comparison<'_> {
         let folders = emptied(&gone, &now, &top).into_iter();
         let fault = |(folder, count): (PathBuf, usize)| {
             let accept = super::faults::accepting(&shown(&folder));
-            folder_without_documents(&folder, count, Some(number)).help(format!(
-                "restore the folder, or accept that what its files declared is deleted with `{accept}`"
-            ))
+            let message = format!(
+                "the folder `{}` contained {count} files with documents in deployment {number}, and contains none now",
+                shown(&folder)
+            );
+            Diagnostic::error("folder-without-documents", message)
+                .fact("a submodule may not be fetched, a volume may not be mounted, or the folder was moved")
+                .help(format!(
+                    "restore the folder, or accept that what its files declared is deleted with `{accept}`"
+                ))
         };
         folders.map(fault).collect()
     }
@@ -52,7 +58,7 @@ impl Comparison<'_> {
 /// The folders that contained at least two files that are gone and contain no document now, each with
 /// the number of its files. `now` has the current files and their texts; `top` is the folder that was
 /// searched for a file. A folder with definitions alone contains no document if it declared resources.
-pub(crate) fn emptied(
+fn emptied(
     gone: &[GoneFile],
     now: &[(PathBuf, &str)],
     top: &dyn Fn(&Path) -> Option<PathBuf>,
@@ -76,16 +82,4 @@ pub(crate) fn emptied(
         }
     }
     folders.into_iter().filter(|(_, count)| *count >= SUSPICIOUS).collect()
-}
-
-/// The fault of a folder, which contained documents in the deployment of that number.
-pub(crate) fn folder_without_documents(folder: &Path, count: usize, number: Option<u64>) -> Diagnostic {
-    let name = shown(folder);
-    let then =
-        number.map_or_else(|| "the last deployment".to_owned(), |number| format!("deployment {number}"));
-    let message = format!(
-        "the folder `{name}` contained {count} files with documents in {then}, and contains none now"
-    );
-    Diagnostic::error("folder-without-documents", message)
-        .fact("a submodule may not be fetched, a volume may not be mounted, or the folder was moved")
 }

@@ -44,7 +44,7 @@ impl Comparison<'_> {
 }
 
 /// The definitions of a file that matched before, and are one letter away from that.
-pub(crate) fn of_definitions(documents: &Documents, then: &SourceText, now: &SourceText) -> Vec<Diagnostic> {
+fn of_definitions(documents: &Documents, then: &SourceText, now: &SourceText) -> Vec<Diagnostic> {
     let here = documents.definition_index.definitions().iter().filter(|one| one.location.file == now.name);
     let here: Vec<&Definition> = here.collect();
     if here.is_empty() {
@@ -101,21 +101,14 @@ fn is_same(one: &Criterion, other: &Criterion) -> bool {
     Criterion { location: other.location.clone(), ..one.clone() } == *other
 }
 
-/// The slips in a file between two texts, without knowledge of other files: `elsewhere` says whether
-/// another file contains a document now.
-pub(crate) fn between(
-    then: &SourceText,
-    now: &SourceText,
-    elsewhere: &dyn Fn(&DocumentHead) -> bool,
-) -> Vec<Diagnostic> {
-    let contents = (content(&then.name, &then.text), content(&now.name, &now.text));
-    let mut lost = contents.0.heads.clone();
-    lost.retain(|document| !contents.1.heads.contains(document) && !elsewhere(document));
-    let mut faults = of_documents((&contents.0, &contents.1), &lost);
-    let loaded = load_sources(vec![now.clone()], &[]);
-    let warnings = loaded.diagnostics.iter().filter(|warning| warning.code == WITHOUT_DOLLAR);
-    faults.extend(of_placeholders(then, now, warnings));
-    faults
+/// Whether definitions of the same name match differently, so that [`of_definitions`] may find a slip.
+pub(crate) fn may_be_slips(before: &[Definition], now: &[Definition]) -> bool {
+    let matches_alike = |one: &Definition, other: &Definition| {
+        one.type_pattern == other.type_pattern
+            && one.criteria.len() == other.criteria.len()
+            && one.criteria.iter().zip(&other.criteria).all(|(one, other)| is_same(one, other))
+    };
+    now.iter().any(|now| before.iter().any(|then| then.id == now.id && !matches_alike(then, now)))
 }
 
 /// The documents that are still there in another form, of those that a file has lost.

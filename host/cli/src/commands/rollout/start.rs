@@ -104,6 +104,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let workspace = input::workspace(&loaded, app);
     let fail = |error| Failure::host(error, &loaded.sources);
     let proposal = Proposal::new(&loaded, Some(&workspace)).map_err(fail)?;
+    let proposal = proposal.accepting(args.accept.accept_missing.clone());
     let purlin = Arc::new(input::orchestrator(&workspace, app)?);
     check_read(&purlin, &proposal).await?;
     let mut impacts = Vec::new();
