@@ -26,6 +26,7 @@ mod graph;
 mod hints;
 mod history;
 mod impact;
+mod impact_agreement;
 mod in_progress;
 mod interrupted;
 mod invalid_input;
