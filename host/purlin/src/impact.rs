@@ -31,7 +31,7 @@ pub struct Proposal {
     texts: Vec<(SourceText, Arc<str>)>,
     /// The groups of manifests that the workspace adds to those with references by convention.
     references: Option<Vec<Arc<str>>>,
-    accept_missing: Vec<String>,
+    pub(crate) accept_missing: Vec<String>,
     /// The differences, by the digest of the compared texts, since environments share them.
     differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
 }

@@ -61,8 +61,6 @@ pub struct RolloutOptions {
     pub may_lose: bool,
     /// Whether it takes the place of roll-outs about the same files that are not over.
     pub supersede: bool,
-    /// As [`Documents::accept_missing`].
-    pub accept_missing: Vec<String>,
 }
 
 /// What to do with a roll-out.
@@ -101,7 +99,7 @@ impl Purlin {
         let session = self.begin_held(&Environment::fleet()).await?;
         let known = session.snapshot().await?.rollouts;
         let number = known.last().map_or(1, |last| last.number.saturating_add(1));
-        let mut plan = RolloutPlan::new(number, proposal.changed(), options.accept_missing.clone());
+        let mut plan = RolloutPlan::new(number, proposal.changed(), proposal.accept_missing.clone());
         for (SelectedEnvironment { known: summary, kind }, impact) in impacts {
             let Some(last) = self.last_deployed_of(summary).await? else { continue };
             let rejected = match impact {

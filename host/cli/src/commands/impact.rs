@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _};
 use purlin_engine::Action;
-use purlin_host::{EnvironmentImpact, Proposal, SelectedEnvironment, Selection};
+use purlin_host::{EnvironmentImpact, Loaded, Proposal, Purlin, SelectedEnvironment, Selection};
 use tokio::task::JoinError;
 
 use crate::app::App;
@@ -109,27 +109,54 @@ impl FailOn {
     }
 }
 
+/// Changed documents, and the environments that they may concern.
+pub(super) struct ProposedChange {
+    /// The documents as they were read, for places in faults.
+    pub(super) loaded: Loaded,
+    pub(super) purlin: Arc<Purlin>,
+    pub(super) proposal: Arc<Proposal>,
+    pub(super) selected: Vec<SelectedEnvironment>,
+}
+
+impl ProposedChange {
+    /// Reads changed documents. Files and folders that are gone take theirs away.
+    pub(super) async fn read(
+        paths: &[PathBuf],
+        accept: &AcceptArgs,
+        selection: &SelectionArgs,
+        app: &App,
+    ) -> Result<Self, Failure> {
+        if let Some(path) = paths.iter().find(|path| path.as_os_str() == "-") {
+            let message = format!(
+                "standard input (`{}`) cannot be compared with the recorded documents",
+                path.display()
+            );
+            return Err(Failure::input(message).hint("name the files or the folder of the changed documents"));
+        }
+        let (gone, mut paths): (Vec<PathBuf>, Vec<PathBuf>) =
+            paths.iter().cloned().partition(|path| path.symlink_metadata().is_err());
+        if paths.is_empty() {
+            // The workspace says where the state is, and what paths are relative to.
+            paths =
+                surroundings::nearest_workspace(&app.folder).map_or_else(|| gone.clone(), |file| vec![file]);
+        }
+        let named = DocumentArgs { paths, ..DocumentArgs::default() };
+        let loaded = input::load(&named, app)?;
+        let workspace = input::workspace(&loaded, app);
+        let proposal = Proposal::new(&loaded, Some(&workspace))
+            .map_err(|error| Failure::host(error, &loaded.sources))?;
+        let proposal = Arc::new(proposal.without(&gone).accepting(accept.accept_missing.clone()));
+        let purlin = Arc::new(input::orchestrator(&workspace, app)?);
+        check_read(&purlin, &proposal).await?;
+        let selected = app.timings.wait("list environments", select(&purlin, selection)).await?;
+        Ok(Self { loaded, purlin, proposal, selected })
+    }
+}
+
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    if let Some(path) = args.paths.iter().find(|path| path.as_os_str() == "-") {
-        let message =
-            format!("standard input (`{}`) cannot be compared with the recorded documents", path.display());
-        return Err(Failure::input(message).hint("name the files or the folder of the changed documents"));
-    }
-    let (gone, mut paths): (Vec<PathBuf>, Vec<PathBuf>) =
-        args.paths.iter().cloned().partition(|path| path.symlink_metadata().is_err());
-    if paths.is_empty() {
-        // The workspace says where the state is, and what paths are relative to.
-        paths = surroundings::nearest_workspace(&app.folder).map_or_else(|| gone.clone(), |file| vec![file]);
-    }
-    let named = DocumentArgs { paths, ..DocumentArgs::default() };
-    let loaded = input::load(&named, app)?;
-    let workspace = input::workspace(&loaded, app);
+    let change = ProposedChange::read(&args.paths, &args.accept, &args.selection, app).await?;
+    let ProposedChange { loaded, purlin, proposal, selected } = change;
     let fail = |error| Failure::host(error, &loaded.sources);
-    let proposal = Proposal::new(&loaded, Some(&workspace)).map_err(fail)?;
-    let proposal = Arc::new(proposal.without(&gone).accepting(args.accept.accept_missing.clone()));
-    let purlin = Arc::new(input::orchestrator(&workspace, app)?);
-    check_read(&purlin, &proposal).await?;
-    let selected = app.timings.wait("list environments", select(&purlin, &args.selection)).await?;
 
     let mut summary = Summary::default();
     let mut groups = Groups::default();
@@ -191,7 +218,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 /// If there are environments, and none is selected: otherwise a check in CI would succeed whatever the
 /// documents contain.
 async fn select(
-    purlin: &purlin_host::Purlin,
+    purlin: &Purlin,
     args: &SelectionArgs,
 ) -> Result<Vec<SelectedEnvironment>, Failure> {
     let selection = args.selection();
@@ -209,7 +236,7 @@ async fn select(
 
 /// Rejects documents that no environment was deployed from. Otherwise a check in CI would succeed
 /// whatever they contain.
-pub(super) async fn check_read(purlin: &purlin_host::Purlin, proposal: &Proposal) -> Result<(), Failure> {
+async fn check_read(purlin: &Purlin, proposal: &Proposal) -> Result<(), Failure> {
     let unread = purlin.unread(proposal).await.map_err(|error| Failure::host(error, &Default::default()))?;
     if unread.is_empty() {
         return Ok(());
@@ -223,9 +250,9 @@ pub(super) async fn check_read(purlin: &purlin_host::Purlin, proposal: &Proposal
 type Planned = (SelectedEnvironment, Result<EnvironmentImpact, purlin_host::Error>);
 
 /// Plans all environments, two per processor at a time, and returns them in their order.
-fn plans(
+pub(super) fn plans(
     selected: Vec<SelectedEnvironment>,
-    purlin: &Arc<purlin_host::Purlin>,
+    purlin: &Arc<Purlin>,
     proposal: &Arc<Proposal>,
     check: bool,
 ) -> impl Stream<Item = Result<Planned, JoinError>> {

@@ -1,17 +1,20 @@
 //! `purlin rollout start`
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use purlin_host::{EnvironmentImpact, Proposal, RolloutOptions, Waves};
+use futures::StreamExt as _;
+use purlin_host::{RolloutOptions, Waves};
 
 use super::follow::{self, FollowArgs};
 use crate::app::App;
-use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg, SelectionArgs};
-use crate::commands::impact::check_read;
+use crate::args::{AcceptArgs, Format, FormatArg, SelectionArgs};
+use crate::commands::impact::{ProposedChange, plans};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
-use crate::{input, text};
+use crate::render;
+use crate::render::plan::PlanView;
+use crate::report::impact::{Effect, Environment, Groups, Summary};
+use crate::ui::Level;
 
 /// Start a roll-out of changed documents, and take its turns until what is left needs somebody.
 ///
@@ -99,24 +102,27 @@ fn waves(text: &str) -> Result<Waves, String> {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    let named = DocumentArgs { paths: args.paths.clone(), ..DocumentArgs::default() };
-    let loaded = input::load(&named, app)?;
-    let workspace = input::workspace(&loaded, app);
+    let change = ProposedChange::read(&args.paths, &args.accept, &args.selection, app).await?;
+    let ProposedChange { loaded, purlin, proposal, selected } = change;
     let fail = |error| Failure::host(error, &loaded.sources);
-    let proposal = Proposal::new(&loaded, Some(&workspace)).map_err(fail)?;
-    let proposal = proposal.accepting(args.accept.accept_missing.clone());
-    let purlin = Arc::new(input::orchestrator(&workspace, app)?);
-    check_read(&purlin, &proposal).await?;
-    let mut impacts = Vec::new();
-    for selected in purlin.select(&args.selection.selection()).await.map_err(fail)? {
-        let impact = purlin.impact(&selected.known, &proposal, false).await.map_err(fail)?;
+    let (mut impacts, mut groups, mut summary) = (Vec::new(), Groups::default(), Summary::default());
+    let mut plans = Box::pin(plans(selected, &purlin, &proposal, false));
+    while let Some(planned) = plans.next().await {
+        let (selected, impact) = planned.map_err(|error| Failure::caused("a plan ended early", &error))?;
+        let impact = impact.map_err(fail)?;
+        if let Some(environment) = Environment::new(&selected, impact.clone()) {
+            summary.count(&environment);
+            if environment.effect != Effect::Unchanged {
+                groups.add(environment);
+            }
+        }
         impacts.push((selected, impact));
     }
+    drop(plans);
     if consent.needs_confirmation() {
-        let changes = |impact: &EnvironmentImpact| matches!(impact, EnvironmentImpact::Changes(_));
-        let changed = impacts.iter().filter(|(_, impact)| changes(impact)).count();
-        let question = format!("Roll this out? Resources of {} change.", text::count(changed, "environment"));
-        if !consent.agrees(&question, app) {
+        let look = PlanView::new(app.ui.columns(), app.ui.level >= Level::Verbose);
+        app.ui.raw(&render::impact::text(&groups, &summary, look));
+        if !consent.agrees("Roll this out?", app) {
             return Ok(Status::Failed);
         }
     }
@@ -127,7 +133,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         reason: args.reason.as_deref().map(Into::into),
         may_lose: args.consent.allow_data_loss,
         supersede: args.supersede,
-        accept_missing: args.accept.accept_missing.clone(),
     };
     let rollout = purlin.start_rollout(&proposal, &impacts, options).await.map_err(fail)?;
     follow::run(purlin, rollout.number, &args.follow, json, app).await
