@@ -42,16 +42,78 @@ pub(crate) fn on_state(error: &state::Error) -> Option<String> {
     let hint = match error {
         state::Error::Io { .. } => "`--state DIR` names another folder for the state",
         state::Error::Address { .. } => "correct the address in `state` of purlin.yaml or in `--state`",
-        state::Error::Unreachable { .. } => {
-            "start the database, or correct its address; nothing that was recorded is lost, \
-             so run the same command again when the database responds"
+        state::Error::Unreachable { outage, .. } => on_outage(*outage),
+        state::Error::Login { fault, .. } => on_login(*fault),
+        state::Error::Credentials { help: Some(help), .. } => return Some(help.clone()),
+        state::Error::Credentials { help: None, .. } => "correct `state.postgres` in purlin.yaml",
+        state::Error::Denied { .. } => {
+            "grant the user USAGE on the schema of the state, and SELECT, INSERT, UPDATE and DELETE on its tables; \
+             to create them, it needs CREATE on the database, or must own the schema"
         }
-        state::Error::Login { .. } => {
-            "correct the user in `state.postgres.url`, or the password in its secret store"
-        }
+        state::Error::Database { .. } => "the log of the database server has the details",
         _ => return on_key(error),
     };
     Some(hint.to_owned())
+}
+
+/// What helps against a database that does not respond.
+fn on_outage(outage: state::Outage) -> &'static str {
+    use state::Outage;
+    match outage {
+        Outage::NoAddress => "correct the host in `state.postgres.url`, or the name service of this machine",
+        Outage::Refused => {
+            "start the database, or correct the host and the port in `state.postgres.url`; nothing that was \
+             recorded is lost"
+        }
+        Outage::ReadOnly => {
+            "name the primary server in `state.postgres.url`, or promote the standby; of several hosts, \
+             `?target_session_attrs=read-write` finds it"
+        }
+        Outage::Credentials => {
+            "store the current password in the secret store of `state.postgres.password`, and run the same \
+             command again"
+        }
+        _ => {
+            "start the database, or correct its address; nothing that was recorded is lost, \
+             so run the same command again when the database responds"
+        }
+    }
+}
+
+/// What helps against a login that never succeeds.
+fn on_login(fault: state::LoginFault) -> &'static str {
+    use state::LoginFault;
+    match fault {
+        LoginFault::NoPassword => {
+            "name the secret with the password: `password: {store: STORE, ref: NAME}` in `state.postgres`"
+        }
+        LoginFault::NotAdmitted => {
+            "admit this user, database and machine in `pg_hba.conf` of the server, or correct the user and the \
+             database in `state.postgres.url`"
+        }
+        LoginFault::NeedsTls => {
+            "add `?sslmode=verify-full` to `state.postgres.url`, which encrypts the connection"
+        }
+        LoginFault::NeedsCertificate => {
+            "name a certificate that the server accepts: `client: {certificate: FILE, key: {store: STORE, ref: \
+             NAME}}` in `state.postgres`"
+        }
+        LoginFault::NoTls => {
+            "turn on `ssl` in the configuration of the server, or correct the host and the port in \
+             `state.postgres.url`; `?sslmode=disable` there connects without encryption"
+        }
+        LoginFault::Untrusted => {
+            "name the certificate of its authority, or the server's own, as `ca: FILE` in `state.postgres`"
+        }
+        LoginFault::OtherName => {
+            "write the name of the certificate as the host in `state.postgres.url`; `?sslmode=verify-ca` accepts \
+             any name"
+        }
+        LoginFault::Expired => "renew the certificate of the server, and check the clock of this machine",
+        LoginFault::OtherProtocol => "correct the host and the port in `state.postgres.url`",
+        LoginFault::NoDatabase => "create the database, or correct its name in `state.postgres.url`",
+        _ => "correct the user in `state.postgres.url`, or the password in its secret store",
+    }
 }
 
 /// What helps against an error with the key of the state; `None` for other errors.

@@ -101,5 +101,6 @@ pub use value::{JsonError, Secret, Unknown, Value};
 pub use worded::Worded;
 pub use workspace::{
     Account, ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource,
-    GivenValue, KeySource, Limits, Reconcile, ReconcileRule, StateDatabase, ValueOrigin, Workspace,
+    GivenValue, KeySource, Limits, Reconcile, ReconcileRule, StateDatabase, StateDatabaseClient, ValueOrigin,
+    Workspace,
 };

@@ -76,7 +76,10 @@ pub struct StateDatabase {
     pub schema: Option<Arc<str>>,
     /// The secret store with the password, and the name of the password there.
     pub password: Option<(Arc<str>, Arc<str>)>,
-    /// File with the certificates (PEM) of the authorities for the server's certificate.
+    /// The certificate with which the server recognises its user.
+    pub client: Option<StateDatabaseClient>,
+    /// File with the certificates (PEM) of the authorities for the server's certificate, or of the server
+    /// itself.
     pub ca: Option<PathBuf>,
     /// How long an environment stays with a process that does not respond; [`StateDatabase::LEASE`] by
     /// default.
@@ -90,6 +93,24 @@ impl StateDatabase {
     pub const SCHEMA: &'static str = "purlin";
     /// The lease by default. A process renews its lease long before it ends.
     pub const LEASE: Duration = Duration::from_secs(30);
+
+    /// The name of a database for messages: its address, with the schema if that is not the usual one.
+    pub fn place(url: &str, schema: &str) -> String {
+        let separator = if url.contains('?') { '&' } else { '?' };
+        match schema == Self::SCHEMA {
+            true => url.to_owned(),
+            false => format!("{url}{separator}schema={schema}"),
+        }
+    }
+}
+
+/// The certificate with which a database recognises its user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateDatabaseClient {
+    /// File with the certificate (PEM), and those between it and its authority.
+    pub certificate: PathBuf,
+    /// The secret store with its private key (PEM), and the name of the key there.
+    pub key: (Arc<str>, Arc<str>),
 }
 
 /// How resources are kept in line with the documents (SPEC §7).

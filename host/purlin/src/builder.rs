@@ -271,7 +271,7 @@ pub struct Purlin {
     pub(crate) probe: Option<Probe>,
     pub(crate) tell: Option<NoteSink>,
     pub(crate) given: Option<Arc<dyn Store>>,
-    stores: Option<Arc<dyn SecretStores>>,
+    pub(crate) stores: Option<Arc<dyn SecretStores>>,
     pub(crate) opened: OnceCell<Opened>,
     #[cfg(feature = "postgres")]
     pub(crate) releases: LockReleases,

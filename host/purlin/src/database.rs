@@ -1,17 +1,22 @@
 //! The state in PostgreSQL: opening it, its tables, and what `purlin doctor` shows of it.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use purlin_engine::SecretRef;
+use async_trait::async_trait;
+use purlin_engine::{SecretFault, SecretRef, SecretStores};
 use purlin_model::{Context, EnvironmentId, SecretStoreKind, StateDatabase};
-use purlin_state::{Address, DatabaseReport, PostgresOptions, PostgresStore};
+use purlin_state::{
+    Address, ClientCertificate, CredentialSource, Credentials, DatabaseReport, Error as StateError,
+    PostgresOptions, PostgresStore,
+};
 use secrecy::SecretString;
 
 use crate::stored::Opened;
 use crate::{Error, Purlin};
 
-/// The maximum size of the certificates of a database's authorities, in bytes.
-const LARGEST_CA: u64 = 1 << 20;
+/// The maximum size of a file with certificates, in bytes.
+const LARGEST_CERTIFICATES: u64 = 1 << 20;
 
 /// The locks that a [`Purlin`] dropped and that are being released in its database. Keeps neither the
 /// [`Purlin`] nor its state open.
@@ -93,7 +98,7 @@ impl Purlin {
     }
 
     async fn database_options(&self, database: &StateDatabase) -> Result<PostgresOptions, Error> {
-        let wrong = |detail: String| Error::from(purlin_state::Error::Address { detail });
+        let wrong = |detail: String| Error::from(StateError::Address { detail });
         // A key that exists only on this machine would lock all other users out.
         let Some(key) = self.key.clone() else {
             return Err(wrong(
@@ -102,42 +107,76 @@ impl Purlin {
             ));
         };
         let ca = match &database.ca {
-            Some(path) => {
-                let path = self.workspace().folder.join(path);
-                let read = purlin_files::read(&path, LARGEST_CA);
-                Some(read.map_err(|error| {
-                    let reason = purlin_files::reason(&error);
-                    wrong(format!("`ca` cannot be read: `{}`: {reason}", path.display()))
-                })?)
-            }
+            Some(path) => Some(self.certificates("ca", path).map_err(wrong)?),
             None => None,
         };
-        let password = match &database.password {
-            Some((store, name)) => Some(self.password(store, name).await.map_err(wrong)?),
-            None => None,
+        let credentials = StoredCredentials {
+            password: database.password.as_ref().map(|(store, name)| self.stored(store, name)).transpose()?,
+            client: match &database.client {
+                Some(client) => {
+                    let file = self.workspace().folder.join(&client.certificate);
+                    Some((file, self.stored(&client.key.0, &client.key.1)?))
+                }
+                None => None,
+            },
+            stores: self.secret_stores()?,
         };
         let schema = database.schema.as_deref().unwrap_or(StateDatabase::SCHEMA).to_owned();
         Ok(PostgresOptions {
-            address: Address { url: database.url.to_string(), schema, password, ca },
+            address: Address {
+                url: database.url.to_string(),
+                schema,
+                credentials: Arc::new(credentials),
+                ca,
+            },
             key,
             lease: database.lease.unwrap_or(StateDatabase::LEASE),
             patience: PostgresOptions::PATIENCE,
         })
     }
 
-    /// The password of the database, from a secret store.
-    async fn password(&self, store: &Arc<str>, name: &Arc<str>) -> Result<SecretString, String> {
-        let of = |why: &str| format!("the password, `{name}` from the secret store `{store}`: {why}");
-        let configured = self.workspace().secret_stores.get(store);
-        let is_driver = configured.is_some_and(|store| match store.kind {
-            SecretStoreKind::Driver(_) => true,
-            SecretStoreKind::File(_) | SecretStoreKind::Env(_) | SecretStoreKind::Command(_) => false,
-        });
-        if is_driver {
-            return Err(of(
-                "a driver serves this store, and drivers are called for environments only; use a file, a variable or a command",
-            ));
-        }
+    /// The content of a file with certificates.
+    fn certificates(&self, field: &str, path: &Path) -> Result<Vec<u8>, String> {
+        read_certificates(field, &self.workspace().folder.join(path))
+    }
+
+    /// A secret for the login to the database, which no driver can look up.
+    fn stored(&self, store: &Arc<str>, name: &Arc<str>) -> Result<StoredSecret, Error> {
+        let secret = SecretRef { store: store.clone(), name: name.clone(), version: None };
+        let kind = self.workspace().secret_stores.get(store).map(|store| &store.kind);
+        let can_change = match kind {
+            Some(SecretStoreKind::Driver(_)) => {
+                let why = "a driver serves this store, and drivers are called for environments only";
+                let help = "use a store with `file`, `env` or `command`";
+                return Err(unavailable(&secret, SecretFault::new(why).help(help)).into());
+            }
+            // The variables are those of the start.
+            Some(SecretStoreKind::Env(_)) => self.stores.is_some(),
+            Some(SecretStoreKind::File(_) | SecretStoreKind::Command(_)) | None => true,
+        };
+        Ok(StoredSecret { secret, can_change })
+    }
+}
+
+/// A secret of a store.
+#[derive(Debug)]
+struct StoredSecret {
+    secret: SecretRef,
+    /// Whether the store may give another one later.
+    can_change: bool,
+}
+
+/// The credentials of the database, read from their stores at each login.
+#[derive(Debug)]
+struct StoredCredentials {
+    password: Option<StoredSecret>,
+    /// The file with the certificate of the client, and its key.
+    client: Option<(PathBuf, StoredSecret)>,
+    stores: Arc<dyn SecretStores>,
+}
+
+impl StoredCredentials {
+    async fn get(&self, StoredSecret { secret, .. }: &StoredSecret) -> Result<SecretString, StateError> {
         // The secret belongs to no environment.
         let none: Arc<str> = "".into();
         let context = Context {
@@ -147,11 +186,46 @@ impl Purlin {
             namespace: none.clone(),
             deployment: none,
         };
-        let secret = SecretRef { store: store.clone(), name: name.clone(), version: None };
-        let stores = self.secret_stores().map_err(|error| of(&error.to_string()))?;
-        stores.get(&secret, &context).await.map_err(|fault| match fault.help {
-            Some(help) => of(&format!("{}; {help}", fault.why)),
-            None => of(&fault.why),
-        })
+        self.stores.get(secret, &context).await.map_err(|fault| unavailable(secret, fault))
     }
+}
+
+#[async_trait]
+impl CredentialSource for StoredCredentials {
+    async fn read(&self) -> Result<Credentials, StateError> {
+        let password = match &self.password {
+            Some(password) => Some(self.get(password).await?),
+            None => None,
+        };
+        let client = match &self.client {
+            Some((file, key)) => {
+                let chain = read_certificates("client.certificate", file)
+                    .map_err(|reason| StateError::Credentials { reason, help: None })?;
+                Some(ClientCertificate { chain, key: self.get(key).await? })
+            }
+            None => None,
+        };
+        Ok(Credentials { password, client })
+    }
+
+    fn can_change(&self) -> bool {
+        self.client.is_some() || self.password.as_ref().is_some_and(|password| password.can_change)
+    }
+}
+
+/// Why a login is not possible without a secret.
+fn unavailable(secret: &SecretRef, fault: SecretFault) -> StateError {
+    let SecretRef { store, name, .. } = secret;
+    let SecretFault { why, help } = fault;
+    StateError::Credentials {
+        reason: format!("the login to the state needs `{name}` from the secret store `{store}`: {why}"),
+        help,
+    }
+}
+
+fn read_certificates(field: &str, path: &Path) -> Result<Vec<u8>, String> {
+    purlin_files::read(path, LARGEST_CERTIFICATES).map_err(|error| {
+        let reason = purlin_files::reason(&error);
+        format!("`{field}` cannot be read: `{}`: {reason}", path.display())
+    })
 }

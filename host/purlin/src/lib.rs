@@ -151,4 +151,6 @@ pub use purlin_state::{
 /// The state in PostgreSQL.
 #[cfg(feature = "postgres")]
 #[doc(inline)]
-pub use purlin_state::{Address, DatabaseReport, PostgresOptions, PostgresStore};
+pub use purlin_state::{
+    Address, ClientCertificate, CredentialSource, Credentials, DatabaseReport, PostgresOptions, PostgresStore,
+};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use purlin_model::StateDatabase;
 #[cfg(feature = "postgres")]
 use purlin_state::PostgresStore;
 use purlin_state::{
@@ -187,7 +188,10 @@ impl Purlin {
     /// The place of the state for messages: its folder, or the address of its database.
     pub fn state_place(&self) -> String {
         match &self.workspace().database {
-            Some(database) => database.url.to_string(),
+            Some(database) => {
+                let schema = database.schema.as_deref().unwrap_or(StateDatabase::SCHEMA);
+                StateDatabase::place(&database.url, schema)
+            }
             None => self.state_folder.display().to_string(),
         }
     }

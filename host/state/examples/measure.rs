@@ -9,13 +9,14 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{environment, holder, intend, open, put, record, secret_record};
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
 use purlin_state::{
-    Address, Change, Environment, KeyProvider, PostgresOptions, PostgresStore, Record, Store,
+    Address, Change, Credentials, Environment, KeyProvider, PostgresOptions, PostgresStore, Record, Store,
 };
 use purlin_systems::postgres::{PASSWORD, Postgres};
 
@@ -149,7 +150,7 @@ fn claims() {
         address: Address {
             url: format!("postgres://postgres@127.0.0.1:{}/postgres", server.port),
             schema: "purlin".into(),
-            password: Some(PASSWORD.into()),
+            credentials: Arc::new(Credentials::password(PASSWORD)),
             ca: None,
         },
         key: KeyProvider::File(key.path().join("key")),

@@ -176,14 +176,36 @@ pub enum Error {
     Unreachable {
         /// The database.
         place: String,
+        /// Why another attempt may succeed.
+        outage: Outage,
         /// The last failure.
         detail: String,
     },
-    /// The database rejected the user or the password.
-    #[error("`{place}` rejects the login: {detail}")]
+    /// No login succeeds until somebody changes something.
+    #[error("cannot log in to `{place}`: {detail}")]
     Login {
         /// The database.
         place: String,
+        /// What has to change.
+        fault: LoginFault,
+        /// The message of the database, or of TLS.
+        detail: String,
+    },
+    /// The password of the database, or the key of its client certificate, cannot be had.
+    #[error("{reason}")]
+    Credentials {
+        /// Why not; it names the source, and contains no secret.
+        reason: String,
+        /// What provides it.
+        help: Option<String>,
+    },
+    /// The user of the database lacks a right.
+    #[error("cannot {action} in `{place}`: {detail}")]
+    Denied {
+        /// The database.
+        place: String,
+        /// The action that failed.
+        action: &'static str,
         /// The message of the database.
         detail: String,
     },
@@ -235,6 +257,7 @@ impl Error {
             self,
             Self::Unprepared { .. }
                 | Self::Address { .. }
+                | Self::Credentials { .. }
                 | Self::Unsupported
                 | Self::Moved { .. }
                 | Self::Same
@@ -247,6 +270,15 @@ impl Error {
         )
     }
 
+    /// Whether the database cannot be reached or does not accept this user, so that no step that needs it
+    /// can succeed.
+    pub fn is_unreached(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::Login { .. } | Self::Credentials { .. } | Self::Address { .. }
+        )
+    }
+
     /// Converts this into an error after which nothing is recorded.
     pub(crate) fn into_refused(self) -> Self {
         let folder = match &self {
@@ -255,6 +287,50 @@ impl Error {
         };
         Self::Refused { folder, detail: purlin_files::with_causes(&self) }
     }
+}
+
+/// Why a database does not respond, although it may later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outage {
+    /// It does not answer, is starting or stopping, or has no free connection.
+    NoAnswer,
+    /// Nothing listens at the address.
+    Refused,
+    /// The name of the host has no address.
+    NoAddress,
+    /// It accepts no changes, as a standby does.
+    ReadOnly,
+    /// It accepted earlier credentials, and the current ones are rejected or cannot be read.
+    Credentials,
+}
+
+/// Why no login succeeds until somebody changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LoginFault {
+    /// The server rejects the user or the password.
+    Rejected,
+    /// The server asks for a password, and there is none.
+    NoPassword,
+    /// The server's `pg_hba.conf` does not admit this user from this machine to the database.
+    NotAdmitted,
+    /// The server admits only encrypted connections.
+    NeedsTls,
+    /// The server asks for a certificate of the client, or does not accept the one that it got.
+    NeedsCertificate,
+    /// The server has no TLS.
+    NoTls,
+    /// The server's certificate comes from no trusted authority.
+    Untrusted,
+    /// The server's certificate is for another name than that of the host.
+    OtherName,
+    /// The server's certificate has expired, or is not valid yet.
+    Expired,
+    /// What answers does not speak PostgreSQL, or not as Purlin does.
+    OtherProtocol,
+    /// The server has no such database.
+    NoDatabase,
 }
 
 /// The name of a holder.

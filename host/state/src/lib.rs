@@ -55,7 +55,7 @@ pub use codec::{decode_changes, encode_changes};
 pub use deployment::{Deployment, Outcome, RejectedDocuments};
 pub use embedded::{EmbeddedStore, OpenOptions};
 pub use environment::Environment;
-pub use error::Error;
+pub use error::{Error, LoginFault, Outage};
 pub use export::{Export, ImportOptions};
 pub use intent::{Intent, Operation};
 pub use keys::{AskedKey, KeyProvider};
@@ -63,7 +63,10 @@ pub use listing::{Listed, Listing};
 pub use memory::MemoryStore;
 pub use pool::Pool;
 #[cfg(feature = "postgres")]
-pub use postgres::{Address, DatabaseReport, PostgresOptions, PostgresStore, Releases};
+pub use postgres::{
+    Address, ClientCertificate, CredentialSource, Credentials, DatabaseReport, PostgresOptions,
+    PostgresStore, Releases,
+};
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
 pub use rollout::{MarkState, MayLose, Rollout, RolloutMark, RolloutStatus};

@@ -59,11 +59,26 @@ impl Authority {
         fs::read_to_string(self.path("ca.crt")).expect("the certificate")
     }
 
-    /// Writes a certificate for a name, and its key.
+    /// Writes a certificate of no authority for a name, and its key, as PostgreSQL's manual makes them: the
+    /// name is only its common name.
+    pub fn self_signed(&self, name: &str, certificate: &Path, key: &Path) {
+        let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
+        let subject = format!("/CN={name}");
+        let mut arguments = vec!["req", "-new", "-x509", "-days", "2", "-nodes", "-subj", &subject];
+        arguments.extend(self.new_key());
+        arguments.extend(["-keyout", &key, "-out", &certificate]);
+        self.openssl(&arguments);
+        make_private(&key);
+    }
+
+    /// Writes a certificate for the name of a server or a user, and its key.
     pub fn issue(&self, name: &str, certificate: &Path, key: &Path) {
         let (request, extensions) = (self.path("request"), self.path("extensions"));
-        fs::write(&extensions, format!("subjectAltName=DNS:{name}\nextendedKeyUsage=serverAuth\n"))
-            .expect("a file");
+        fs::write(
+            &extensions,
+            format!("subjectAltName=DNS:{name}\nextendedKeyUsage=serverAuth,clientAuth\n"),
+        )
+        .expect("a file");
         let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
         let subject = format!("/CN={name}");
         let mut arguments = vec!["req", "-new", "-nodes", "-subj", &subject];
@@ -88,7 +103,12 @@ impl Authority {
             "-out",
             &certificate,
         ]);
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("permissions");
+        make_private(&key);
     }
+}
+
+/// Lets only its owner read a file, as servers demand of keys.
+fn make_private(key: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(key, fs::Permissions::from_mode(0o600)).expect("permissions");
 }

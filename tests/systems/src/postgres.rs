@@ -21,7 +21,7 @@ const INITIAL: [&str; 9] =
 /// A pooler in front of a server that gives each transaction a different connection.
 #[derive(Debug)]
 pub struct Pooler {
-    _server: Server,
+    server: Server,
     /// Its port on loopback.
     pub port: u16,
 }
@@ -36,11 +36,11 @@ impl Pooler {
         let program = need("pgbouncer")?;
         let (folder, port) = (tempfile::tempdir().expect("a temporary folder"), free_port());
         let (settings, users) = (folder.path().join("pgbouncer.ini"), folder.path().join("users"));
-        fs::write(&users, format!("\"postgres\" \"{PASSWORD}\"\n")).expect("a file");
+        fs::write(&users, user("postgres", PASSWORD)).expect("a file");
         let text = format!(
             "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
              unix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {}\npool_mode = transaction\n\
-             default_pool_size = 2\nserver_connect_timeout = 120\n",
+             default_pool_size = 2\nserver_connect_timeout = 120\nserver_login_retry = 1\n",
             postgres.port,
             users.display()
         );
@@ -50,8 +50,27 @@ impl Pooler {
         let mut command = guarded(program, Some("postgres"));
         command.arg(&settings);
         let server = Server::start(command, folder, || listens(port));
-        Some(Self { _server: server, port })
+        Some(Self { server, port })
     }
+
+    /// Makes it read its users again: this one, with a new password, and the superuser.
+    ///
+    /// # Panics
+    /// If it cannot be told.
+    pub fn rotate(&self, name: &str, password: &str) {
+        let file = self.server.folder().join("users");
+        let before = file.metadata().and_then(|file| file.modified()).expect("a time");
+        fs::write(&file, user("postgres", PASSWORD) + &user(name, password)).expect("a file");
+        // It reads a file again only if that changed in another second.
+        let file = fs::File::options().append(true).open(file).expect("the file");
+        file.set_modified(before + std::time::Duration::from_secs(2)).expect("another time");
+        self.server.signal(rustix::process::Signal::HUP);
+    }
+}
+
+/// A line of the pooler's file of users.
+fn user(name: &str, password: &str) -> String {
+    format!("\"{name}\" \"{password}\"\n")
 }
 
 /// A session that is open until it is dropped, or ended by the server.
@@ -91,20 +110,35 @@ impl Postgres {
     /// # Panics
     /// If it cannot be configured.
     pub fn with(authority: Option<&Authority>, settings: &[&str]) -> Option<Self> {
+        let issue = |data: &Path| {
+            if let Some(authority) = authority {
+                authority.issue("localhost", &data.join("server.crt"), &data.join("server.key"));
+            }
+        };
+        let rules = authority.map(|_| "hostssl all all all scram-sha-256\n");
+        let mut all = Vec::from_iter(authority.map(|_| "ssl=on"));
+        all.extend(settings);
+        Self::with_rules(rules, issue, &all)
+    }
+
+    /// A server with these rules of admission in place of its own, which must admit the superuser by its
+    /// password. `prepare` adds files to its folder, such as `server.crt` and `server.key`.
+    ///
+    /// # Panics
+    /// If it cannot be configured.
+    pub fn with_rules(rules: Option<&str>, prepare: impl FnOnce(&Path), settings: &[&str]) -> Option<Self> {
         let (initdb, program, psql) = (need("initdb")?, need("postgres")?, need("psql")?);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().join("data");
         copy(&initialised(&initdb), &data);
         // The user `postgres` needs access.
         open_up(&folder);
-        hand_over(folder.path(), "postgres");
-        if let Some(authority) = authority {
-            authority.issue("localhost", &data.join("server.crt"), &data.join("server.key"));
-            fs::write(data.join("pg_hba.conf"), "hostssl all all all scram-sha-256\n").expect("a file");
-            hand_over(&data, "postgres");
+        if let Some(rules) = rules {
+            fs::write(data.join("pg_hba.conf"), rules).expect("a file");
         }
+        prepare(&data);
+        hand_over(folder.path(), "postgres");
         let mut all = vec!["fsync=off", "log_statement=all"];
-        all.extend(authority.map(|_| "ssl=on"));
         all.extend(settings);
         Some(Self::serve(program, psql, folder, &all))
     }

@@ -114,6 +114,15 @@ impl Server {
         String::from_utf8_lossy(&log).into_owned()
     }
 
+    /// Sends it a signal, but not its children.
+    ///
+    /// # Panics
+    /// If it has ended.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let process = rustix::process::Pid::from_raw(self.child.id().cast_signed()).expect("a process");
+        rustix::process::kill_process(process, signal).expect("it runs");
+    }
+
     /// The folder with its files.
     pub fn folder(&self) -> &Path {
         self.folder.path()

@@ -261,7 +261,6 @@ fn advice(error: &purlin_host::Error) -> String {
             }
             state::Error::Newer { .. } => "use the newer purlin that wrote it",
             state::Error::Unprepared { .. } => "run `purlin state init`",
-            state::Error::Database { .. } => "grant the user the missing rights",
             _ => REPAIR,
         };
         advice.to_owned()

@@ -8,6 +8,7 @@
 //!     url: postgres://purlin@db.internal:5432/purlin
 //!     schema: purlin                                # the default
 //!     password: {store: vault, ref: state-password}
+//!     client: {certificate: client.pem, key: {store: vault, ref: state-key}}
 //!     ca: ca.pem
 //!     lease: 30s
 //! ```
@@ -15,7 +16,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use purlin_model::StateDatabase;
+use purlin_model::{StateDatabase, StateDatabaseClient};
 use serde_json::{Value, json};
 
 use crate::declare::{Form, form};
@@ -50,7 +51,9 @@ form! {
         /// Schema of the tables.
         SCHEMA: Text = "schema" default "purlin" matching "^[a-z_][a-z0-9_]{0,62}$";
         /// The secret with the password.
-        PASSWORD: Password = "password", "{store: STORE, ref: NAME}";
+        PASSWORD: StoredSecret = "password", "{store: STORE, ref: NAME}";
+        /// Certificate for a server that recognises its users by theirs.
+        CLIENT: Client = "client", "{certificate: FILE, key: {store: STORE, ref: NAME}}";
         /// File with the trusted certificates (PEM).
         CA: Text = "ca";
         /// How long an environment stays locked by a process that no longer responds.
@@ -59,11 +62,21 @@ form! {
 }
 
 form! {
+    /// A certificate with which a server recognises its user.
+    pub(crate) struct Client {
+        /// File with the certificate (PEM), and those between it and its authority.
+        CERTIFICATE: Text = needed "certificate", "FILE";
+        /// The secret with its private key (PEM), without a passphrase.
+        KEY: StoredSecret = needed "key", "{store: STORE, ref: NAME}";
+    }
+}
+
+form! {
     /// A secret of a store.
-    pub(crate) struct Password {
+    pub(crate) struct StoredSecret {
         /// Name of the secret store.
         STORE: Text = needed "store", "STORE";
-        /// Name of the password in the store.
+        /// Name of the secret in the store.
         REF: Text = needed "ref", "NAME";
     }
 }
@@ -89,11 +102,12 @@ fn postgres(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<StateDatabase> {
     let location = reader.at(&node.span);
     let database = Database::open(reader, node, "`state.postgres`")?;
     let schema = database.node(Database::SCHEMA).and_then(|node| schema(reader, node));
-    let password = database.node(Database::PASSWORD).and_then(|node| password(reader, node));
+    let password = database.node(Database::PASSWORD).and_then(|node| secret(reader, node, "`password`"));
+    let client = database.node(Database::CLIENT).and_then(|node| client(reader, node));
     let ca = database.read(reader, Database::CA).map(|path| PathBuf::from(&*path));
     let lease = database.read(reader, Database::LEASE);
     let url = url(reader, database.node(Database::URL)?)?;
-    Some(StateDatabase { url, schema, password, ca, lease, location })
+    Some(StateDatabase { url, schema, password, client, ca, lease, location })
 }
 
 fn url(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
@@ -130,8 +144,15 @@ fn schema(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     Some(text.into())
 }
 
-fn password(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(Arc<str>, Arc<str>)> {
-    let password = Password::open(reader, node, "`password`")?;
-    let (store, name) = (password.read(reader, Password::STORE), password.read(reader, Password::REF));
+fn client(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<StateDatabaseClient> {
+    let client = Client::open(reader, node, "`client`")?;
+    let certificate = client.read(reader, Client::CERTIFICATE).map(|path| PathBuf::from(&*path));
+    let key = client.node(Client::KEY).and_then(|node| secret(reader, node, "`key`"));
+    Some(StateDatabaseClient { certificate: certificate?, key: key? })
+}
+
+fn secret(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<(Arc<str>, Arc<str>)> {
+    let secret = StoredSecret::open(reader, node, what)?;
+    let (store, name) = (secret.read(reader, StoredSecret::STORE), secret.read(reader, StoredSecret::REF));
     Some((store?, name?))
 }

@@ -16,7 +16,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_postgres::types::Type;
 
 use super::Inner;
-use super::connect::{Parameter, QueryFailure, on, parameter};
+use super::connect::{Parameter, on, parameter};
+use super::failure::QueryFailure;
 use super::lease::NOW;
 use super::read::{CommitPosition, is_documents, is_only_a_key};
 use super::releases::Leaving;
@@ -50,8 +51,8 @@ enum Ended {
     Released,
     /// Another process may have the lease.
     Lost,
-    /// The database rejected a statement.
-    Failed { action: &'static str, detail: String },
+    /// The database rejected a statement, or the login.
+    Failed { action: &'static str, failure: QueryFailure },
 }
 
 /// The data that the holder and its task share.
@@ -92,9 +93,7 @@ impl Shared {
     /// The reason why nothing more is written, as an error.
     fn error(&self) -> Error {
         match self.ended.get() {
-            Some(Ended::Failed { action, detail }) => {
-                Error::Database { place: self.place.clone(), action, detail: detail.clone() }
-            }
+            Some(Ended::Failed { action, failure }) => failure.clone().into_error(&self.place, action),
             _ => Error::Lost { environment: self.environment.clone() },
         }
     }
@@ -378,7 +377,10 @@ impl Task {
         tally: Tally,
     ) -> Result<(), Ended> {
         let action = "write the state";
-        let failed = |error: Error| Ended::Failed { action, detail: purlin_files::with_causes(&error) };
+        let failed = |error: Error| Ended::Failed {
+            action,
+            failure: QueryFailure::Refused(purlin_files::with_causes(&error)),
+        };
         let next = self.reached.seq + 1;
         let head =
             codec::encode_head(next, tally, &self.shared.environment, &self.inner.keys).map_err(failed)?;
@@ -432,7 +434,7 @@ impl Task {
                         "the database lost commits that it had confirmed: it is at {seq}, and was at {}",
                         self.reached.seq
                     );
-                    return Err(Ended::Failed { action, detail });
+                    return Err(Ended::Failed { action, failure: QueryFailure::Refused(detail) });
                 }
                 _ => return Err(Ended::Lost),
             },
@@ -486,7 +488,7 @@ impl Task {
                     self.shared.extend(begun + usable_lease(self.inner.lease));
                     return Ok(Kept::Done);
                 }
-                Ok(Err(QueryFailure::Lost(detail))) => {
+                Ok(Err(QueryFailure::Lost(_, detail))) => {
                     tracing::debug!(%detail, "the database did not answer");
                     let left = self.shared.until().left();
                     if left.is_zero() {
@@ -500,11 +502,10 @@ impl Task {
                     }
                 }
                 Ok(Err(QueryFailure::Missing)) => {
-                    return Err(Ended::Failed { action, detail: "its tables are gone".into() });
+                    let failure = QueryFailure::Refused("its tables are gone".into());
+                    return Err(Ended::Failed { action, failure });
                 }
-                Ok(Err(QueryFailure::Refused(detail) | QueryFailure::Login(detail))) => {
-                    return Err(Ended::Failed { action, detail });
-                }
+                Ok(Err(failure)) => return Err(Ended::Failed { action, failure }),
                 Err(_) => return Err(Ended::Lost),
             }
         }
@@ -520,10 +521,8 @@ impl Task {
         let parameters = vec![parameter(self.place.clone(), Type::BYTEA), parameter(self.fence, Type::INT8)];
         match self.inner.database.try_query(&sql, parameters).await {
             Ok(rows) => Ok(rows.first().and_then(|row| row.try_get(0).ok())),
-            Err(QueryFailure::Refused(detail) | QueryFailure::Login(detail)) => {
-                Err(Ended::Failed { action: "read the state", detail })
-            }
-            Err(_) => Err(Ended::Lost),
+            Err(QueryFailure::Lost(..) | QueryFailure::Missing) => Err(Ended::Lost),
+            Err(failure) => Err(Ended::Failed { action: "read the state", failure }),
         }
     }
 

@@ -4,26 +4,22 @@
 //! proxies may give each transaction another connection.
 
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType, Timeouts,
-};
+use deadpool::Runtime;
+use deadpool::managed::{Object, Pool, PoolError, TimeoutType, Timeouts};
 use futures_core::future::BoxFuture;
-use rustls::{ClientConfig, RootCertStore};
-use secrecy::{ExposeSecret, SecretString};
 use tokio::runtime::Handle;
-use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Config, Row};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::address::{Address, Protection, Target};
 use super::dial::{Dialer, LOGIN};
-use super::greeting::Connector;
+use super::failure::{QueryFailure, cause};
+use super::trust::Trust;
 use crate::Error;
+use crate::error::Outage;
 
 /// The maximum number of connections.
 const CONNECTIONS: usize = 8;
@@ -36,43 +32,18 @@ const ANSWER: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSES: Duration = Duration::from_secs(1);
 
-/// The SQLSTATE class of rejected logins.
-const INVALID_AUTHORIZATION: &str = "28";
+/// How long to repeat the first login of a process, and its first change, if an address is probably wrong:
+/// nothing listens there, its host has no address, or its server accepts no changes. Long enough for a
+/// database that is started together with its clients.
+const FIRST: Duration = Duration::from_secs(3);
 
 /// A value for a placeholder in a statement, with its type, so that a proxy need not know prepared
 /// statements.
 pub(super) type Parameter = (Box<dyn ToSql + Sync + Send>, Type);
 
-/// The address of a database, and how to connect to it.
-#[derive(Clone, Debug)]
-pub struct Address {
-    /// `postgres://USER@HOST:PORT/DATABASE`, without a password.
-    pub url: String,
-    /// The schema of the tables.
-    pub schema: String,
-    /// The password, if the server requires one.
-    pub password: Option<SecretString>,
-    /// The certificates (PEM) of the trusted authorities; `None` trusts those of the system.
-    pub ca: Option<Vec<u8>>,
-}
-
-/// Why a statement failed.
-#[derive(Debug)]
-pub(super) enum QueryFailure {
-    /// The tables do not exist.
-    Missing,
-    /// There was no response, so it is unknown whether the statement was executed. Another attempt
-    /// may succeed.
-    Lost(String),
-    /// The server rejected the user or the password.
-    Login(String),
-    /// The server rejected the statement.
-    Refused(String),
-}
-
 /// A database.
 pub(super) struct Database {
-    pool: Pool,
+    pool: Pool<Dialer>,
     handle: Handle,
     /// The quoted name of the schema.
     schema: String,
@@ -80,8 +51,8 @@ pub(super) struct Database {
     place: String,
     /// How long to repeat a statement that can be repeated.
     patience: Duration,
-    /// The time limit of an attempt at all hosts.
-    login: Duration,
+    /// Whether the server accepted a change.
+    has_changed: AtomicBool,
 }
 
 impl Database {
@@ -91,40 +62,32 @@ impl Database {
     }
 
     /// The same, with another time limit for an attempt at all hosts.
-    fn within(address: &Address, patience: Duration, login: Duration) -> Result<Self, Error> {
-        let mut config: Config = address.url.parse().map_err(|error| invalid(&cause(&error)))?;
+    fn within(address: &Address, patience: Duration, limit: Duration) -> Result<Self, Error> {
+        let Target { mut hosts, protection } = address.target()?;
         let handle = Handle::try_current().map_err(|_| invalid("PostgreSQL needs a tokio runtime"))?;
-        if config.get_password().is_some() {
-            return Err(invalid("the URL contains a password; give the password from a secret store"));
+        for host in &mut hosts {
+            host.connect_timeout(CONNECT).keepalives_idle(CONNECT).application_name("purlin");
         }
-        let place = place(&config, &address.schema);
-        if let Some(password) = &address.password {
-            config.password(password.expose_secret());
-        }
-        if config.get_ssl_mode() == SslMode::Prefer {
-            // Without encryption, others on the network could read and write. A local connection
-            // does not leave the machine, and the certificate that a package created for a local
-            // server is usually not trusted.
-            config.ssl_mode(if is_local(&config) { SslMode::Disable } else { SslMode::Require });
-        }
-        config.connect_timeout(CONNECT).keepalives_idle(CONNECT).application_name("purlin");
-        let connector = match config.get_ssl_mode() {
-            SslMode::Disable => Connector::Plain,
-            _ => Connector::Tls(MakeRustlsConnect::new(trust(address.ca.as_deref())?)),
+        let trust = match protection {
+            Protection::Nothing => None,
+            Protection::Chain | Protection::ChainAndName => {
+                let has_name = protection == Protection::ChainAndName;
+                Some(Trust::new(address.ca.as_deref(), has_name).map_err(|detail| invalid(&detail))?)
+            }
         };
-        let recycling_method = RecyclingMethod::Fast;
-        let dialer = Dialer { connector, limit: login };
-        let manager = Manager::from_connect(config, dialer, ManagerConfig { recycling_method });
-        // A host may use the last of its share.
-        let timeouts = Timeouts { wait: Some(ANSWER), create: Some(login + PAUSE), recycle: None };
-        let pool = Pool::builder(manager)
+        let credentials = std::sync::Arc::clone(&address.credentials);
+        let dialer = Dialer { hosts, trust, credentials, limit, has_succeeded: AtomicBool::new(false) };
+        // The dialer limits the time of a login, and a source of credentials its own.
+        let timeouts = Timeouts { wait: Some(ANSWER), create: None, recycle: None };
+        let pool = Pool::builder(dialer)
             .max_size(CONNECTIONS)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| invalid(&error.to_string()))?;
         let schema = format!("\"{}\"", address.schema.replace('"', "\"\""));
-        Ok(Self { pool, handle, schema, place, patience, login })
+        let has_changed = AtomicBool::new(false);
+        Ok(Self { pool, handle, schema, place: address.place(), patience, has_changed })
     }
 
     /// The quoted name of the schema.
@@ -162,7 +125,7 @@ impl Database {
         let mut pause = PAUSE;
         loop {
             match self.once(sql, &parameters).await {
-                Err(QueryFailure::Lost(_)) if begun.elapsed() + pause < self.patience => {
+                Err(QueryFailure::Lost(outage, _)) if begun.elapsed() + pause < self.patience_in(outage) => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(PAUSES);
                 }
@@ -171,45 +134,62 @@ impl Database {
         }
     }
 
+    /// How long to repeat a statement in an outage.
+    fn patience_in(&self, outage: Outage) -> Duration {
+        let is_known = match outage {
+            Outage::Refused | Outage::NoAddress => self.pool.manager().has_succeeded(),
+            Outage::ReadOnly => self.has_changed.load(Ordering::SeqCst),
+            Outage::NoAnswer | Outage::Credentials => true,
+        };
+        if is_known { self.patience } else { self.patience.min(FIRST) }
+    }
+
     /// Sends a statement once.
     pub(super) async fn once(&self, sql: &str, parameters: &[Parameter]) -> Result<Vec<Row>, QueryFailure> {
-        let client = self.client().await?;
+        let session = self.session().await?;
         let parameters: Vec<(&(dyn ToSql + Sync), Type)> =
             parameters.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
-        match tokio::time::timeout(ANSWER, client.query_typed(sql, &parameters)).await {
-            Ok(result) => result.map_err(|error| of_statement(&error)),
+        match tokio::time::timeout(ANSWER, session.client.query_typed(sql, &parameters)).await {
+            Ok(result) => {
+                let rows = result.map_err(|error| QueryFailure::of_statement(&error))?;
+                if !sql.trim_start().starts_with("SELECT") {
+                    self.has_changed.store(true, Ordering::SeqCst);
+                }
+                Ok(rows)
+            }
             Err(_) => {
                 // A late response must not be mistaken for that of the next statement.
-                drop(Object::take(client));
-                Err(QueryFailure::Lost(format!("the server did not answer within {} s", ANSWER.as_secs())))
+                drop(Object::take(session));
+                let detail = format!("the server did not answer within {} s", ANSWER.as_secs());
+                Err(QueryFailure::Lost(Outage::NoAnswer, detail))
             }
         }
     }
 
     /// A connection that no other statement uses.
-    async fn client(&self) -> Result<Object, QueryFailure> {
+    async fn session(&self) -> Result<Object<Dialer>, QueryFailure> {
         self.pool.get().await.map_err(|error| match error {
-            PoolError::Backend(error) => of_connection(&error),
+            PoolError::Backend(failure) => failure,
             PoolError::Closed => QueryFailure::Refused("the state is closed".into()),
-            PoolError::Timeout(TimeoutType::Wait) => QueryFailure::Lost(format!(
-                "all {CONNECTIONS} connections were in use for {} s",
-                ANSWER.as_secs()
-            )),
-            PoolError::Timeout(_) => {
-                QueryFailure::Lost(format!("no server completed a login within {} s", self.login.as_secs()))
+            PoolError::Timeout(TimeoutType::Wait) => {
+                let detail = format!("all {CONNECTIONS} connections were in use for {} s", ANSWER.as_secs());
+                QueryFailure::Lost(Outage::NoAnswer, detail)
             }
-            other => QueryFailure::Refused(cause(&other)),
+            PoolError::Timeout(_) | PoolError::PostCreateHook(_) | PoolError::NoRuntimeSpecified => {
+                QueryFailure::Refused("there is no connection".into())
+            }
         })
     }
 
     /// Sends several statements as one text.
     pub(super) async fn batch(&self, action: &'static str, text: &str) -> Result<(), Error> {
         let result = async {
-            let client = self.client().await?;
-            let result = client.batch_execute(text).await.map_err(|error| of_statement(&error));
+            let session = self.session().await?;
+            let result = session.client.batch_execute(text).await;
+            let result = result.map_err(|error| QueryFailure::of_statement(&error));
             if result.is_err() {
                 // The connection may be in the middle of a transaction.
-                drop(Object::take(client));
+                drop(Object::take(session));
             }
             result
         };
@@ -223,13 +203,7 @@ impl Database {
 
     /// A failure as an error for users.
     pub(super) fn failed(&self, action: &'static str, failure: QueryFailure) -> Error {
-        let place = self.place.clone();
-        match failure {
-            QueryFailure::Missing => Error::Unprepared { place },
-            QueryFailure::Lost(detail) => Error::Unreachable { place, detail },
-            QueryFailure::Login(detail) => Error::Login { place, detail },
-            QueryFailure::Refused(detail) => Error::Database { place, action, detail },
-        }
+        failure.into_error(&self.place, action)
     }
 }
 
@@ -257,137 +231,16 @@ fn invalid(detail: &str) -> Error {
     Error::Address { detail: detail.to_owned() }
 }
 
-/// The name of a database for messages: without user and password.
-fn place(config: &Config, schema: &str) -> String {
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(name)) => name.clone(),
-        #[cfg(unix)]
-        Some(Host::Unix(path)) => path.display().to_string(),
-        _ => "localhost".to_owned(),
-    };
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    let database = config.get_dbname().or(config.get_user()).unwrap_or("postgres");
-    format!("postgres://{host}:{port}/{database}?schema={schema}")
-}
-
-/// Whether the connection stays on this machine.
-fn is_local(config: &Config) -> bool {
-    config.get_hosts().iter().all(|host| match host {
-        Host::Tcp(name) => {
-            name == "localhost"
-                || name.trim_matches(['[', ']']).parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
-        }
-        #[cfg(unix)]
-        Host::Unix(path) => path != Path::new(""),
-    })
-}
-
-/// The TLS configuration with the trusted authorities.
-fn trust(ca: Option<&[u8]>) -> Result<ClientConfig, Error> {
-    use rustls::pki_types::CertificateDer;
-    use rustls::pki_types::pem::PemObject as _;
-    let mut roots = RootCertStore::empty();
-    match ca {
-        Some(pem) => {
-            for certificate in CertificateDer::pem_slice_iter(pem) {
-                let certificate = certificate.map_err(|error| invalid(&format!("`ca`: {error}")))?;
-                roots.add(certificate).map_err(|error| invalid(&format!("`ca`: {error}")))?;
-            }
-            if roots.is_empty() {
-                return Err(invalid("`ca` contains no PEM certificate (`-----BEGIN CERTIFICATE-----`)"));
-            }
-        }
-        None => {
-            let (_, _) = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| invalid(&error.to_string()))?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// Why there is no connection. What speaks another protocol, or no TLS, will not do so at another attempt.
-/// While a statement is under way, the same error leaves open whether it was executed.
-fn of_connection(error: &tokio_postgres::Error) -> QueryFailure {
-    match of_statement(error) {
-        QueryFailure::Lost(detail) if error.as_db_error().is_none() && is_lasting(error) => {
-            QueryFailure::Refused(detail)
-        }
-        failure => failure,
-    }
-}
-
-/// Whether a connection that failed with this error may succeed at another attempt.
-pub(super) fn may_pass(error: &tokio_postgres::Error) -> bool {
-    matches!(of_connection(error), QueryFailure::Lost(_))
-}
-
-/// Whether the server answered, and with something that PostgreSQL does not answer.
-fn is_lasting(error: &tokio_postgres::Error) -> bool {
-    use std::io::ErrorKind::{InvalidData, InvalidInput};
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    match causes.into_iter().find_map(|cause| cause.downcast_ref::<std::io::Error>()) {
-        Some(error) => matches!(error.kind(), InvalidData | InvalidInput),
-        None => {
-            let text = error.to_string();
-            ["error performing TLS handshake", "unexpected message", "error parsing", "authentication error"]
-                .iter()
-                .any(|lasting| text.starts_with(lasting))
-        }
-    }
-}
-
-fn of_statement(error: &tokio_postgres::Error) -> QueryFailure {
-    let Some(answer) = error.as_db_error() else {
-        let detail = cause(error);
-        // A certificate that is not trusted stays untrusted.
-        return match detail.contains("invalid peer certificate") || error.to_string().contains("config") {
-            true => QueryFailure::Refused(detail),
-            false => QueryFailure::Lost(detail),
-        };
-    };
-    let code = answer.code();
-    if [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME].contains(code) {
-        return QueryFailure::Missing;
-    }
-    let detail = format!("{} (SQLSTATE {})", answer.message(), code.code());
-    if code.code().starts_with(INVALID_AUTHORIZATION) {
-        return QueryFailure::Login(detail);
-    }
-    if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
-        // A standby accepts no writes until it is promoted, which can happen at any moment.
-        return QueryFailure::Lost(format!("the server accepts no changes, as a standby does: {detail}"));
-    }
-    // The classes of connections, of exhausted resources and of operator intervention.
-    let passes = ["08", "53", "57"].iter().any(|class| code.code().starts_with(class))
-        || [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code);
-    if passes { QueryFailure::Lost(detail) } else { QueryFailure::Refused(detail) }
-}
-
-/// An error with its causes, in one line.
-fn cause(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        source = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
 
     use super::*;
+    use crate::Credentials;
+    use crate::error::LoginFault;
 
     /// A server that answers each connection with these bytes: nothing, and then waits, if there are none.
     /// Returns its port, and how many connections there were.
@@ -426,7 +279,7 @@ mod tests {
     fn address(ports: &[u16], sslmode: &str) -> Address {
         let hosts: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let url = format!("postgres://ada@{}/state?sslmode={sslmode}", hosts.join(","));
-        Address { url, schema: "purlin".to_owned(), password: None, ca: None }
+        Address { url, schema: "purlin".to_owned(), credentials: Arc::new(Credentials::default()), ca: None }
     }
 
     async fn ask(database: &Database) -> QueryFailure {
@@ -439,26 +292,32 @@ mod tests {
     async fn servers_that_can_never_be_right_are_asked_once() {
         const PATIENCE: Duration = Duration::from_secs(2);
         let http = b"HTTP/1.1 400 Bad Request\r\n\r\n";
-        for (sslmode, answer, is_lasting) in [
-            ("require", b"N".to_vec(), true),
-            ("require", http.to_vec(), true),
-            ("require", b"S, but no TLS\r\n".to_vec(), true),
-            ("require", Vec::new(), false),
-            ("disable", http.to_vec(), true),
-            ("disable", b"\n".to_vec(), true),
-            ("disable", b"R\x7f\xff\xff\xff, and more".to_vec(), true),
-            ("disable", b"R\0\0\0\x08\0\0\0\x63".to_vec(), true),
-            ("disable", error("28P01"), true),
-            ("disable", error("3D000"), true),
-            ("disable", error("57P03"), false),
-            ("disable", Vec::new(), false),
+        use LoginFault::{NoDatabase, NoTls, OtherProtocol, Rejected};
+        for (sslmode, answer, lasting) in [
+            ("require", b"N".to_vec(), Some(NoTls)),
+            ("require", http.to_vec(), Some(NoTls)),
+            ("require", b"S, but no TLS\r\n".to_vec(), Some(OtherProtocol)),
+            ("require", Vec::new(), None),
+            ("disable", http.to_vec(), Some(OtherProtocol)),
+            ("disable", b"\n".to_vec(), Some(OtherProtocol)),
+            ("disable", b"R\x7f\xff\xff\xff, and more".to_vec(), Some(OtherProtocol)),
+            ("disable", b"R\0\0\0\x08\0\0\0\x63".to_vec(), Some(OtherProtocol)),
+            ("disable", error("28P01"), Some(Rejected)),
+            ("disable", error("3D000"), Some(NoDatabase)),
+            ("disable", error("57P03"), None),
+            ("disable", Vec::new(), None),
         ] {
             let (port, asked) = server(Some(answer.clone()));
             let database = Database::new(&address(&[port], sslmode), PATIENCE).expect("a database");
             let failure = ask(&database).await;
             let case = format!("{sslmode} {}: {failure:?}", answer.escape_ascii());
-            assert_eq!(!matches!(failure, QueryFailure::Lost(_)), is_lasting, "{case}");
-            assert_eq!(asked.load(Ordering::SeqCst) == 1, is_lasting, "{case}");
+            let fault = match failure {
+                QueryFailure::Login(fault, _) => Some(fault),
+                QueryFailure::Lost(Outage::NoAnswer, _) => None,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(fault, lasting, "{case}");
+            assert_eq!(asked.load(Ordering::SeqCst) == 1, lasting.is_some(), "{case}");
         }
     }
 
@@ -484,12 +343,12 @@ mod tests {
             let failure = ask(&database.expect("a database")).await;
             let asked: Vec<usize> = servers.iter().map(|(_, asked)| asked.load(Ordering::SeqCst)).collect();
             assert_eq!(asked, vec![1; asked.len()], "{answers:?}: {failure:?}");
-            let (QueryFailure::Lost(detail) | QueryFailure::Login(detail)) = &failure else {
+            let (QueryFailure::Lost(_, detail) | QueryFailure::Login(_, detail)) = &failure else {
                 panic!("{failure:?}")
             };
             assert!(detail.contains(expected), "{answers:?}: {detail}");
             assert_eq!(
-                matches!(failure, QueryFailure::Login(_)),
+                matches!(failure, QueryFailure::Login(..)),
                 expected == "28P01",
                 "{answers:?}: {detail}"
             );
@@ -503,7 +362,10 @@ mod tests {
             url: "postgres:///state?user=ada&host=a,b&port=1,2,3&sslmode=disable".to_owned(),
             ..address(&[], "disable")
         };
-        let failure = ask(&Database::new(&address, Duration::from_secs(2)).expect("a database")).await;
-        assert!(matches!(&failure, QueryFailure::Refused(detail) if detail.contains("ports")), "{failure:?}");
+        let error = Database::new(&address, Duration::from_secs(2)).expect_err("3 ports");
+        assert_eq!(
+            error.to_string(),
+            "the address of the state is wrong: the numbers of its hosts (1) and ports (3) differ"
+        );
     }
 }

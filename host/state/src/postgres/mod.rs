@@ -5,9 +5,12 @@
 //! decides. Entries are sealed with a key that the database never sees, and each commit seals the
 //! number and the tally of all entries, so that entries that others remove or change are noticed.
 
+mod address;
 mod claim;
 mod connect;
+mod credentials;
 mod dial;
+mod failure;
 mod greeting;
 mod inspect;
 mod keys;
@@ -20,6 +23,7 @@ mod repair;
 mod rotate;
 mod schema;
 mod transfer;
+mod trust;
 mod turns;
 mod vacancies;
 
@@ -36,9 +40,10 @@ use tokio::sync::watch;
 use tokio_postgres::types::Type;
 use zeroize::Zeroizing;
 
+pub use self::address::Address;
 use self::claim::{PostgresClaim, spawn};
-pub use self::connect::Address;
 use self::connect::{Database, parameter};
+pub use self::credentials::{ClientCertificate, CredentialSource, Credentials};
 pub use self::inspect::DatabaseReport;
 pub use self::options::PostgresOptions;
 use self::read::{CommitPosition, Loaded};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::connect::Address;
+use super::address::Address;
 use crate::KeyProvider;
 
 /// How to open a store in PostgreSQL.

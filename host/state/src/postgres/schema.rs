@@ -12,7 +12,8 @@
 
 use tokio_postgres::types::Type;
 
-use super::connect::{Database, QueryFailure, parameter};
+use super::connect::{Database, parameter};
+use super::failure::QueryFailure;
 use crate::Error;
 
 /// The tables.
@@ -140,7 +141,12 @@ async fn check_tables(database: &Database) -> Result<(), Error> {
     }
     Err(Error::Damaged {
         name: database.place().to_owned(),
-        detail: format!("the tables {} are missing; restore them from a backup", missing.join(", ")),
+        detail: match missing.as_slice() {
+            [one] => format!("the table `{one}` is missing; restore it from a backup"),
+            several => {
+                format!("the tables `{}` are missing; restore them from a backup", several.join("`, `"))
+            }
+        },
     })
 }
 

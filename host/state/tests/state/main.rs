@@ -15,4 +15,5 @@ mod pool;
 mod postgres;
 mod postgres_care;
 mod postgres_faults;
+mod postgres_login;
 mod store;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use purlin_state::{
-    Address, Change, Deployment, Due, Environment, Error, KeyProvider, Outcome, PostgresOptions,
+    Address, Change, Credentials, Deployment, Due, Environment, Error, KeyProvider, Outcome, PostgresOptions,
     PostgresStore, Store as _,
 };
 use purlin_systems::postgres::Pooler;
@@ -106,13 +106,14 @@ fn mismatched_databases_and_keys_are_rejected() {
         error.contains("?schema=nobodys` is not prepared") && error.contains("purlin state init"),
         "{error}"
     );
-    let error = open(with(&|address| address.password = Some("wrong".into()))).to_string();
+    let error =
+        open(with(&|address| address.credentials = Arc::new(Credentials::password("wrong")))).to_string();
     assert!(error.contains("password authentication failed"), "{error}");
     let error = open(with(&|address| address.url = address.url.replace("@", ":secret@"))).to_string();
     assert!(error.contains("the URL contains a password") && !error.contains("secret@"), "{error}");
     let nowhere = with(&|address| address.url = "postgres://x@127.0.0.1:1/x".into());
     let error = open(PostgresOptions { patience: Duration::from_millis(200), ..nowhere }).to_string();
-    assert!(error.contains("postgres://127.0.0.1:1/x?schema=purlin") && error.contains("reached"), "{error}");
+    assert!(error.contains("`postgres://x@127.0.0.1:1/x`") && error.contains("reached"), "{error}");
     let error = open(with(&|address| address.url = "nonsense".into())).to_string();
     assert!(error.starts_with("the address of the state is wrong: "), "{error}");
     let error = open(PostgresOptions { key: KeyProvider::Value(KEY.into()), ..scene.options() });
@@ -127,7 +128,7 @@ fn mismatched_databases_and_keys_are_rejected() {
     let guest = |schema: &str| {
         with(&|address| {
             address.url = address.url.replace("postgres@", "guest@");
-            address.password = Some("guest".into());
+            address.credentials = Arc::new(Credentials::password("guest"));
             address.schema = schema.into();
         })
     };

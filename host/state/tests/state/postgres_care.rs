@@ -1,11 +1,13 @@
 //! Manual operations on the store in PostgreSQL, on a real server (SPEC §10): move environments, rotate keys,
 //! repair.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_model::ResourceStatus;
 use purlin_state::{
-    Environment, Error, Export, ImportOptions, KeyProvider, PostgresOptions, PostgresStore, Staleness, Store,
+    Credentials, Environment, Error, Export, ImportOptions, KeyProvider, PostgresOptions, PostgresStore,
+    Staleness, Store,
 };
 
 use crate::common::scene::{LONG, all, deployed, fill, runtime};
@@ -196,7 +198,7 @@ fn changed_rows_are_damage() {
         scene.run(PostgresStore::open(scene.options())).err().expect("no table"),
         scene.run(PostgresStore::prepare(&scene.options())).expect_err("no table"),
     ] {
-        assert!(error.to_string().contains("the tables stale are missing"), "{error}");
+        assert!(error.to_string().contains("the table `stale` is missing"), "{error}");
     }
 }
 
@@ -364,7 +366,7 @@ fn inspecting_a_database_reports_rights_and_clocks() {
     scene.sql("REVOKE UPDATE, DELETE ON purlin.entries FROM guest");
     let mut options = scene.options();
     options.address.url = options.address.url.replace("postgres@", "guest@");
-    options.address.password = Some("guest".into());
+    options.address.credentials = Arc::new(Credentials::password("guest"));
     let found = scene.run(async { PostgresStore::open(options).await.expect("opens").inspect().await });
     assert_eq!(found.expect("looks").missing_rights, ["DELETE on entries", "UPDATE on entries"]);
     // The holder of an environment, and the remaining time of its lease.

@@ -1,10 +1,11 @@
 //! A PostgreSQL server, and the runtime of its clients.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_state::{
-    Address, Change, Deployment, Error, KeyProvider, Lock, Outcome, PostgresOptions, PostgresStore, Store,
-    Vacancy,
+    Address, Change, Credentials, Deployment, Error, KeyProvider, Lock, Outcome, PostgresOptions,
+    PostgresStore, Store, Vacancy,
 };
 use purlin_systems::postgres::{PASSWORD, Postgres};
 use sha2::{Digest as _, Sha256};
@@ -44,7 +45,7 @@ impl Scene {
             address: Address {
                 url: format!("postgres://postgres@127.0.0.1:{}/postgres", self.server.port),
                 schema: "purlin".into(),
-                password: Some(PASSWORD.into()),
+                credentials: Arc::new(Credentials::password(PASSWORD)),
                 ca: None,
             },
             key: KeyProvider::File(self.key.path().join("key")),
