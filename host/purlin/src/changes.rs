@@ -67,14 +67,16 @@ impl Purlin {
     /// Rejects an environment that is neither declared nor recorded.
     pub(crate) async fn check_declared(&self, documents: &Documents) -> Result<(), Error> {
         let Some(fault) = &documents.undeclared else { return Ok(()) };
-        if documents.changes.new_environment
-            // An environment that was deployed once is known from then on. A state that cannot be
-            // opened knows no environments.
-            || self.is_recorded(&documents.environment()).await.unwrap_or(false)
-        {
+        if documents.changes.new_environment {
             return Ok(());
         }
-        Err(Error::Documents(vec![(**fault).clone()]))
+        match self.is_recorded(&documents.environment()).await {
+            // An environment that was deployed once is known from then on.
+            Ok(true) => Ok(()),
+            Err(Error::State(error)) if error.is_unreached() => Err(error.into()),
+            // A state that cannot be opened knows no environments.
+            Ok(false) | Err(_) => Err(Error::Documents(vec![(**fault).clone()])),
+        }
     }
 
     pub(crate) async fn check_context_at(

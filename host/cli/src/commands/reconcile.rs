@@ -129,6 +129,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         },
         interrupts: Interrupts::new(),
         interrupted: false,
+        has_passed: false,
         messages: Messages::new(json, args.watch),
     };
     if args.watch { watch.go_on(given, texts).await } else { watch.once(&given).await }
@@ -158,6 +159,8 @@ struct Watch<'a> {
     interrupts: Interrupts,
     /// Whether the user asked to stop during a pass. The pass may have ended by then.
     interrupted: bool,
+    /// Whether a pass succeeded.
+    has_passed: bool,
     messages: Messages,
 }
 
@@ -381,9 +384,12 @@ impl Watch<'_> {
             messages.event(&event, app);
         }
         match result {
-            Ok(pass) => Ok(Passed { pass, purlin, interrupted: self.interrupted }),
+            Ok(pass) => {
+                self.has_passed = true;
+                Ok(Passed { pass, purlin, interrupted: self.interrupted })
+            }
             Err(error) => {
-                let may_pass = passes(&error);
+                let may_pass = passes(&error) || (self.has_passed && is_rotation(&error));
                 let is_outdated = matches!(error, purlin_host::Error::DeployedMeanwhile { .. });
                 let failure = given.failure(error);
                 // Report the error of the pass. It matters more than one that occurs when the state
@@ -411,6 +417,18 @@ fn passes(error: &purlin_host::Error) -> bool {
         }
         purlin_host::Error::StateGone { .. } => false,
         _ => true,
+    }
+}
+
+/// Whether a login that succeeded before may succeed again once its secret is the current one: the database
+/// and the secret store may change at different times.
+fn is_rotation(error: &purlin_host::Error) -> bool {
+    use purlin_state::{Error, LoginFault};
+    let purlin_host::Error::State(error) = error else { return false };
+    match error {
+        Error::Credentials { .. } => true,
+        Error::Login { fault, .. } => matches!(fault, LoginFault::Rejected | LoginFault::NeedsCertificate),
+        _ => false,
     }
 }
 

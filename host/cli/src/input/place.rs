@@ -170,8 +170,15 @@ fn environment_is_known(loaded: &Loaded, workspace: &Workspace) -> bool {
 /// must equal those of the record.
 async fn as_recorded(purlin: &Purlin, args: &DocumentArgs, context: &mut Context) -> Result<(), Failure> {
     let environment = Environment::of(context);
-    // A later step that needs the record reports why it cannot be read.
-    let Ok(Some(recorded)) = purlin.recorded_context(&environment).await else { return Ok(()) };
+    let recorded = match purlin.recorded_context(&environment).await {
+        Ok(Some(recorded)) => recorded,
+        // Each later step would wait for the database again.
+        Err(purlin_host::Error::State(error)) if error.is_unreached() => {
+            return Err(Failure::without_sources(error.into()));
+        }
+        // A later step that needs the record reports why it cannot be read.
+        Ok(None) | Err(_) => return Ok(()),
+    };
     let given = [
         ("--env-type", "type", &args.context.env_type, &recorded.env.kind, "env-type-changed"),
         ("--namespace", "namespace", &args.context.namespace, &recorded.namespace, "namespace-changed"),

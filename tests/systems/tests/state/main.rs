@@ -1,6 +1,7 @@
 //! Several machines that work on one state in PostgreSQL (SPEC §10), with the real program.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod login;
 mod wire;
 
 use std::path::Path;
