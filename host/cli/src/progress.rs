@@ -359,6 +359,7 @@ mod tests {
             cancelled: false,
             calls: 3,
             ends_staleness: false,
+            proves_staleness: false,
             waiting: Vec::new(),
             unknown: vec![key("s3#shared.a")],
             not_shown: Vec::new(),

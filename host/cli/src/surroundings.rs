@@ -51,13 +51,14 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The folder for compiled drivers, in the user's cache folder if there is one.
+/// The folder for compiled drivers and what this host remembers of databases, in the user's cache folder if
+/// there is one.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     let absolute = |path: String| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     let base = variable("XDG_CACHE_HOME")
         .and_then(absolute)
         .or_else(|| Some(variable("HOME").and_then(absolute)?.join(".cache")))?;
-    Some(base.join("purlin").join("drivers"))
+    Some(base.join("purlin"))
 }
 
 /// The environment variable with which a shell requests completions.

@@ -128,6 +128,8 @@ pub struct Summary {
     /// found. The records are then reliable again, provided that every recorded resource was read and
     /// shown ([`Self::not_shown`]).
     pub ends_staleness: bool,
+    /// Whether a resource was found that is not recorded, so that the records are older than the real state.
+    pub proves_staleness: bool,
     /// The duration of the run.
     pub took: Duration,
 }

@@ -87,7 +87,8 @@ impl Builder {
         self
     }
 
-    /// Sets the folder of compiled drivers; `cache` in the state's folder by default.
+    /// Sets the folder of compiled drivers, and of what this host remembers of states in databases; `cache` in
+    /// the state's folder by default.
     #[must_use]
     pub fn cache_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache_folder = Some(folder.into());
@@ -302,9 +303,13 @@ impl Purlin {
         names
     }
 
-    /// The folder of compiled drivers.
+    /// The folder of compiled drivers, and of what this host remembers of states in databases.
     pub fn cache_folder(&self) -> &std::path::Path {
         &self.cache_folder
+    }
+
+    fn compiled_folder(&self) -> PathBuf {
+        self.cache_folder.join("drivers")
     }
 
     /// Finishes pending writes and closes the state. Nothing can use it afterwards.
@@ -399,8 +404,7 @@ impl Purlin {
         if let Some(registry) = self.registry.get() {
             return Ok(registry);
         }
-        let mut sandbox =
-            SandboxConfig { cache: Some(self.cache_folder.clone()), ..SandboxConfig::default() };
+        let mut sandbox = SandboxConfig { cache: Some(self.compiled_folder()), ..SandboxConfig::default() };
         if let Some(time) = self.describe_time {
             sandbox.describe_time = time;
         }

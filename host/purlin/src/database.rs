@@ -132,6 +132,7 @@ impl Purlin {
             key,
             lease: database.lease.unwrap_or(StateDatabase::LEASE),
             patience: PostgresOptions::PATIENCE,
+            memory: Some(self.cache_folder().join("databases")),
         })
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use futures::{Stream, StreamExt as _};
 use purlin_engine::{Base, CancelToken, DestroyOptions, Event, Plan, PlanOptions, Scope, Summary};
 use purlin_model::{Context, Key, Urn};
-use purlin_state::{Deployment, Environment, Staleness};
+use purlin_state::{Deployment, Environment, Staleness, Status};
 
 use crate::reconcile::follow;
 use crate::{Collected, Documents, Error, Purlin, SavedPlan, Session, UpOptions};
@@ -339,11 +339,12 @@ impl Session<'_> {
             *collected = follower.finish(self.purlin.collect_left(Some(self), &job.cancel)).await?;
         }
         // Before a saved plan, nothing is read.
-        if let RunEnd::Applied { summary, .. } = &end
-            && summary.ends_staleness
-            && matches!(job.desired, Desired::Documents { .. })
-        {
-            self.end_staleness().await?;
+        if let RunEnd::Applied { summary, .. } = &end {
+            if summary.proves_staleness {
+                self.confirm_staleness().await?;
+            } else if summary.ends_staleness && matches!(job.desired, Desired::Documents { .. }) {
+                self.end_staleness().await?;
+            }
         }
         Ok(end)
     }
@@ -356,13 +357,14 @@ impl Session<'_> {
         follower: &mut F,
     ) -> Result<RunEnd, Error> {
         let staleness = self.staleness().await?;
-        if let Some(staleness) = staleness {
+        let to_read = staleness.filter(|staleness| !staleness.is_mere_doubt());
+        if let Some(staleness) = to_read {
             follower.stale(staleness);
         }
-        if let Some(end) = self.recover_first(job, staleness, follower).await? {
+        if let Some(end) = self.recover_first(job, to_read.is_some(), follower).await? {
             return Ok(end);
         }
-        let is_all_shown = match self.read_first(job, staleness, follower).await? {
+        let is_all_shown = match self.read_first(job, to_read.is_some(), follower).await? {
             ControlFlow::Break(end) => return Ok(end),
             ControlFlow::Continue(is_all_shown) => is_all_shown,
         };
@@ -436,7 +438,7 @@ impl Session<'_> {
     async fn recover_first<F: Follower>(
         &self,
         job: &Job<'_>,
-        staleness: Option<Staleness>,
+        is_stale: bool,
         follower: &mut F,
     ) -> Result<Option<RunEnd>, Error> {
         if let Desired::Plan { saved, .. } = &job.desired {
@@ -444,7 +446,7 @@ impl Session<'_> {
             follower.continues(&begun);
         }
         let works_from_records = match &job.desired {
-            Desired::Documents { refresh, .. } => *refresh || staleness.is_some(),
+            Desired::Documents { refresh, .. } => *refresh || is_stale,
             Desired::Plan { .. } => false,
             Desired::Kept { due, .. } => !due.is_empty(),
             Desired::Nothing(_) | Desired::Record(_) => true,
@@ -461,31 +463,33 @@ impl Session<'_> {
     }
 
     /// Reads the resources of documents, if that is asked for or the records may be out of date. If the
-    /// run goes on, says whether their systems showed all of them.
+    /// run goes on, says whether all of them were read and their systems showed them.
     async fn read_first<F: Follower>(
         &self,
         job: &Job<'_>,
-        staleness: Option<Staleness>,
+        is_stale: bool,
         follower: &mut F,
     ) -> Result<ControlFlow<RunEnd, bool>, Error> {
-        let (plan, needs_all) = match &job.desired {
-            Desired::Documents { documents, options, refresh } if *refresh || staleness.is_some() => {
-                (self.plan_reading(documents, options.scope.clone()).await?, true)
+        let (plan, needs_all, is_all) = match &job.desired {
+            Desired::Documents { documents, options, refresh } if *refresh || is_stale => {
+                (self.plan_reading(documents, options.scope.clone()).await?, true, true)
             }
             Desired::Kept { documents, due, .. } if !due.is_empty() => {
                 let base = self.base().await?.paused(documents.paused()?);
                 let wanted = |urn: &Urn| due.contains(urn);
-                (Some(self.plan_reads(&job.context, base, &wanted).await?), false)
+                let is_all =
+                    base.all_current().all(|record| record.status == Status::Absent || wanted(&record.urn));
+                (Some(self.plan_reads(&job.context, base, &wanted).await?), false, is_all)
             }
-            _ => (None, true),
+            _ => (None, true, false),
         };
-        let Some(plan) = plan else { return Ok(ControlFlow::Continue(true)) };
+        let Some(plan) = plan else { return Ok(ControlFlow::Continue(false)) };
         let summary = self.run_stage(Stage::Reading, plan, job, follower).await?;
         let is_read = summary.failed.is_empty();
         let ends = needs_all && !is_read || summary.halted.is_some() || summary.cancelled;
         Ok(match ends {
             true => ControlFlow::Break(RunEnd::Stopped(Stage::Reading, summary)),
-            false => ControlFlow::Continue(is_read && summary.not_shown.is_empty()),
+            false => ControlFlow::Continue(is_all && is_read && summary.not_shown.is_empty()),
         })
     }
 

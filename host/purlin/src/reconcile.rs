@@ -240,7 +240,9 @@ impl Keeper {
         let now = clock();
         match end {
             RunEnd::Applied { summary, .. } => {
-                if summary.ends_staleness {
+                if summary.proves_staleness {
+                    session.confirm_staleness().await?;
+                } else if summary.ends_staleness {
                     session.end_staleness().await?;
                 }
                 pass.summary = summary;
@@ -344,7 +346,7 @@ impl Keeper {
         let exists = |record: &&purlin_state::Record| record.status != Status::Absent;
         let all: Vec<&Urn> = base.all_current().filter(exists).map(|record| &record.urn).collect();
         self.schedule.set_resources(&all, now);
-        Ok(match base.staleness().is_some() {
+        Ok(match base.staleness().is_some_and(|staleness| !staleness.is_mere_doubt()) {
             true => all.into_iter().cloned().collect(),
             false => self.schedule.due(now, &|urn| due::interval(policy, urn)).into_iter().collect(),
         })

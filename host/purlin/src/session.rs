@@ -129,9 +129,11 @@ impl Session<'_> {
     }
 
     /// Why the records may be older than the real state. In that case, read every resource before
-    /// planning ([`Self::plan_refresh`]), execute a plan for all of the documents, which looks for
-    /// each resource by its name before creating it, and call [`Self::end_staleness`] once
-    /// [`Summary::ends_staleness`] is set and the reads showed everything ([`Summary::not_shown`]).
+    /// planning ([`Self::plan_refresh`]), unless it is a mere doubt ([`Staleness::is_mere_doubt`]);
+    /// execute a plan for all of the documents, which looks for each resource by its name before creating
+    /// it; and call [`Self::end_staleness`] once [`Summary::ends_staleness`] is set and every resource was
+    /// read and shown ([`Summary::not_shown`]), or [`Self::confirm_staleness`] if
+    /// [`Summary::proves_staleness`] is set.
     ///
     /// # Errors
     /// [`Error::State`] if the state cannot be read completely.
@@ -149,7 +151,19 @@ impl Session<'_> {
     /// [`Error::State`] if this cannot be recorded.
     pub async fn end_staleness(&self) -> Result<(), Error> {
         if self.staleness().await?.is_some() {
-            self.write(vec![Change::Trust]).await?;
+            self.write(vec![Change::SetStaleness(None)]).await?;
+        }
+        Ok(())
+    }
+
+    /// Records that the database was restored, so that the next run reads every resource. Does nothing
+    /// unless there is a mere doubt about the records.
+    ///
+    /// # Errors
+    /// [`Error::State`] if this cannot be recorded.
+    pub async fn confirm_staleness(&self) -> Result<(), Error> {
+        if self.staleness().await?.is_some_and(Staleness::is_mere_doubt) {
+            self.write(vec![Change::SetStaleness(Some(Staleness::Restored))]).await?;
         }
         Ok(())
     }

@@ -156,6 +156,7 @@ fn claims() {
         key: KeyProvider::File(key.path().join("key")),
         lease: purlin_model::StateDatabase::LEASE,
         patience: PostgresOptions::PATIENCE,
+        memory: None,
     };
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let in_one = |number: usize| Environment { env: format!("e{number}").into(), ..environment() };

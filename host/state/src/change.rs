@@ -70,8 +70,9 @@ pub enum Change {
     ForgetRollout(Box<Rollout>),
     /// Closes the environment to deployments until `None` opens it again.
     SetClosed(Option<Holder>),
-    /// Everything was read, so the records are reliable again: see [`Staleness`].
-    Trust,
+    /// Records why the records may be older than the real state, until `None` makes them reliable
+    /// again.
+    SetStaleness(Option<Staleness>),
 }
 
 impl Change {
@@ -88,7 +89,7 @@ impl Change {
             }
             Self::RemoveCookies(_) => UNUSED_COOKIES.to_owned(),
             Self::SetClosed(_) => CLOSED_NOTE.to_owned(),
-            Self::Trust => STALENESS_NOTE.to_owned(),
+            Self::SetStaleness(_) => STALENESS_NOTE.to_owned(),
         }
     }
 }
@@ -118,16 +119,42 @@ pub struct Vanished {
 /// Why the records of an environment may be stale, that is, older than the real state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Staleness {
+    /// The server of the database was started since the last commit, perhaps with older files. Nothing
+    /// else suggests it, so only what is created is looked up first: see [`Self::is_mere_doubt`].
+    Restarted,
     /// The files are a copy of the original ones: restored from a backup, or moved.
     Copied,
+    /// The records were imported from a file.
+    Imported,
+    /// The database was restored, or another server took over that may lack commits.
+    Restored,
     /// A repair continued without some of the recorded changes.
     Lost,
+}
+
+impl Staleness {
+    /// Whether nothing shows that the records are older than the real state. Purlin then searches for
+    /// each resource by name before it creates it, but does not read the recorded ones before a plan.
+    pub fn is_mere_doubt(self) -> bool {
+        self == Self::Restarted
+    }
+
+    /// The reason that counts of two: a mere doubt yields to a reason to read everything.
+    pub(crate) fn stronger(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match one {
+            None | Some(Self::Restarted) => other.or(one),
+            Some(_) => one,
+        }
+    }
 }
 
 impl fmt::Display for Staleness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Restarted => "the server of its database was started since the last commit",
             Self::Copied => "its files are a copy of the original ones",
+            Self::Imported => "it was imported from a file",
+            Self::Restored => "its database was restored, or another server took over",
             Self::Lost => "some of its changes were lost",
         })
     }

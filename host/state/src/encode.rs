@@ -149,7 +149,13 @@ impl Writes {
                     None => self.remove(key),
                 }
             }
-            Change::Trust => self.remove(keyspace::prefix(EntryKind::Staleness, &within.place)),
+            Change::SetStaleness(staleness) => {
+                let key = keyspace::prefix(EntryKind::Staleness, &within.place);
+                match staleness {
+                    Some(staleness) => self.put(key, codec::encode_staleness(*staleness, keys)?),
+                    None => self.remove(key),
+                }
+            }
         }
         Ok(())
     }

@@ -163,7 +163,7 @@ impl ImportOptions {
     }
 
     pub(crate) fn staleness(self) -> Option<Staleness> {
-        self.is_old.then_some(Staleness::Copied)
+        self.is_old.then_some(Staleness::Imported)
     }
 
     /// Rejects an import that would replace records without `replace`.

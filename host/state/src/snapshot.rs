@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::table::{Entries, Table};
 use crate::{
     Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord, Record,
-    RecordId, Revision, Snapshot, codec,
+    RecordId, Revision, Snapshot, Staleness, codec,
 };
 
 /// The number of records that justify a thread.
@@ -78,10 +78,6 @@ fn with_records(
     });
     let vanished = vanished.collect::<Result<BTreeMap<_, _>, Error>>()?;
     let closed_by = closed_by(table, environment, keys)?;
-    let staleness = of(EntryKind::Staleness);
-    let staleness = table.get(&staleness).map(|value| {
-        codec::decode_staleness(value, &keyspace::describe(&staleness, Some(environment)), keys)
-    });
     let rollouts = of(EntryKind::Rollout);
     let rollouts = table.range(&rollouts).map(|(key, value)| {
         let name = keyspace::describe(key, Some(environment));
@@ -98,9 +94,20 @@ fn with_records(
         vanished,
         rollouts: rollouts.collect::<Result<_, _>>()?,
         closed_by,
-        staleness: staleness.transpose()?,
+        staleness: staleness(table, environment, keys)?,
         revision: revision(table),
     })
+}
+
+/// Why the records may be older than the real state, as recorded.
+pub(crate) fn staleness(
+    table: &Table,
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Option<Staleness>, Error> {
+    let key = keyspace::prefix(EntryKind::Staleness, &keyspace::place(environment));
+    let name = || keyspace::describe(&key, Some(environment));
+    table.get(&key).map(|value| codec::decode_staleness(value, &name(), keys)).transpose()
 }
 
 /// The ids of the cookies that are stored apart, although nothing has them any more.

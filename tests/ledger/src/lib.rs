@@ -1,6 +1,7 @@
 //! A driver whose effects can be counted: each resource is a separate file in a granted folder,
 //! under an id that no other attempt would choose, and each effect is recorded. It never recognises
-//! an earlier attempt: an object that is created twice exists twice.
+//! an earlier attempt: an object that is created twice exists twice. Only if it is `named` can it be found by
+//! its name.
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,6 +39,9 @@ pub struct Values {
     /// Whether it is created without an earlier checkpoint of its id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     quiet: bool,
+    /// Whether reads without an id find the object by its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    named: bool,
     /// The bytes that the driver keeps privately for it. Each call has to get what the last one returned.
     #[serde(default, skip_serializing_if = "none")]
     keeps: usize,
@@ -106,7 +110,10 @@ impl Read for Ledger {
         let id = match request.id {
             Some(id) => id,
             // The object with this key, and not one that only has the same name.
-            None => id_of(&request.name, &request.call.idempotency_key),
+            None => match id_named(&request.name, &request.known)? {
+                Some(id) => id,
+                None => id_of(&request.name, &request.call.idempotency_key),
+            },
         };
         request.state.iter().filter(|state| !state.cookie.is_empty()).try_for_each(kept)?;
         let Ok(text) = fs::read(path(&id)) else { return Ok(None) };
@@ -148,6 +155,21 @@ purlin_sdk::export!(Ledger);
 
 fn id_of(name: &str, key: &str) -> String {
     format!("{name}-{}", key.get(..8).unwrap_or(key))
+}
+
+/// The id of the object that can be found by a name.
+fn id_named(name: &str, known: &[String]) -> Result<Option<String>, Failure> {
+    let Ok(things) = fs::read_dir(PathBuf::from(FOLDER).join("things")) else { return Ok(None) };
+    for file in things {
+        let path = file.map_err(|error| Failure::failed(error.to_string()))?.path();
+        let Some(id) = path.file_name().and_then(|id| id.to_str()) else { continue };
+        let thing: Option<Thing> = fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let is_it = |thing: Thing| thing.values.named && thing.name == name;
+        if !known.iter().any(|known| known == id) && thing.is_some_and(is_it) {
+            return Ok(Some(id.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 fn path(id: &str) -> PathBuf {

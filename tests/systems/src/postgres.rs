@@ -4,6 +4,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
@@ -89,6 +90,8 @@ impl Drop for PostgresSession {
 #[derive(Debug)]
 pub struct Postgres {
     server: Server,
+    program: PathBuf,
+    settings: Vec<String>,
     psql: PathBuf,
     /// Its port on loopback.
     pub port: u16,
@@ -140,23 +143,30 @@ impl Postgres {
         hand_over(folder.path(), "postgres");
         let mut all = vec!["fsync=off", "log_statement=all"];
         all.extend(settings);
-        Some(Self::serve(program, psql, folder, &all))
+        Some(Self::serve(program, psql, folder, free_port(), &all))
     }
 
     /// Runs a server on the folder `data` of a folder.
-    fn serve(program: PathBuf, psql: PathBuf, folder: TempDir, settings: &[&str]) -> Self {
-        let port = free_port();
-        let mut command = guarded(program, Some("postgres"));
+    fn serve(
+        program: PathBuf,
+        psql: PathBuf,
+        folder: impl Into<Arc<TempDir>>,
+        port: u16,
+        settings: &[impl AsRef<str>],
+    ) -> Self {
+        let folder = folder.into();
+        let mut command = guarded(&program, Some("postgres"));
         command.arg("-D").arg(folder.path().join("data"));
         command.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
         command.arg("-c").arg(format!("unix_socket_directories={}", folder.path().display()));
         // In the folder, and not in shared memory of the system, where a killed server would leave it.
         command.args(["-c", "dynamic_shared_memory_type=mmap"]);
         for setting in settings {
-            command.args(["-c", setting]);
+            command.args(["-c", setting.as_ref()]);
         }
         let server = Server::start(command, folder, || listens(port));
-        let postgres = Self { server, psql, port };
+        let settings = settings.iter().map(|setting| setting.as_ref().to_owned()).collect();
+        let postgres = Self { server, program, settings, psql, port };
         let begun = std::time::Instant::now();
         while postgres.try_ask("postgres", "SELECT 1").is_err() {
             assert!(begun.elapsed().as_secs() < 300, "{}", postgres.log());
@@ -170,17 +180,80 @@ impl Postgres {
     /// # Panics
     /// When it cannot be set up.
     pub fn standby(&self) -> Option<Self> {
-        let (copy, program) = (need("pg_basebackup")?, need("postgres")?);
+        let folder = self.base_backup(&["--write-recovery-conf"])?;
+        let (program, psql) = (self.program.clone(), self.psql.clone());
+        Some(Self::serve(program, psql, folder, free_port(), &["fsync=off", "log_statement=all"]))
+    }
+
+    /// A backup of the server's files while it runs, in the folder `data` of a folder; nothing where
+    /// PostgreSQL is not installed.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn backup(&self) -> Option<TempDir> {
+        self.base_backup(&[])
+    }
+
+    fn base_backup(&self, options: &[&str]) -> Option<TempDir> {
+        let program = need("pg_basebackup")?;
         let folder = tempfile::tempdir().expect("a temporary folder");
         open_up(&folder);
         hand_over(folder.path(), "postgres");
-        let mut command = guarded(copy, Some("postgres"));
+        let mut command = self.client(&program);
+        command.args(options).args(["--wal-method=stream", "--checkpoint=fast", "--no-sync"]);
+        command.arg("-D").arg(folder.path().join("data"));
+        finish(command);
+        hand_over(folder.path(), "postgres");
+        Some(folder)
+    }
+
+    /// A program of PostgreSQL that connects to the server as the superuser.
+    fn client(&self, program: &Path) -> Command {
+        let mut command = guarded(program, None);
         command.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
-        command.args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"]);
-        command.arg("-D").arg(folder.path().join("data")).env("PGPASSWORD", PASSWORD);
-        let done = command.output().expect("pg_basebackup runs");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        Some(Self::serve(program, self.psql.clone(), folder, &["fsync=off", "log_statement=all"]))
+        command.env("PGPASSWORD", PASSWORD);
+        command
+    }
+
+    /// Stops the server and starts it again at the same port: with its own files, or with those of a backup,
+    /// as they are.
+    ///
+    /// # Panics
+    /// If it does not stop or start.
+    #[must_use]
+    pub fn restarted(self, backup: Option<&TempDir>) -> Self {
+        let Self { server, program, settings, psql, port } = self;
+        // Sessions are ended, and nothing is lost.
+        let folder = server.stop(rustix::process::Signal::INT);
+        if let Some(backup) = backup {
+            let data = folder.path().join("data");
+            fs::remove_dir_all(&data).expect("the old files");
+            copy(&backup.path().join("data"), &data);
+        }
+        Self::serve(program, psql, folder, port, &settings)
+    }
+
+    /// Saves a schema of the database `postgres` to a file, as `pg_dump` does; nothing where PostgreSQL is not
+    /// installed.
+    ///
+    /// # Panics
+    /// When it cannot be saved.
+    pub fn dump(&self, schema: &str, file: &Path) -> Option<()> {
+        let mut command = self.client(&need("pg_dump")?);
+        command.args(["--format=custom", "--schema", schema, "--dbname=postgres", "--file"]).arg(file);
+        finish(command);
+        Some(())
+    }
+
+    /// Restores the tables of such a file in a database, in place of those there.
+    ///
+    /// # Panics
+    /// When they cannot be restored.
+    pub fn restore(&self, database: &str, file: &Path) -> Option<()> {
+        let mut command = self.client(&need("pg_restore")?);
+        command.args(["--clean", "--if-exists", "--exit-on-error", "--dbname", database]).arg(file);
+        finish(command);
+        Some(())
     }
 
     /// The content of the server's log.
@@ -298,6 +371,12 @@ fn initialised(initdb: &Path) -> PathBuf {
     fs::remove_dir_all(staging).expect("ours");
     assert!(renamed.is_ok() || data.exists(), "{renamed:?}");
     data
+}
+
+/// Runs a command that has to succeed.
+fn finish(mut command: Command) {
+    let done = command.output().expect("it runs");
+    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
 /// Copies a folder, with its owners and permissions.

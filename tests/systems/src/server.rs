@@ -5,7 +5,7 @@ use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -77,7 +77,7 @@ pub fn hand_over(folder: &Path, user: &str) {
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    folder: TempDir,
+    folder: Arc<TempDir>,
 }
 
 impl Server {
@@ -86,9 +86,15 @@ impl Server {
     ///
     /// # Panics
     /// If it ends, or is not ready in time; with its output.
-    pub fn start(mut command: Command, folder: TempDir, mut ready: impl FnMut() -> bool) -> Self {
+    pub fn start(
+        mut command: Command,
+        folder: impl Into<Arc<TempDir>>,
+        mut ready: impl FnMut() -> bool,
+    ) -> Self {
         use std::os::unix::process::CommandExt as _;
-        let log = File::create(folder.path().join("log")).expect("a log");
+        let folder = folder.into();
+        let log = File::options().create(true).append(true).open(folder.path().join("log"));
+        let log = log.expect("a log");
         let child = command
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log twice"))
@@ -126,6 +132,21 @@ impl Server {
     /// The folder with its files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Stops it with a signal that it obeys, and keeps its files.
+    ///
+    /// # Panics
+    /// If it does not end in time; with its output.
+    pub fn stop(mut self, signal: rustix::process::Signal) -> Arc<TempDir> {
+        let process = rustix::process::Pid::from_raw(self.child.id().cast_signed()).expect("its id");
+        rustix::process::kill_process(process, signal).expect("a signal");
+        let begun = Instant::now();
+        while self.child.try_wait().expect("the server's status").is_none() {
+            assert!(begun.elapsed() < PATIENCE, "it does not end:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Arc::clone(&self.folder)
     }
 }
 

@@ -217,10 +217,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 /// # Errors
 /// If there are environments, and none is selected: otherwise a check in CI would succeed whatever the
 /// documents contain.
-async fn select(
-    purlin: &Purlin,
-    args: &SelectionArgs,
-) -> Result<Vec<SelectedEnvironment>, Failure> {
+async fn select(purlin: &Purlin, args: &SelectionArgs) -> Result<Vec<SelectedEnvironment>, Failure> {
     let selection = args.selection();
     let selected = purlin.select(&selection).await.map_err(Failure::without_sources)?;
     if selected.is_empty() && !selection.is_all() {

@@ -92,10 +92,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let (base, observed) = match args.offline {
         true => (base, Vec::new()),
         false => {
-            if let Some(staleness) = base.staleness() {
+            let staleness = base.staleness().filter(|staleness| !staleness.is_mere_doubt());
+            if let Some(staleness) = staleness {
                 deploy::warn_of_staleness(staleness, &documents.environment(), app);
             }
-            let refresh = (args.plan.refresh || base.staleness().is_some()).then_some(&options.scope);
+            let refresh = (args.plan.refresh || staleness.is_some()).then_some(&options.scope);
             let looked = purlin.read_without_recording(documents, base, refresh);
             let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
             (base, observed(found, app))

@@ -438,7 +438,7 @@ impl Recorded {
             | Change::Roll { .. }
             | Change::ForgetRollout(_)
             | Change::SetClosed(_)
-            | Change::Trust => {}
+            | Change::SetStaleness(_) => {}
         }
     }
 

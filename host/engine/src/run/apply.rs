@@ -185,7 +185,8 @@ async fn run(shared: Arc<RunState>) -> Summary {
             Err(error) => summary.halted = Some(Cause::from(error)),
         }
     }
-    summary.ends_staleness = shared.plan.ends_staleness && !shared.has_found() && summary.is_success();
+    summary.proves_staleness = shared.has_found();
+    summary.ends_staleness = shared.plan.ends_staleness && !summary.proves_staleness && summary.is_success();
     summary
 }
 

@@ -368,7 +368,7 @@ fn known(changes: &[Change]) -> Vec<Change> {
                 | Change::Roll { .. }
                 | Change::ForgetRollout(_)
                 | Change::SetClosed(_)
-                | Change::Trust
+                | Change::SetStaleness(_)
                 | Change::Obstruct { .. }
         )
     };

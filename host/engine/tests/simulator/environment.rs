@@ -378,7 +378,7 @@ impl SimEnvironment {
         let ends_staleness = summary.ends_staleness && is_all_shown;
         ended.summaries.push(summary);
         if ends_staleness {
-            ended.trusted = self.store.commit(vec![Change::Trust]).await.is_ok();
+            ended.trusted = self.store.commit(vec![Change::SetStaleness(None)]).await.is_ok();
         }
         Ok(ended)
     }

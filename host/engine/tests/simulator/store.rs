@@ -343,7 +343,7 @@ impl SimStore {
         if let Some(log) = &self.0.common.log {
             locked(log).push(changes.clone());
         }
-        if changes.contains(&Change::Trust) {
+        if changes.contains(&Change::SetStaleness(None)) {
             *locked(&self.0.common.doubt) = None;
         }
         self.commit(changes)

@@ -730,6 +730,6 @@ fn shown(change: &Change) -> String {
         | Change::Roll { .. }
         | Change::ForgetRollout(_)
         | Change::SetClosed(_)
-        | Change::Trust => "something else".into(),
+        | Change::SetStaleness(_) => "something else".into(),
     }
 }

@@ -15,7 +15,7 @@ const SETTLE: u8 = 5;
 const DEPLOYED: u8 = 6;
 const CLOSED: u8 = 7;
 const OBSTRUCT: u8 = 8;
-const TRUST: u8 = 9;
+const STALENESS: u8 = 9;
 const VANISH: u8 = 10;
 const REMOVE_COOKIES: u8 = 11;
 const ROLL: u8 = 12;
@@ -106,7 +106,10 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
             out.push(CLOSED);
             put_optional(out, holder.as_ref(), entries::put_holder);
         }
-        Change::Trust => out.push(TRUST),
+        Change::SetStaleness(staleness) => {
+            out.push(STALENESS);
+            put_optional(out, staleness.as_ref(), entries::put_staleness);
+        }
     }
     Ok(())
 }
@@ -173,7 +176,7 @@ fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
             let count = reader.count()?;
             Change::RemoveCookies((0..count).map(|_| reader.array()).collect::<Result<_, _>>()?)
         }
-        TRUST => Change::Trust,
+        STALENESS => Change::SetStaleness(reader.optional(entries::get_staleness)?),
         VANISH => Change::Vanish { urn: get_id(reader)?.urn, objects: entries::get_vanished(reader)? },
         _ => return Err("it contains a change of an unknown kind"),
     })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::wire::{
     Reader, TOO_LARGE, get_label, get_urn, put_label, put_number, put_optional, put_text, put_urn,
 };
-use super::{CodecError, rollouts};
-use crate::{Deployment, Environment, Holder, Outcome, RejectedDocuments, Vanished};
+use super::{CodecError, KIND, rollouts};
+use crate::{Deployment, Environment, Holder, Outcome, RejectedDocuments, Staleness, Vanished};
 
 /// The operation of an intent.
 pub(super) const CREATE: u8 = 1;
@@ -26,6 +26,29 @@ const ROLLBACK: u8 = 1 << 4;
 const REJECTED: u8 = 1 << 5;
 /// Combined with that: what the environment says of roll-outs follows.
 const ROLLOUTS: u8 = 1 << 6;
+
+/// Encodes why records may be stale.
+pub(super) fn put_staleness(out: &mut Vec<u8>, staleness: &Staleness) {
+    out.push(match staleness {
+        Staleness::Copied => 1,
+        Staleness::Lost => 2,
+        Staleness::Restarted => 3,
+        Staleness::Imported => 4,
+        Staleness::Restored => 5,
+    });
+}
+
+/// Decodes why records may be stale.
+pub(super) fn get_staleness(reader: &mut Reader<'_>) -> Result<Staleness, CodecError> {
+    Ok(match reader.byte()? {
+        1 => Staleness::Copied,
+        2 => Staleness::Lost,
+        3 => Staleness::Restarted,
+        4 => Staleness::Imported,
+        5 => Staleness::Restored,
+        _ => return Err(KIND),
+    })
+}
 
 /// Encodes a holder.
 pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {

@@ -146,10 +146,7 @@ pub(crate) fn encode_closed(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, 
 /// Encodes why the records may be older than the real state.
 pub(crate) fn encode_staleness(staleness: Staleness, keys: &Keyring) -> Result<Vec<u8>, Error> {
     pack(STALENESS, STALENESS_NOTE, keys, false, nowhere, |body| {
-        body.push(match staleness {
-            Staleness::Copied => 1,
-            Staleness::Lost => 2,
-        });
+        entries::put_staleness(body, &staleness);
         Ok(())
     })
 }
@@ -448,11 +445,7 @@ pub(crate) fn decode_closed(bytes: &[u8], name: &str, keys: &Keyring) -> Result<
 
 /// Decodes why the records may be older than the real state.
 pub(crate) fn decode_staleness(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Staleness, Error> {
-    Stored::open(bytes, name)?.read(STALENESS, name, keys, |_, body| match body.byte()? {
-        1 => Ok(Staleness::Copied),
-        2 => Ok(Staleness::Lost),
-        _ => Err(KIND),
-    })
+    Stored::open(bytes, name)?.read(STALENESS, name, keys, |_, body| entries::get_staleness(body))
 }
 
 /// Decodes a roll-out.

@@ -52,6 +52,11 @@ fn checkpoint() -> impl Strategy<Value = Checkpoint> {
     (label(), proptest::option::of(cookie())).prop_map(|(id, cookie)| Checkpoint { id, cookie })
 }
 
+fn staleness() -> impl Strategy<Value = Staleness> {
+    use Staleness::{Copied, Imported, Lost, Restarted, Restored};
+    proptest::sample::select(vec![Restarted, Copied, Imported, Restored, Lost])
+}
+
 /// In boxes, because a test's stack is small, and what a strategy makes lies on it.
 fn unfinished() -> BoxedStrategy<Unfinished> {
     prop_oneof![
@@ -348,7 +353,7 @@ fn change() -> impl Strategy<Value = Change> {
             .prop_map(|(rollout, plan)| Change::Roll { rollout: rollout.into(), plan }),
         rollout().prop_map(|rollout| Change::ForgetRollout(rollout.into())),
         proptest::option::of(holder()).prop_map(Change::SetClosed),
-        Just(Change::Trust),
+        proptest::option::of(staleness()).prop_map(Change::SetStaleness),
         (id(), proptest::option::of((obstacle(), any::<u64>()))).prop_map(|(id, obstacle)| {
             let obstacle =
                 obstacle.map(|(obstacle, since)| ObstacleRecord { urn: id.urn.clone(), obstacle, since });

@@ -106,10 +106,13 @@ impl Writing {
         };
         let known = journal.as_ref().map(Journal::position);
         let copied = noted.is_some_and(|noted| !noted.original);
-        if copied && table.get(&staleness_key(&claimed)).is_none() {
+        if copied {
             // The next commit overwrites the file that reveals the copy, so the staleness must be
             // recorded.
-            table.apply(staleness_key(&claimed), Some(codec::encode_staleness(Staleness::Copied, &keys)?));
+            let recorded = snapshot::staleness(&table, &claimed.place.environment, &keys)?;
+            let staleness = Staleness::stronger(recorded, Some(Staleness::Copied));
+            let staleness = staleness.map(|staleness| codec::encode_staleness(staleness, &keys));
+            table.apply(staleness_key(&claimed), staleness.transpose()?);
         }
         let key_noted = table.get(keyspace::DATA_KEY).is_some();
         let shared = Arc::new(Shared::new(table, known));

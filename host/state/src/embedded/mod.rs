@@ -332,8 +332,10 @@ impl Store for EmbeddedStore {
                 Source::Journal(reading) => {
                     let stored = reading.take_records();
                     let mut snapshot = snapshot::snapshot_of(stored, &reading.table, &of, keys)?;
-                    snapshot.staleness =
-                        snapshot.staleness.or((!reading.original).then_some(Staleness::Copied));
+                    snapshot.staleness = Staleness::stronger(
+                        snapshot.staleness,
+                        (!reading.original).then_some(Staleness::Copied),
+                    );
                     Ok(snapshot)
                 }
             })

@@ -2,8 +2,8 @@
 //! lease, and stops for good once it is lost.
 //!
 //! A commit is one statement, which checks the fence and the number of the previous commit: if its answer
-//! is lost, it can be sent again without being applied twice. It also names the server that takes it, so that
-//! a restored or promoted database is recognised.
+//! is lost, it can be sent again without being applied twice. It also notes how it was made, so that a restored
+//! or promoted database is recognised (`doubt.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +17,13 @@ use tokio_postgres::types::Type;
 
 use super::Inner;
 use super::connect::{Parameter, on, parameter};
+use super::doubt::CommitPosition;
 use super::failure::QueryFailure;
 use super::lease::NOW;
-use super::read::{CommitPosition, is_documents, is_only_a_key};
+use super::memory::Memory;
+use super::read::{is_documents, is_only_a_key};
 use super::releases::Leaving;
-use crate::encode::{Write, Writes};
+use crate::encode::Writes;
 use crate::keyspace::{self, EntryKind};
 use crate::table::{Entry, Table, Tally};
 use crate::{Change, Claim, Durable, Environment, Error, Staleness, Writer, codec, snapshot, usable_lease};
@@ -116,7 +118,10 @@ pub(super) struct Leased {
     /// The time since a holder left calls that may still be under way.
     pub(super) lapsed: Option<Duration>,
     pub(super) table: Table,
-    pub(super) reached: CommitPosition,
+    /// The number of the last commit.
+    pub(super) seq: i64,
+    /// The server that responds, if it identifies itself.
+    pub(super) server: Option<String>,
     pub(super) until: Moment,
     /// When the clock of the database was read, and its time.
     pub(super) clock: (Moment, u64),
@@ -125,7 +130,7 @@ pub(super) struct Leased {
 impl PostgresClaim {
     /// Starts the task, and registers the holder in the store.
     pub(super) fn start(inner: &Arc<Inner>, leased: Leased) -> Arc<Self> {
-        let Leased { environment, fence, lapsed, table, reached, until, clock } = leased;
+        let Leased { environment, fence, lapsed, table, seq, server, until, clock } = leased;
         let shared = Arc::new(Shared {
             place: inner.database.place().to_owned(),
             environment,
@@ -142,7 +147,8 @@ impl PostgresClaim {
             inner: Arc::clone(inner),
             shared: Arc::clone(&shared),
             fence,
-            reached,
+            seq,
+            server,
         };
         inner.database.handle().spawn(task.run(received));
         let environment = shared.environment.clone();
@@ -159,11 +165,12 @@ impl PostgresClaim {
         claim
     }
 
-    /// Records why the records may be older than the real state.
+    /// Records why the records may be older than the real state, unless there is a stronger reason.
     pub(super) async fn note_staleness(&self, staleness: Staleness) -> Result<(), Error> {
-        let key = keyspace::prefix(EntryKind::Staleness, &keyspace::place(&self.shared.environment));
-        let value = codec::encode_staleness(staleness, &self.inner.keys)?;
-        self.take(Writes(vec![Write::Put { key, value }]))?.await
+        let (environment, keys) = (&self.shared.environment, &self.inner.keys);
+        let recorded = snapshot::staleness(&self.table(), environment, keys)?;
+        let change = Change::SetStaleness(Staleness::stronger(recorded, Some(staleness)));
+        self.take(Writes::of(&[change], environment, keys)?)?.await
     }
 
     /// The current entries.
@@ -273,8 +280,10 @@ struct Task {
     shared: Arc<Shared>,
     place: Vec<u8>,
     fence: i64,
-    /// The last commit.
-    reached: CommitPosition,
+    /// The number of the last commit.
+    seq: i64,
+    /// The server that responds, if it identifies itself.
+    server: Option<String>,
 }
 
 /// The result of a statement that only the holder may execute.
@@ -381,7 +390,7 @@ impl Task {
             action,
             failure: QueryFailure::Refused(purlin_files::with_causes(&error)),
         };
-        let next = self.reached.seq + 1;
+        let next = self.seq + 1;
         let head =
             codec::encode_head(next, tally, &self.shared.environment, &self.inner.keys).map_err(failed)?;
         let (mut keys, mut values, mut gone) = (Vec::new(), Vec::new(), Vec::new());
@@ -397,9 +406,15 @@ impl Task {
         let sql = format!(
             "WITH held AS (
                  UPDATE {schema}.environments
-                 SET seq = $4, head = $5, server = $6, lease_until = clock_timestamp() + $7 * interval '1 second'
+                 SET seq = $4, head = $5, lease_until = clock_timestamp() + $7 * interval '1 second'
                  WHERE place = $1 AND fence = $2 AND seq = $3 AND lease_until > clock_timestamp()
                  RETURNING place
+             ), noted AS (
+                 INSERT INTO {schema}.commits AS c (place, seq, server, since, transaction)
+                 SELECT held.place, $4, $6, $4, txid_current() FROM held
+                 ON CONFLICT (place) DO UPDATE
+                 SET seq = excluded.seq, server = excluded.server, transaction = excluded.transaction,
+                     since = CASE WHEN c.server IS DISTINCT FROM excluded.server THEN excluded.seq ELSE c.since END
              ), gone AS (
                  DELETE FROM {schema}.entries USING held
                  WHERE entries.place = held.place AND entries.key = ANY ($8)
@@ -415,31 +430,35 @@ impl Task {
         let parameters = vec![
             parameter(self.place.clone(), Type::BYTEA),
             parameter(self.fence, Type::INT8),
-            parameter(self.reached.seq, Type::INT8),
+            parameter(self.seq, Type::INT8),
             parameter(next, Type::INT8),
             parameter(head, Type::BYTEA),
-            parameter(self.reached.server.clone(), Type::TEXT),
+            parameter(self.server.clone(), Type::TEXT),
             parameter(self.inner.lease.as_secs_f64(), Type::FLOAT8),
             parameter(gone, Type::BYTEA_ARRAY),
             parameter(keys, Type::BYTEA_ARRAY),
             parameter(values, Type::BYTEA_ARRAY),
         ];
-        match self.insist(action, &sql, &parameters).await? {
-            Kept::Done => {}
+        let sent = self.server.clone();
+        let server = match self.insist(action, &sql, &parameters).await? {
+            Kept::Done => sent,
             // An earlier attempt may have succeeded although its response was lost.
             Kept::Gone => match self.last_commit().await? {
-                Some(seq) if seq == next => {}
-                Some(seq) if seq < self.reached.seq => {
+                Some(CommitPosition { seq, noted, .. }) if seq == next => {
+                    noted.and_then(|noted| noted.server)
+                }
+                Some(CommitPosition { seq, .. }) if seq < self.seq => {
                     let detail = format!(
                         "the database lost commits that it had confirmed: it is at {seq}, and was at {}",
-                        self.reached.seq
+                        self.seq
                     );
                     return Err(Ended::Failed { action, failure: QueryFailure::Refused(detail) });
                 }
                 _ => return Err(Ended::Lost),
             },
-        }
-        self.reached.seq = next;
+        };
+        self.seq = next;
+        self.inner.memories.keep(&self.shared.environment, &Memory { seq: next, fence: self.fence, server });
         Ok(())
     }
 
@@ -498,7 +517,7 @@ impl Task {
                     pause = (pause * 2).min(Duration::from_secs(1));
                     // Another server may respond now.
                     if let Some(server) = self.inner.server().await {
-                        self.reached.server = Some(server);
+                        self.server = Some(server.to_string());
                     }
                 }
                 Ok(Err(QueryFailure::Missing)) => {
@@ -511,16 +530,10 @@ impl Task {
         }
     }
 
-    /// The sequence number of the last commit, if this process still has the lease.
-    async fn last_commit(&self) -> Result<Option<i64>, Ended> {
-        let sql = format!(
-            "SELECT seq FROM {}.environments
-             WHERE place = $1 AND fence = $2 AND lease_until > clock_timestamp()",
-            self.inner.database.schema()
-        );
-        let parameters = vec![parameter(self.place.clone(), Type::BYTEA), parameter(self.fence, Type::INT8)];
-        match self.inner.database.try_query(&sql, parameters).await {
-            Ok(rows) => Ok(rows.first().and_then(|row| row.try_get(0).ok())),
+    /// The last commit, if this process still has the lease.
+    async fn last_commit(&self) -> Result<Option<CommitPosition>, Ended> {
+        match self.inner.last_commit(&self.place, self.fence).await {
+            Ok(last) => Ok(last),
             Err(QueryFailure::Lost(..) | QueryFailure::Missing) => Err(Ended::Lost),
             Err(failure) => Err(Ended::Failed { action: "read the state", failure }),
         }
@@ -548,7 +561,7 @@ impl Task {
             parameter(self.fence, Type::INT8),
             parameter(known, Type::BYTEA),
             parameter(listing, Type::BYTEA),
-            parameter(self.reached.seq, Type::INT8),
+            parameter(self.seq, Type::INT8),
             parameter(self.shared.is_cut_off.load(Ordering::SeqCst), Type::BOOL),
         ];
         self.inner.database.query("give the lease up", &sql, parameters).await.map(drop)

@@ -9,11 +9,12 @@ use tokio_postgres::types::Type;
 
 use super::claim::{Leased, PostgresClaim};
 use super::connect::parameter;
-use super::read::{CommitPosition, Loaded};
+use super::doubt::{CommitPosition, Server};
+use super::read::Loaded;
 use super::{Inner, keys};
 use crate::error::NO_RANDOM;
 use crate::table::Table;
-use crate::{Environment, Error, Holder, Staleness, keyspace, usable_lease};
+use crate::{Environment, Error, Holder, keyspace, usable_lease};
 
 /// The clock of the database, in SQL: milliseconds since 1970.
 pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -32,9 +33,20 @@ impl Taken {
         environment: &Environment,
         table: Table,
         reached: CommitPosition,
+        server: Option<Server>,
     ) -> Leased {
         let Self { fence, lapsed, until, clock } = self;
-        Leased { environment: environment.clone(), fence, lapsed, table, reached, until, clock }
+        let server = server.map(|server| server.to_string());
+        Leased {
+            environment: environment.clone(),
+            fence,
+            lapsed,
+            table,
+            seq: reached.seq,
+            server,
+            until,
+            clock,
+        }
     }
 }
 
@@ -52,7 +64,7 @@ impl Inner {
             keys::refresh(&self.database, &self.keys).await?;
             self.read(environment).await
         };
-        let Loaded { table, mut reached } = match read.await {
+        let Loaded { table, reached } = match read.await {
             Ok(loaded) => loaded.unwrap_or_default(),
             Err(error) => {
                 // A holder that cannot read the environment must not block its repair.
@@ -60,13 +72,14 @@ impl Inner {
                 return Err(error);
             }
         };
-        let (last, now) = (reached.server.take(), self.server().await);
-        let moved = matches!((&last, &now), (Some(last), Some(now)) if last != now);
-        reached.server = now.or(last);
-        let claim = PostgresClaim::start(&self, taken.into_leased(environment, table, reached));
-        if moved {
-            // The records count as out of date until everything was read.
-            claim.note_staleness(Staleness::Copied).await?;
+        let now = self.server().await;
+        // Only this lease has been taken since the last commit.
+        let before = CommitPosition { fence: reached.fence - 1, ..reached.clone() };
+        let doubt = self.doubt(environment, &before, now.as_ref());
+        let claim = PostgresClaim::start(&self, taken.into_leased(environment, table, reached, now));
+        if let Some(doubt) = doubt {
+            // The next commit removes what shows it.
+            claim.note_staleness(doubt).await?;
         }
         Ok(claim)
     }

@@ -10,12 +10,14 @@ mod claim;
 mod connect;
 mod credentials;
 mod dial;
+mod doubt;
 mod failure;
 mod greeting;
 mod inspect;
 mod keys;
 mod lease;
 mod list;
+mod memory;
 mod options;
 mod read;
 mod releases;
@@ -45,8 +47,9 @@ use self::claim::{PostgresClaim, spawn};
 use self::connect::{Database, parameter};
 pub use self::credentials::{ClientCertificate, CredentialSource, Credentials};
 pub use self::inspect::DatabaseReport;
+use self::memory::Memories;
 pub use self::options::PostgresOptions;
-use self::read::{CommitPosition, Loaded};
+use self::read::Loaded;
 pub use self::releases::Releases;
 use crate::keys::Keyring;
 use crate::keyspace::{self, EntryKind};
@@ -64,6 +67,7 @@ pub struct PostgresStore(Arc<Inner>);
 struct Inner {
     database: Database,
     keys: Keyring,
+    memories: Memories,
     lease: Duration,
     /// The environments that this process holds.
     claims: Mutex<HashMap<Environment, Weak<PostgresClaim>>>,
@@ -91,14 +95,14 @@ impl PostgresStore {
     /// [`Error::Unprepared`] if there are no tables; [`Error::Newer`]; [`Error::WrongKey`] and
     /// related errors if the key does not fit; [`Error::Unreachable`]; and [`Error::Database`].
     pub async fn open(options: PostgresOptions) -> Result<Self, Error> {
-        let PostgresOptions { address, key, lease, patience } = options;
+        let PostgresOptions { address, key, lease, patience, memory } = options;
         let database = Database::new(&address, patience)?;
-        schema::check(&database).await?;
+        let memories = Memories::new(memory, schema::check(&database).await?);
         let keys = keys::open(&database, &key).await?;
         let lease = lease.max(PostgresOptions::SHORTEST_LEASE);
         let (claims, is_closed) = (Mutex::default(), AtomicBool::new(false));
         let leaving = watch::Sender::new(0);
-        Ok(Self(Arc::new(Inner { database, keys, lease, claims, is_closed, leaving })))
+        Ok(Self(Arc::new(Inner { database, keys, memories, lease, claims, is_closed, leaving })))
     }
 
     /// The name of the store for messages.
@@ -211,25 +215,17 @@ impl Inner {
         }
     }
 
-    /// Why the records may be older than the real state: another server took the last commit, or
-    /// this server was reset to an earlier moment.
-    async fn staleness(&self, reached: &CommitPosition) -> Option<Staleness> {
-        let last = reached.server.as_ref()?;
-        (self.server().await? != *last).then_some(Staleness::Copied)
-    }
-
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
         if let Some(claim) = self.claim_of(environment) {
             return snapshot::snapshot(&claim.table(), environment, &self.keys);
         }
         self.with_keys(|| async {
-            let Some(Loaded { mut table, reached }) = self.read(environment).await? else {
-                return Ok(Snapshot::default());
-            };
-            let staleness = self.staleness(&reached).await;
+            let loaded = self.read(environment).await?;
+            let Loaded { mut table, reached } = loaded.unwrap_or_default();
+            let doubt = self.doubt(environment, &reached, self.server().await.as_ref());
             let stored = table.take(EntryKind::Record as u8);
             let mut snapshot = snapshot::snapshot_of(stored, &table, environment, &self.keys)?;
-            snapshot.staleness = snapshot.staleness.or(staleness);
+            snapshot.staleness = Staleness::stronger(snapshot.staleness, doubt);
             Ok(snapshot)
         })
         .await

@@ -1,5 +1,6 @@
 //! How to open a store in PostgreSQL.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::address::Address;
@@ -17,6 +18,10 @@ pub struct PostgresOptions {
     pub lease: Duration,
     /// How long to retry while the database does not respond.
     pub patience: Duration,
+    /// The folder in which this host remembers the last commit that it made in each environment, so that it
+    /// notices a database that was restored to an earlier one. It is created if missing, and has at most
+    /// 16,384 small files. `None`: this host remembers nothing.
+    pub memory: Option<PathBuf>,
 }
 
 impl PostgresOptions {

@@ -7,6 +7,7 @@ use tokio_postgres::types::Type;
 
 use super::Inner;
 use super::connect::{Parameter, parameter};
+use super::doubt::{CommitPosition, NOTED};
 use crate::keyspace::{self, EntryKind};
 use crate::table::{Table, Tally};
 use crate::{Deployment, Environment, Error, codec, snapshot};
@@ -14,15 +15,6 @@ use crate::{Deployment, Environment, Error, codec, snapshot};
 /// The first byte of the keys after those of documents, which are large and only read by their
 /// digest.
 const BEHIND_DOCUMENTS: u8 = EntryKind::Documents as u8 + 1;
-
-/// The last commit of an environment.
-#[derive(Clone, Debug, Default)]
-pub(super) struct CommitPosition {
-    /// The number of commits.
-    pub(super) seq: i64,
-    /// The identity of the server that took the last one.
-    pub(super) server: Option<String>,
-}
 
 /// An environment at one moment.
 #[derive(Debug, Default)]
@@ -69,9 +61,11 @@ impl Inner {
         let schema = self.database.schema();
         // A single statement reads a consistent state.
         let sql = format!(
-            "SELECT ''::bytea, head, seq, server FROM {schema}.environments WHERE place = $1
+            "SELECT ''::bytea, e.head, e.seq, e.fence, {NOTED}
+             FROM {schema}.environments AS e LEFT JOIN {schema}.commits AS c USING (place) WHERE place = $1
              UNION ALL
-             SELECT key, CASE WHEN get_byte(key, 0) IN ({only_keys}) THEN ''::bytea ELSE value END, NULL, NULL
+             SELECT key, CASE WHEN get_byte(key, 0) IN ({only_keys}) THEN ''::bytea ELSE value END,
+                 NULL, NULL, NULL, NULL, NULL, NULL
              FROM {schema}.entries WHERE place = $1 AND key >= $2",
             only_keys = ONLY_KEYS.map(|kind| (kind as u8).to_string()).join(", "),
         );
@@ -85,9 +79,7 @@ impl Inner {
             if key.is_empty() {
                 found = true;
                 head = value.map(<[u8]>::to_vec);
-                let read = || Ok((row.try_get(2)?, row.try_get(3)?));
-                let (seq, server) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-                loaded.reached = CommitPosition { seq, server };
+                loaded.reached = CommitPosition::of(&row, 2).map_err(|error| self.unreadable(&error))?;
             } else {
                 let value = Bytes::copy_from_slice(value.unwrap_or_default());
                 loaded.table.apply_bytes(Bytes::copy_from_slice(key), Some(value));
@@ -126,8 +118,10 @@ impl Inner {
         let place = keyspace::place(environment).to_vec();
         let schema = self.database.schema();
         let sql = format!(
-            "SELECT ''::bytea, head, seq, server FROM {schema}.environments WHERE place = $1
-             UNION ALL SELECT key, value, NULL, NULL FROM {schema}.entries WHERE place = $1"
+            "SELECT ''::bytea, e.head, e.seq, e.fence, {NOTED}
+             FROM {schema}.environments AS e LEFT JOIN {schema}.commits AS c USING (place) WHERE place = $1
+             UNION ALL
+             SELECT key, value, NULL, NULL, NULL, NULL, NULL, NULL FROM {schema}.entries WHERE place = $1"
         );
         let rows = self.database.query("read the state", &sql, vec![parameter(place, Type::BYTEA)]).await?;
         let (mut whole, mut found) = (Whole::default(), false);
@@ -137,9 +131,7 @@ impl Inner {
             if key.is_empty() {
                 found = true;
                 whole.head = value;
-                let read = || Ok((row.try_get(2)?, row.try_get(3)?));
-                let (seq, server) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-                whole.reached = CommitPosition { seq, server };
+                whole.reached = CommitPosition::of(&row, 2).map_err(|error| self.unreadable(&error))?;
                 continue;
             }
             let value = value.unwrap_or_default();
@@ -212,16 +204,6 @@ impl Inner {
             table.apply(key, Some(value));
         }
         Ok(table)
-    }
-
-    /// Identifies the server that responds now: its system identifier and its timeline. A copy of
-    /// the server, a promoted standby and a restored backup have different ones. `None` if the
-    /// server does not report them.
-    pub(super) async fn server(&self) -> Option<String> {
-        let sql = "SELECT (SELECT system_identifier FROM pg_control_system())::text
-            || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)";
-        let rows = self.database.try_query(sql, Vec::new()).await.ok()?;
-        rows.first()?.try_get(0).ok()
     }
 
     pub(super) fn unreadable(&self, error: &tokio_postgres::Error) -> Error {

@@ -102,7 +102,7 @@ impl Inner {
             }
             Ok(Some((kept, reached, repaired)))
         };
-        let (table, mut reached, repaired) = match work.await {
+        let (table, reached, repaired) = match work.await {
             Ok(Some(found)) => found,
             Ok(None) => {
                 self.give_up(environment, taken.fence).await;
@@ -113,8 +113,8 @@ impl Inner {
                 return Err(error);
             }
         };
-        reached.server = self.server().await.or(reached.server);
-        let claim = PostgresClaim::start(&self, taken.into_leased(environment, table, reached));
+        let server = self.server().await;
+        let claim = PostgresClaim::start(&self, taken.into_leased(environment, table, reached, server));
         let gone = repaired.removed.into_iter().map(|key| Write::Remove { key });
         let new = repaired.added.into_iter().map(|(key, value)| Write::Put { key, value });
         let written = match claim.take(Writes(gone.chain(new).chain([stale]).collect())) {

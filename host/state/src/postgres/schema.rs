@@ -1,10 +1,11 @@
 //! The tables, and their creation. Needs no superuser.
 //!
 //! ```text
-//! meta          one row: the version of these tables
+//! meta          one row: the version of these tables, and the id of the state
 //! keys          the data keys, sealed for the state's key; the first one seals
-//! environments  one row each: the last commit and its server, the holder and the end of its lease, the
-//!               last and the next turn, and whether a turn was requested
+//! environments  one row each: the last commit, the holder and the end of its lease, the last and the next
+//!               turn, and whether a turn was requested
+//! commits       one row for each environment: how its last commit was made, to notice restored rows
 //! entries       everything that is recorded, sealed, under the keys of `keyspace`
 //! vacancies     installations that one deployment creates while others wait
 //! stale         unreadable entries that a repair removed
@@ -14,10 +15,12 @@ use tokio_postgres::types::Type;
 
 use super::connect::{Database, parameter};
 use super::failure::QueryFailure;
+use super::lease::token;
 use crate::Error;
 
 /// The tables.
-pub(super) const TABLES: [&str; 6] = ["meta", "keys", "environments", "entries", "vacancies", "stale"];
+pub(super) const TABLES: [&str; 7] =
+    ["meta", "keys", "environments", "commits", "entries", "vacancies", "stale"];
 
 /// The version of the tables. A newer one is rejected.
 const VERSION: i32 = 1;
@@ -26,7 +29,8 @@ const VERSION: i32 = 1;
 const CREATE: &str = "
     CREATE TABLE {schema}.meta (
         single boolean PRIMARY KEY DEFAULT true CHECK (single),
-        version integer NOT NULL
+        version integer NOT NULL,
+        id text NOT NULL
     );
     CREATE TABLE {schema}.keys (
         position integer PRIMARY KEY,
@@ -40,7 +44,6 @@ const CREATE: &str = "
         env text NOT NULL,
         seq bigint NOT NULL DEFAULT 0,
         head bytea,
-        server text,
         fence bigint NOT NULL DEFAULT 0,
         holder text,
         token bytea,
@@ -56,6 +59,13 @@ const CREATE: &str = "
     );
     CREATE INDEX environments_by_prefix ON {schema}.environments (prefix);
     CREATE INDEX environments_by_turn ON {schema}.environments (next_at);
+    CREATE TABLE {schema}.commits (
+        place bytea PRIMARY KEY,
+        seq bigint NOT NULL,
+        server text,
+        since bigint NOT NULL,
+        transaction bigint NOT NULL
+    );
     CREATE TABLE {schema}.entries (
         place bytea NOT NULL,
         key bytea NOT NULL,
@@ -74,7 +84,7 @@ const CREATE: &str = "
         value bytea NOT NULL,
         moved_at timestamptz NOT NULL DEFAULT clock_timestamp()
     );
-    INSERT INTO {schema}.meta (version) VALUES ({version});
+    INSERT INTO {schema}.meta (version, id) VALUES ({version}, '{id}');
 ";
 
 /// The lock for the creation, so that two programs do not create the tables at the same time. Any
@@ -94,7 +104,9 @@ pub(super) async fn create(database: &Database) -> Result<bool, Error> {
         text.push_str(&format!("CREATE SCHEMA IF NOT EXISTS {schema};"));
     }
     // If another program was faster, this fails as a whole, and the version is read again.
-    text.push_str(&CREATE.replace("{schema}", schema).replace("{version}", &VERSION.to_string()));
+    let id: String = token()?.iter().map(|byte| format!("{byte:02x}")).collect();
+    let tables = CREATE.replace("{version}", &VERSION.to_string()).replace("{id}", &id);
+    text.push_str(&tables.replace("{schema}", schema));
     text.push_str("COMMIT;");
     match database.batch("create the tables", &text).await {
         Ok(()) => Ok(true),
@@ -105,12 +117,17 @@ pub(super) async fn create(database: &Database) -> Result<bool, Error> {
     }
 }
 
-/// Checks that the tables are those of this version.
-pub(super) async fn check(database: &Database) -> Result<(), Error> {
-    match has_tables(database).await? {
-        true => Ok(()),
-        false => Err(Error::Unprepared { place: database.place().to_owned() }),
+/// Checks that the tables are those of this version. Returns the id of the state, which copies of the
+/// tables share.
+pub(super) async fn check(database: &Database) -> Result<String, Error> {
+    let unprepared = || Error::Unprepared { place: database.place().to_owned() };
+    if !has_tables(database).await? {
+        return Err(unprepared());
     }
+    let sql = format!("SELECT id FROM {}.meta", database.schema());
+    let rows = database.query("read the id of the state", &sql, Vec::new()).await?;
+    let row = rows.first().ok_or_else(unprepared)?;
+    row.try_get(0).map_err(|error| database.unreadable(&error))
 }
 
 /// Whether there are tables. Fails if they are not those of this version.

@@ -251,7 +251,7 @@ fn change() -> impl Strategy<Value = Change> {
             }
         ),
         1 => any::<bool>().prop_map(|closed| Change::SetClosed(closed.then(holder))),
-        1 => Just(Change::Trust),
+        1 => Just(Change::SetStaleness(None)),
     ]
 }
 
@@ -363,5 +363,5 @@ fn tell_the_same(
 
 /// Whether a change concerns its environment as a whole.
 fn is_of_all(change: &Change) -> bool {
-    matches!(change, Change::Deployed { .. } | Change::SetClosed(_) | Change::Trust)
+    matches!(change, Change::Deployed { .. } | Change::SetClosed(_) | Change::SetStaleness(_))
 }

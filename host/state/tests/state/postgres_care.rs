@@ -94,7 +94,7 @@ fn an_environment_moves_between_stores_and_files() {
     let options = ImportOptions { replace: true, is_old: true };
     scene.run(database.import(export(), holder(), options)).expect("imports");
     assert_eq!(all(&scene, &database), expected);
-    assert_eq!(scene.run(database.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
+    assert_eq!(scene.run(database.load(&environment())).expect("loads").staleness, Some(Staleness::Imported));
     assert_eq!(scene.sql("SELECT count(*) FROM purlin.entries WHERE get_byte(key, 0) = ascii('d')"), "2");
     let known = scene.run(database.environments(None, 10)).expect("lists");
     assert_eq!(known[0].unready, [(ResourceStatus::Interrupted, 1)].into());

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use purlin_state::{Change, Error, PostgresStore, Staleness, Store as _};
+use purlin_state::{Change, Error, PostgresOptions, PostgresStore, Staleness, Store as _};
 use purlin_systems::cut::{Disturbance, Wire};
 use purlin_systems::interrupt::When;
 
@@ -51,20 +51,83 @@ fn records_from_another_server_may_be_out_of_date() {
     scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
     scene.run(lock.release()).expect("releases");
     assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, None);
-    let server = scene.sql("SELECT server FROM purlin.environments");
-    assert!(server.contains('/') && server.len() > 20, "{server}");
-    scene.sql("UPDATE purlin.environments SET server = '7000000000000000000/00000001'");
-    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
+    let server = scene.sql("SELECT server FROM purlin.commits");
+    let (identity, started) = server.split_once('@').expect("an identity and a start");
+    assert!(identity.contains('/') && identity.len() > 20, "{server}");
+    // The row as this server, started earlier, would have left it, and as another server would have.
+    let taken_by = |server: &str| {
+        scene.sql(&format!("UPDATE purlin.commits SET server = '{server}', transaction = txid_current()"));
+    };
+    taken_by(&format!("{identity}@1{started}"));
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Restarted));
+    let lock = scene.lock(&store);
+    scene.run(lock.release()).expect("releases");
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Restarted));
+    taken_by(&format!("7{server}"));
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Restored));
     let lock = scene.lock(&store);
     scene.run(lock.writer().commit(vec![put(record(2))])).expect("commits");
     scene.run(lock.release()).expect("releases");
     // It stays out of date, although this server took the last commit.
-    assert_eq!(scene.sql("SELECT server FROM purlin.environments"), server);
-    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
+    assert_eq!(scene.sql("SELECT server FROM purlin.commits"), server);
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Restored));
     let lock = scene.lock(&store);
-    scene.run(lock.writer().commit(vec![Change::Trust])).expect("commits");
+    scene.run(lock.writer().commit(vec![Change::SetStaleness(None)])).expect("commits");
     scene.run(lock.release()).expect("releases");
     assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, None);
+}
+
+/// A host that made a commit notices a database without it, whatever the rows show. It takes no other state, and
+/// no work of others, for one.
+#[test]
+fn a_host_misses_its_commits() {
+    let scene = scene!();
+    let memory = tempfile::tempdir().expect("a folder");
+    let host = |name: &str| {
+        let memory = Some(memory.path().join(name));
+        scene.run(PostgresStore::open(PostgresOptions { memory, ..scene.options() })).expect("opens")
+    };
+    let commit = |store: &PostgresStore, number| {
+        let lock = scene.lock(store);
+        scene.run(lock.writer().commit(vec![put(record(number))])).expect("commits");
+        scene.run(lock.release()).expect("releases");
+    };
+    let staleness = |store: &PostgresStore| scene.run(store.load(&environment())).expect("loads").staleness;
+    let (ada, bob, eve) = (host("ada"), host("bob"), scene.open());
+    commit(&ada, 1);
+    commit(&bob, 2);
+    assert_eq!((staleness(&ada), staleness(&bob)), (None, None));
+    // As the files of an earlier moment would be.
+    let tables = ["environments", "commits", "entries"];
+    let kept = tables.map(|table| format!("CREATE TABLE kept.{table} AS TABLE purlin.{table};"));
+    scene.sql(&format!("CREATE SCHEMA kept; {}", kept.concat()));
+    let restore = || {
+        let rows = tables.map(|table| {
+            format!("DELETE FROM purlin.{table}; INSERT INTO purlin.{table} TABLE kept.{table};")
+        });
+        scene.sql(&format!(
+            "BEGIN; {} UPDATE purlin.commits SET transaction = txid_current(); COMMIT",
+            rows.concat()
+        ));
+    };
+    commit(&ada, 3);
+    commit(&ada, 4);
+    restore();
+    assert_eq!((staleness(&ada), staleness(&bob), staleness(&eve)), (Some(Staleness::Restored), None, None));
+    // It is recorded for everybody.
+    commit(&ada, 5);
+    assert_eq!((staleness(&bob), staleness(&eve)), (Some(Staleness::Restored), Some(Staleness::Restored)));
+    // An environment that is gone as a whole, and the same one in another state.
+    commit(&ada, 12);
+    scene.sql("TRUNCATE purlin.environments, purlin.commits, purlin.entries");
+    assert_eq!((staleness(&ada), staleness(&eve)), (Some(Staleness::Restored), None));
+    let mut options = PostgresOptions { memory: Some(memory.path().join("ada")), ..scene.options() };
+    options.address.schema = "elsewhere".into();
+    assert!(scene.run(PostgresStore::prepare(&options)).expect("prepared"));
+    let elsewhere = scene.run(PostgresStore::open(options)).expect("opens");
+    assert_eq!(staleness(&elsewhere), None);
+    commit(&elsewhere, 1);
+    assert_eq!(staleness(&elsewhere), None);
 }
 
 #[test]
@@ -106,7 +169,7 @@ fn a_deployment_survives_a_fault_at_each_message() {
     ] {
         let mut at = 1;
         loop {
-            scene.sql("TRUNCATE purlin.entries, purlin.environments, purlin.vacancies");
+            scene.sql("TRUNCATE purlin.entries, purlin.environments, purlin.commits, purlin.vacancies");
             wire.fail_at(at, fault);
             let store = scene
                 .run(PostgresStore::open(options()))
@@ -201,7 +264,7 @@ fn a_failover_that_lost_commits_is_noticed() {
     // The lease in the standby ends, and the next holder does not trust the records.
     let next = runtime.block_on(PostgresStore::open(options)).expect("opens");
     let snapshot = runtime.block_on(next.load(&environment())).expect("loads");
-    assert_eq!((plain(&snapshot.records), snapshot.staleness), (vec![record(1)], Some(Staleness::Copied)));
+    assert_eq!((plain(&snapshot.records), snapshot.staleness), (vec![record(1)], Some(Staleness::Restored)));
     let error = runtime.block_on(next.lock(&environment(), holder())).expect_err("held");
     assert!(matches!(error, Error::Locked { .. }), "{error}");
     standby.ask("UPDATE purlin.environments SET lease_until = clock_timestamp() - interval '1 second'");
@@ -210,6 +273,6 @@ fn a_failover_that_lost_commits_is_noticed() {
     runtime.block_on(lock.release()).expect("released");
     assert_eq!(
         runtime.block_on(next.load(&environment())).expect("loads").staleness,
-        Some(Staleness::Copied)
+        Some(Staleness::Restored)
     );
 }

@@ -253,7 +253,7 @@ fn prepare(
     };
     change(&mut address);
     let key = purlin_state::KeyProvider::File(key.path().join("key"));
-    let options = PostgresOptions { address, key, lease: scene::LONG, patience: FOREVER };
+    let options = PostgresOptions { address, key, lease: scene::LONG, patience: FOREVER, memory: None };
     scene::runtime().block_on(PostgresStore::prepare(&options))
 }
 

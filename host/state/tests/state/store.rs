@@ -180,7 +180,7 @@ fn a_copy_is_noticed() {
     assert_eq!(run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
     drop(store);
     assert_eq!(load(&copy).staleness, Some(Staleness::Copied));
-    run(open(&copy).expect("opens").commit(vec![Change::Trust])).expect("commits");
+    run(open(&copy).expect("opens").commit(vec![Change::SetStaleness(None)])).expect("commits");
     assert_eq!((load(&copy).staleness, load(&copy).records.len()), (None, 3));
     fs::create_dir_all(folder.path()).expect("made again for its guard");
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod login;
+mod restore;
 mod wire;
 
 use std::path::Path;

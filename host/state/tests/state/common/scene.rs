@@ -51,6 +51,7 @@ impl Scene {
             key: KeyProvider::File(self.key.path().join("key")),
             lease: LONG,
             patience: LONG,
+            memory: None,
         }
     }
 
@@ -69,7 +70,9 @@ impl Scene {
 
     /// The store with no content.
     pub fn open_anew(&self) -> PostgresStore {
-        self.sql("TRUNCATE purlin.environments, purlin.entries, purlin.vacancies, purlin.stale");
+        self.sql(
+            "TRUNCATE purlin.environments, purlin.commits, purlin.entries, purlin.vacancies, purlin.stale",
+        );
         self.open()
     }
 
