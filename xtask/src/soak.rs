@@ -1,7 +1,8 @@
 //! `cargo xtask soak`: reconciles many environments in one PostgreSQL server from several hosts for
 //! half an hour. Meanwhile hosts are killed and suspended, the server crashes, objects change
-//! outside of Purlin, and users deploy. At the end, everything must match the documents, and
-//! nothing may have been created twice.
+//! outside of Purlin, users deploy, and roll-outs bring changed definitions to all environments, one after
+//! another and two at a time. At the end, everything must match the documents, each environment must have the
+//! last version of the definition, and nothing may have been created twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,6 +31,8 @@ const CRASH: Duration = Duration::from_mins(3);
 const CHANGE: Duration = Duration::from_millis(100);
 /// How often there is a deployment.
 const DEPLOY: Duration = Duration::from_secs(1);
+/// The time between two roll-outs.
+const ROLL_OUT: Duration = Duration::from_secs(40);
 /// The number of rounds after which everything must match the documents.
 const ROUNDS: usize = 10;
 
@@ -86,6 +89,8 @@ struct Counted {
     /// Things that were deleted outside of Purlin.
     deleted: AtomicUsize,
     deployed: AtomicUsize,
+    /// Roll-outs: each has a version of the definition.
+    rolled_out: AtomicUsize,
     created: AtomicUsize,
     requests: AtomicUsize,
 }
@@ -144,21 +149,7 @@ impl Soak {
                 }},
             }}),
         )?;
-        let name = "${context.env.id}-${params.name}";
-        self.write(
-            "thing.yaml",
-            &json!({"apiVersion": "purlin.dev/v1", "kind": "Definition",
-            "metadata": {"id": "thing"}, "spec": {"type": "thing", "driver": "purlin/http", "criteria": [{}],
-            "inputs": {"connection": {"base_url": self.service.url()}, "values": {
-                "name": name,
-                "create": {"path": "/things", "body": {"name": name, "size": "${params.size}",
-                    "labels": ["${context.res.guresid}"]}},
-                "update": {"method": "PATCH"},
-                "find": {"path": "/things?name={name}", "items": "/items", "name": "/name", "next": "/next"},
-                "mark": "/labels",
-                "observe": {"/create/body/size": "/size"},
-            }}}}),
-        )?;
+        self.define(0)?;
         let shared: serde_json::Map<String, Value> = (0..THINGS)
             .map(|number| {
                 let name = format!("t{number}");
@@ -188,6 +179,26 @@ impl Soak {
         })
     }
 
+    /// Writes a version of the definition. Whoever reads it sees one version or the other.
+    fn define(&self, version: usize) -> anyhow::Result<()> {
+        let name = "${context.env.id}-${params.name}";
+        self.write(
+            "thing.new",
+            &json!({"apiVersion": "purlin.dev/v1", "kind": "Definition",
+            "metadata": {"id": "thing"}, "spec": {"type": "thing", "driver": "purlin/http", "criteria": [{}],
+            "inputs": {"connection": {"base_url": self.service.url()}, "values": {
+                "name": name,
+                "create": {"path": "/things", "body": {"name": name, "size": "${params.size}",
+                    "version": version, "labels": ["${context.res.guresid}"]}},
+                "update": {"method": "PATCH"},
+                "find": {"path": "/things?name={name}", "items": "/items", "name": "/name", "next": "/next"},
+                "mark": "/labels",
+                "observe": {"/create/body/size": "/size"},
+            }}}}),
+        )?;
+        fs::rename(self.folder.join("thing.new"), self.folder.join("thing.yaml")).context("cannot rename")
+    }
+
     /// Causes all faults for the requested time.
     fn work(&self, arguments: &Arguments) -> anyhow::Result<()> {
         let &Arguments { minutes, environments, hosts, seed, .. } = arguments;
@@ -198,6 +209,7 @@ impl Soak {
                 scope.spawn(|| self.hosts(hosts, seed, &is_over)),
                 scope.spawn(|| self.change_things(seed ^ 0x5eed, &is_over)),
                 scope.spawn(|| self.deploy(environments, seed ^ 0xdeb1, &is_over)),
+                scope.spawn(|| self.roll_out(environments, &is_over)),
                 scope.spawn(|| self.crash_server(&is_over)),
                 scope.spawn(|| self.watch(&is_over)),
             ];
@@ -310,6 +322,48 @@ impl Soak {
         Ok(())
     }
 
+    /// Brings one version of the definition after another to all environments. Every third one begins while the
+    /// one before is under way, and takes its place.
+    fn roll_out(&self, environments: usize, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
+        let mut next = Instant::now() + ROLL_OUT;
+        // Things that others delete at the wrong moment, or a server that is down, may fail environments.
+        let failures = environments.to_string();
+        while !is_over() {
+            std::thread::sleep(Duration::from_millis(200));
+            if Instant::now() < next {
+                continue;
+            }
+            next += ROLL_OUT;
+            let version = self.counted.rolled_out.load(Ordering::Relaxed) + 1;
+            self.define(version)?;
+            let waits = if version % 3 == 1 { &["--detach"][..] } else { &["--supersede"] };
+            let words = ["rollout", "start", "thing.yaml", "--yes", "--quiet", "--wave", "20%"];
+            let words = [&words[..], &["--max-failures", &failures], waits].concat();
+            let done = self.command(&words).output()?;
+            let stderr = String::from_utf8_lossy(&done.stderr);
+            ensure!(done.status.code().is_some_and(|code| code < 2), "`purlin rollout start`:\n{stderr}");
+            count(&self.counted.rolled_out, 1);
+            let listed = self.command(&["rollout", "list", "--format", "json"]).output()?;
+            let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
+            let latest = &listed["rollouts"][0]["number"];
+            if let Some(latest) = latest.as_u64() {
+                self.counts(latest, environments)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many environments are in which state in a roll-out; they must add up to all.
+    fn counts(&self, number: u64, environments: usize) -> anyhow::Result<Value> {
+        let done = self.command(&["rollout", "status", &number.to_string(), "--format", "json"]).output()?;
+        // The server may be down.
+        let Ok(report) = serde_json::from_slice::<Value>(&done.stdout) else { return Ok(Value::Null) };
+        let Some(counts) = report["rollout"]["counts"].as_object() else { return Ok(Value::Null) };
+        let total: u64 = counts.values().filter_map(Value::as_u64).sum();
+        ensure!(total == environments as u64, "{counts:?} of roll-out {number} do not add up");
+        Ok(report["rollout"].clone())
+    }
+
     /// Kills a process of the server, which then drops all connections and recovers from its log.
     fn crash_server(&self, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
         let mut next = Instant::now() + CRASH;
@@ -363,21 +417,52 @@ impl Soak {
     }
 
     fn tally(&self) -> String {
-        let Counted { killed, suspended, crashed, changed, deleted, deployed, created, requests } =
+        let Counted { killed, suspended, crashed, changed, deleted, deployed, rolled_out, created, requests } =
             &self.counted;
         let of = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
         format!(
             "{} kills, {} suspensions, {} crashes of the server; {} things changed and {} deleted by others; \
-             {} deployments; {} things made; {} requests",
+             {} deployments; {} roll-outs; {} things made; {} requests",
             of(killed),
             of(suspended),
             of(crashed),
             of(changed),
             of(deleted),
             of(deployed),
+            of(rolled_out),
             of(created),
             of(requests)
         )
+    }
+
+    /// Checks that each environment has the version of the last roll-out, unless a deployment with an earlier one,
+    /// which had read its documents before, took it out.
+    fn check_versions(&self, names: &BTreeMap<String, Value>, environments: usize) -> anyhow::Result<()> {
+        let version = self.counted.rolled_out.load(Ordering::Relaxed);
+        let listed: Value = serde_json::from_str(&self.ask(&["rollout", "list", "--format", "json"], 0)?)?;
+        let Some(latest) = listed["rollouts"][0]["number"].as_u64() else { return Ok(()) };
+        let report = self.counts(latest, environments)?;
+        println!("last roll-out: {} {}", report["status"], report["counts"]);
+        ensure!(report["status"] == "done", "the last roll-out is {}", report["status"]);
+        for environment in report["environments"].as_array().into_iter().flatten() {
+            let (env, state) = (environment["env"].as_str().unwrap_or_default(), &environment["state"]);
+            ensure!(state == "matching" || state == "left", "{env} is {state}");
+            for number in (0..THINGS).filter(|_| state == "matching") {
+                let thing = &names[&format!("{env}-t{number}")];
+                ensure!(thing["version"] == version, "{env} has version {}, not {version}", thing["version"]);
+            }
+        }
+        for rollout in listed["rollouts"].as_array().into_iter().flatten() {
+            let number = rollout["number"].as_u64().unwrap_or_default();
+            let report = self.counts(number, environments)?;
+            ensure!(
+                report["status"] == "done",
+                "roll-out {number} is {}: {}",
+                report["status"],
+                report["counts"]
+            );
+        }
+        Ok(())
     }
 
     /// Checks that everything matches the documents and was created once.
@@ -412,6 +497,7 @@ impl Soak {
             names.len() + deleted
         );
         println!("environments without a turn in the last {} s: {missed}", 30 + 4 * LEASE);
+        self.check_versions(&names, environments)?;
         let repair = self.ask(&["state", "repair", "--check"], 0)?;
         println!("{}", repair.trim_end());
         let left = self.postgres.ask("SELECT count(holder) FROM purlin.environments");
