@@ -24,6 +24,11 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// Why the command is run, if somebody said.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.global.reason.as_deref()
+    }
+
     /// Waits later until these locks are released.
     pub(crate) fn will_release(&self, locks: LockReleases) {
         let mut releases = self.releases.lock().unwrap_or_else(PoisonError::into_inner);

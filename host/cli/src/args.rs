@@ -54,6 +54,10 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
     pub(crate) lock_timeout: Option<Duration>,
 
+    /// Say why, for those who read `purlin audit`.
+    #[arg(long, global = true, value_name = "TEXT", value_parser = reason)]
+    pub(crate) reason: Option<String>,
+
     /// Print how the run spent its time.
     #[arg(long, global = true)]
     pub(crate) timings: bool,
@@ -68,6 +72,13 @@ impl Global {
     /// When to use colours.
     pub(crate) fn color(&self) -> When {
         if self.no_color { When::Never } else { self.color }
+    }
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("the reason is empty".to_owned()),
+        reason => Ok(reason.to_owned()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line, and its commands, one file per command.
 
 mod apply;
+mod audit;
 mod bundle;
 mod completions;
 mod deploy;
@@ -98,6 +99,7 @@ pub(crate) enum Command {
     Destroy(destroy::Args),
     Rollback(rollback::Args),
     History(history::Args),
+    Audit(audit::Args),
     Diff(diff::Args),
     Impact(impact::Args),
     Rollout(rollout::Args),
@@ -166,6 +168,7 @@ impl Command {
             Self::Destroy(args) => events(args.format.format),
             Self::Rollback(args) => events(args.format.format),
             Self::History(args) => document(args.format.format),
+            Self::Audit(args) => document(args.format.format),
             Self::Diff(args) => document(args.format.format),
             Self::Impact(args) if args.format.format == CommentFormat::Json => Output::Events,
             Self::Impact(_) => Output::Text,
@@ -206,6 +209,7 @@ impl Command {
             Self::Destroy(args) => destroy::run(&args, app).await,
             Self::Rollback(args) => rollback::run(&args, app).await,
             Self::History(args) => history::run(&args, app).await,
+            Self::Audit(args) => audit::run(&args, app).await,
             Self::Diff(args) => diff::run(&args, app).await,
             Self::Impact(args) => impact::run(&args, app).await,
             Self::Rollout(args) => rollout::run(&args, app).await,

@@ -449,6 +449,9 @@ pub(crate) fn orchestrator_at(
         .wait(WAIT)
         .wait_for_others(PATIENCE)
         .lock_timeout(app.global.lock_timeout.unwrap_or_default());
+    if let Some(reason) = app.reason() {
+        builder = builder.reason(reason);
+    }
     // Without a workspace file, the state in the current folder was found, and not named.
     let beside = workspace.folder.join(STATE_FOLDER);
     let is_found = state.is_none() && workspace.location.file.is_empty();

@@ -1,6 +1,7 @@
 //! Turns reports into text and pictures. A renderer gets plain data and returns text. It does not
 //! print, and does not know where the data came from.
 
+pub(crate) mod audit;
 pub(crate) mod bundle;
 pub(crate) mod check;
 pub(crate) mod clusters;

@@ -9,6 +9,7 @@
 //! The JSON format of each report is stable (SPEC §11), with a version in `format`. Secrets are
 //! removed from a report before it is serialised. Nothing here prints.
 
+pub(crate) mod audit;
 pub(crate) mod bundle;
 pub(crate) mod code;
 pub(crate) mod details;

@@ -154,7 +154,7 @@ impl Read for Size {
 
 kind! {
     /// A duration of more than zero, such as `30s`.
-    pub(crate) struct Time: matching("^0*[1-9][0-9]* *(ms|s|m|h)$")
+    pub(crate) struct Time: matching("^0*[1-9][0-9]* *(ms|s|m|h|d)$")
 }
 
 impl Read for Time {
@@ -167,7 +167,7 @@ impl Read for Time {
 
 kind! {
     /// A duration, which may be zero.
-    pub(crate) struct TimeOrZero: matching("^[0-9]+ *(ms|s|m|h)$")
+    pub(crate) struct TimeOrZero: matching("^[0-9]+ *(ms|s|m|h|d)$")
 }
 
 impl Read for TimeOrZero {

@@ -11,14 +11,14 @@ const SIZES: [(&str, u64); 7] = [
     ("GB", 1_000_000_000),
     ("B", 1),
 ];
-const TIMES: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+const TIMES: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 /// Bytes. `None` if it is not a size, is zero, or is too large.
 pub(crate) fn size(text: &str) -> Option<u64> {
     scaled(text, &SIZES).filter(|bytes| *bytes > 0)
 }
 
-/// A time such as `30s`, in `ms`, `s`, `m` or `h`. `None` if it is not a duration, is zero, or is
+/// A time such as `30s`, in `ms`, `s`, `m`, `h` or `d`. `None` if it is not a duration, is zero, or is
 /// too large.
 pub fn duration(text: &str) -> Option<Duration> {
     duration_or_zero(text).filter(|time| !time.is_zero())
@@ -47,6 +47,7 @@ mod tests {
         assert_eq!(size("7B"), Some(7));
         assert_eq!(duration("30s"), Some(Duration::from_secs(30)));
         assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
+        assert_eq!(duration("7d"), Some(Duration::from_hours(168)));
         assert_eq!(duration("2m"), Some(Duration::from_secs(120)));
         assert_eq!((duration("0s"), duration_or_zero("0s")), (None, Some(Duration::ZERO)));
         for bad in

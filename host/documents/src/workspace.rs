@@ -178,8 +178,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
         }
     };
     if let Some(node) = settings.node(Settings::STATE) {
-        (workspace.state, workspace.database) = state::read(reader, node);
-        workspace.is_state_unknown = workspace.state.is_none() && workspace.database.is_none();
+        state::read(reader, node, &mut workspace);
     }
     if let Some(node) = settings.node(Settings::KEY) {
         workspace.key = key(reader, node);

@@ -20,6 +20,8 @@ pub struct Workspace {
     pub state: Option<PathBuf>,
     /// The database of the state, instead of a folder.
     pub database: Option<StateDatabase>,
+    /// How long the entries of audits are kept; [`Workspace::AUDIT_KEEP`] by default.
+    pub audit_keep: Option<Duration>,
     /// The source of the key for encrypted secrets.
     pub key: Option<KeySource>,
     /// Whether the state's location or key source is set but unreadable; no default may replace it.
@@ -54,6 +56,8 @@ pub struct Workspace {
 impl Workspace {
     /// The maximum number of concurrent driver calls by default.
     pub const PARALLELISM: usize = 32;
+    /// How long the entries of audits are kept by default: a year, and the time to look at it.
+    pub const AUDIT_KEEP: Duration = Duration::from_hours(400 * 24);
 }
 
 /// An account that drivers use, such as one at a cloud (SPEC §8).

@@ -57,6 +57,7 @@ impl Purlin {
         let lock = self.patiently(wait, &activity, cancel, || store.lock(environment, self.holder())).await?;
         let (read, current, claims, reserved) = Default::default();
         let (ends_with_progress, rollouts) = (self.ends_with_progress(), None);
+        let lock = self.audited(lock);
         let session =
             Session { purlin: self, lock, read, current, claims, reserved, rollouts, ends_with_progress };
         if let Some(lapsed) = session.lock.lapsed() {

@@ -37,6 +37,7 @@ pub struct Builder {
     workspace: Workspace,
     drivers: Given,
     holder: Option<Holder>,
+    reason: Option<Arc<str>>,
     wait: Duration,
     patience: Duration,
     lock_timeout: Duration,
@@ -146,6 +147,13 @@ impl Builder {
         self
     }
 
+    /// Sets why changes of the state are made, for its audit ([`Purlin::audit`]).
+    #[must_use]
+    pub fn reason(mut self, reason: impl Into<Arc<str>>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
     /// Sets how long to wait while another process has the state open; by default not at all.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
@@ -234,6 +242,7 @@ impl Builder {
                 command: "purlin-host".into(),
                 since: 0,
             }),
+            reason: self.reason,
             wait: self.wait,
             patience: self.patience,
             lock_timeout: self.lock_timeout,
@@ -264,6 +273,7 @@ pub struct Purlin {
     ends_with_progress: bool,
     pub(crate) key: Option<KeyProvider>,
     holder: Holder,
+    pub(crate) reason: Option<Arc<str>>,
     pub(crate) wait: Duration,
     pub(crate) patience: Duration,
     pub(crate) lock_timeout: Duration,

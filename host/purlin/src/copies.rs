@@ -1,7 +1,10 @@
 //! Copies environments to the state of another workspace: how a team moves to a database, or back.
 
-use purlin_state::{Change, Environment, Error as StateError, Holder, ImportOptions, Snapshot, Store};
+use purlin_state::{
+    AuditAction, Change, Environment, Error as StateError, Holder, ImportOptions, Snapshot, Store,
+};
 
+use crate::audited::Act;
 use crate::{Error, Purlin};
 
 /// The options of a copy.
@@ -45,7 +48,8 @@ impl Purlin {
     ) -> Result<Copied, Error> {
         let (store, other) = (self.store().await?, to.store().await?);
         let lock_holder = self.holder();
-        let lock = store.lock(environment, lock_holder.clone()).await?;
+        let lock = self.audited(store.lock(environment, lock_holder.clone()).await?);
+        let copy = |place: String| Act::new(AuditAction::Copy, [place]);
         let moved = format!("{MOVED}{}", to.state_place());
         let result = async {
             // Two names may mean the same state, such as two addresses of one database. The lock in
@@ -55,7 +59,7 @@ impl Purlin {
                 Err(StateError::Locked { holder: Some(holder), .. }) if is_ours(&holder) => {
                     return Err(StateError::Same);
                 }
-                lock => lock?,
+                lock => to.audited(lock?),
             };
             let (original, there) = (store.load(environment).await?, other.load(environment).await?);
             let resources = original.records.len();
@@ -65,7 +69,8 @@ impl Purlin {
             if is_equal && !was_moved(&original) {
                 if was_moved(&there) {
                     // The environment moves back.
-                    there_lock.writer().commit(vec![Change::SetClosed(None)]).await?;
+                    let act = copy(self.state_place());
+                    there_lock.record(act, vec![Change::SetClosed(None)]).await?;
                 }
                 there_lock.release().await?;
                 return Ok::<_, StateError>((already, true));
@@ -92,7 +97,8 @@ impl Purlin {
             let recipient = to.recipient().await.ok().flatten();
             let export = store.export(environment, recipient.as_deref()).await?;
             let import = ImportOptions { replace: options.replace, is_old: false };
-            other.import(export, to.holder(), import).await?;
+            let entry = to.audit_entry(copy(self.state_place()));
+            other.import(export, to.holder(), import, vec![entry]).await?;
             let there = other.load(environment).await?;
             match is_same(&*store, &*other, environment, (&original, &there)).await? {
                 true => Ok((Copied { resources, already: false }, true)),
@@ -107,7 +113,7 @@ impl Purlin {
             && !options.keep_open
         {
             let holder = Holder { command: moved, ..self.holder() };
-            lock.writer().commit(vec![Change::SetClosed(Some(holder))]).await?;
+            lock.record(copy(to.state_place()), vec![Change::SetClosed(Some(holder))]).await?;
         }
         let released = lock.release().await;
         let (copied, _) = result?;

@@ -13,6 +13,7 @@ use purlin_state::{Change, Deployment, Environment, Holder, Outcome, Writer};
 use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
+use crate::audited::Act;
 use crate::losses::mentions_losses;
 use crate::sharing::Claims;
 use crate::{ContextChanges, Documents, Error, Purlin, Session};
@@ -83,11 +84,12 @@ impl Session<'_> {
             rejected: None,
             rollouts,
         };
-        let run = self.apply_of(documents, plan, cancel).await?;
+        let writer = self.lock.writer(Act::run(&plan));
+        let run = self.apply_of(documents, plan, Arc::clone(&writer), cancel).await?;
         if counted {
             let change = Change::Deployed { deployment: Box::new(entry.clone()), documents: archive };
             // All writes of the run come after this one.
-            drop(self.lock.writer().submit(vec![change])?);
+            drop(writer.submit(vec![change])?);
         }
         Ok(Deploying {
             run,
@@ -95,7 +97,7 @@ impl Session<'_> {
             entry: counted.then_some(entry),
             only_done: false,
             urns,
-            writer: self.lock.writer(),
+            writer,
             clock: self.clock(),
             ending: None,
             written: None,
@@ -108,7 +110,7 @@ impl Session<'_> {
         if let Some(latest) = latest.filter(|latest| latest.rejected.is_some()) {
             let deployment = Box::new(Deployment { rejected: None, ..latest });
             let change = Change::Deployed { deployment, documents: None };
-            self.lock.writer().commit(vec![change]).await?;
+            self.lock.notes().commit(vec![change]).await?;
         }
         Ok(())
     }
@@ -150,14 +152,15 @@ impl Session<'_> {
             }
         };
         let urns = plan.steps.iter().map(|step| (step.key.clone(), step.urn.clone())).collect();
-        let run = self.apply_of(Some(documents), plan, cancel).await?;
+        let writer = self.lock.writer(Act::run(&plan));
+        let run = self.apply_of(Some(documents), plan, Arc::clone(&writer), cancel).await?;
         Ok(Deploying {
             run,
             claims: self.claims.clone(),
             entry: Some(entry),
             only_done: true,
             urns,
-            writer: self.lock.writer(),
+            writer,
             clock: self.clock(),
             ending: None,
             written: None,

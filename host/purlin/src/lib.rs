@@ -33,6 +33,7 @@
 //! enabled; with several threads, drivers run on all of them.
 
 mod archive;
+mod audited;
 mod beginning;
 mod builder;
 mod built;
@@ -143,9 +144,10 @@ pub use purlin_sandbox::{CallError, Compiler, InProcess, SandboxError, Worker, s
 /// The state, and what is recorded in it.
 #[doc(inline)]
 pub use purlin_state::{
-    AskedKey, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error as StateError, Export,
-    HeldLock, Holder, Intent, KeyProvider, MarkState, MayLose, MemoryStore, OpenOptions, Outcome, Probe,
-    Record, RecordId, RepairReport, Rollout, RolloutMark, RolloutStatus, Snapshot, Staleness, Status, Store,
+    AskedKey, AuditAction, AuditEntry, AuditFault, AuditTrail, DatabaseUser, Deployment, EmbeddedStore,
+    Environment, EnvironmentSummary, Error as StateError, Export, HeldLock, Holder, Intent, KeyProvider,
+    MarkState, MayLose, MemoryStore, OpenOptions, Outcome, Probe, Record, RecordId, RepairReport, Rollout,
+    RolloutMark, RolloutStatus, Snapshot, Staleness, Status, Store,
 };
 
 /// The state in PostgreSQL.

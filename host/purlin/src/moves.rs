@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_expression::is_slip;
 use purlin_model::{Diagnostic, Key, Urn};
-use purlin_state::{Change, Environment, Error as StateError, Holder, Snapshot};
+use purlin_state::{AuditAction, Change, Environment, Error as StateError, Holder, Snapshot};
 
+use crate::audited::Act;
 use crate::resolve_context::{NAME_RULE, is_context_name, undeclared};
 use crate::{Error, Purlin, Session};
 
@@ -122,10 +123,12 @@ impl Purlin {
         let (here, there) = (from.snapshot().await?, to.snapshot().await?);
         let has_left = is_closed(from.environment(), &here, &command)?;
         let has_arrived = is_closed(to.environment(), &there, &command)?;
+        let act = || Act::new(AuditAction::Move, names.keys().map(Urn::as_str));
+        let (from_writer, to_writer) = (from.lock.writer(act()), to.lock.writer(act()));
         let close = || Change::SetClosed(Some(Holder { command: command.clone(), ..self.holder() }));
         let open = || Change::SetClosed(None);
         if has_arrived && !has_left {
-            to.lock.writer().commit(vec![open()]).await?;
+            to_writer.commit(vec![open()]).await?;
             return Ok(Moved { changed: true, ..Moved::default() });
         }
         let is_done = |(old, new): (&Urn, &Urn)| !has(&here, old) && has(&there, new);
@@ -141,7 +144,7 @@ impl Purlin {
             Err(error) => {
                 if has_left && !has_arrived {
                     // Nothing was moved yet, and something is in the way now.
-                    from.lock.writer().commit(vec![open()]).await?;
+                    from_writer.commit(vec![open()]).await?;
                 }
                 return Err(error.into());
             }
@@ -151,15 +154,15 @@ impl Purlin {
         arriving.push(close());
         leaving.push(open());
         if !has_left {
-            from.lock.writer().commit(vec![close()]).await?;
+            from_writer.commit(vec![close()]).await?;
         }
-        to.lock.writer().commit(arriving).await?;
+        to_writer.commit(arriving).await?;
         for (session, changes) in users.sessions {
-            session.lock.writer().commit(changes).await?;
+            session.lock.record(act(), changes).await?;
             session.release().await?;
         }
-        from.lock.writer().commit(leaving).await?;
-        to.lock.writer().commit(vec![open()]).await?;
+        from_writer.commit(leaving).await?;
+        to_writer.commit(vec![open()]).await?;
         Ok(Moved { changed: true, loosened: moves.loosened, users: users.urns })
     }
 

@@ -548,7 +548,7 @@ async fn note_removed(
         pass.needs_consent.push((key, Action::Delete));
     }
     if !changes.is_empty() {
-        session.lock.writer().commit(changes).await?;
+        session.lock.notes().commit(changes).await?;
     }
     Ok(())
 }

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use purlin_model::Diagnostic;
 use purlin_state::{
-    Change, Environment, EnvironmentSummary, MarkState, MayLose, Rollout, RolloutMark, RolloutStatus,
+    AuditAction, Change, Environment, EnvironmentSummary, MarkState, MayLose, Rollout, RolloutMark,
+    RolloutStatus,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -23,6 +24,7 @@ pub(crate) use self::plan::{ChangedDocuments, RolloutPlan};
 use self::report::Next;
 pub use self::report::{RolloutEnvironment, RolloutReport, RolloutState};
 use crate::archive::Archive;
+use crate::audited::Act;
 use crate::impact::{EnvironmentImpact, Proposal};
 use crate::{Documents, Error, Purlin, SelectedEnvironment, Session};
 
@@ -164,7 +166,8 @@ impl Purlin {
         let mut changes = vec![Change::Roll { rollout: Box::new(rollout.clone()), plan: Some(bytes) }];
         let over = known.iter().rev().filter(|one| one.status.is_over());
         changes.extend(over.skip(KEPT).map(|old| Change::ForgetRollout(Box::new(old.clone()))));
-        session.lock.writer().commit(changes).await?;
+        let act = Act::new(AuditAction::StartRollout, [number.to_string()]);
+        session.lock.record(act, changes).await?;
         session.release().await?;
         let first = plan.environments().iter().filter(|one| one.wave == 0);
         let first: Vec<Environment> = first.map(plan::CoveredEnvironment::environment).collect();
@@ -217,7 +220,12 @@ impl Purlin {
             changed.excused = failed.map(|one| one.environment).collect();
         }
         let roll = Change::Roll { rollout: Box::new(changed.clone()), plan: None };
-        session.lock.writer().commit(vec![roll]).await?;
+        let action = match change {
+            RolloutChange::Pause => AuditAction::PauseRollout,
+            RolloutChange::Resume { .. } => AuditAction::ResumeRollout,
+            RolloutChange::Undo { .. } => AuditAction::UndoRollout,
+        };
+        session.lock.record(Act::new(action, [number.to_string()]), vec![roll]).await?;
         session.release().await?;
         if let Some(report) = self.rollout(number).await? {
             let environments: Vec<Environment> = match change {
@@ -275,7 +283,8 @@ impl Purlin {
                 false => self.holder_now(&session),
             };
             let rollout = Box::new(Rollout { changed, ..now.clone() });
-            session.lock.writer().commit(vec![Change::Roll { rollout, plan: None }]).await?;
+            let act = Act::new(AuditAction::AdvanceRollout, [rollout.number.to_string()]);
+            session.lock.record(act, vec![Change::Roll { rollout, plan: None }]).await?;
         }
         session.release().await
     }

@@ -6,8 +6,11 @@ use purlin_engine::{
     ApplyOptions, Base, CancelToken, CurrentInputs, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch,
 };
 use purlin_model::{Context, Key, Urn};
-use purlin_state::{Change, Environment, Lock, Record, Reserved, RolloutMark, Snapshot, Staleness};
+use purlin_state::{
+    AuditAction, Change, Environment, Record, Reserved, RolloutMark, Snapshot, Staleness, Writer,
+};
 
+use crate::audited::{Act, AuditedLock};
 use crate::sharing::Claims;
 use crate::{Documents, Error, Purlin};
 
@@ -15,7 +18,7 @@ use crate::{Documents, Error, Purlin};
 /// state does not change between planning and applying.
 pub struct Session<'a> {
     pub(crate) purlin: &'a Purlin,
-    pub(crate) lock: Lock,
+    pub(crate) lock: AuditedLock,
     /// The snapshot that was read when the lock was taken.
     pub(crate) read: Mutex<Option<Snapshot>>,
     /// The inputs that the current documents give resources.
@@ -39,8 +42,7 @@ impl Session<'_> {
 
     /// The clock that times in the environment are recorded by: that of the store, if it has one.
     pub(crate) fn clock(&self) -> Arc<dyn Fn() -> u64 + Send + Sync> {
-        let (writer, own) = (self.lock.writer(), self.purlin.clock());
-        Arc::new(move || writer.now().unwrap_or_else(|| own()))
+        self.lock.clock()
     }
 
     /// Finishes pending writes and releases the lock. Dropping the session does the same, but does
@@ -64,7 +66,7 @@ impl Session<'_> {
                 let snapshot = self.purlin.store().await?.load(self.environment()).await?;
                 if !snapshot.unused_cookies.is_empty() {
                     let unused = snapshot.unused_cookies.clone();
-                    self.lock.writer().commit(vec![Change::RemoveCookies(unused)]).await?;
+                    self.lock.notes().commit(vec![Change::RemoveCookies(unused)]).await?;
                 }
                 Ok(snapshot)
             }
@@ -151,7 +153,8 @@ impl Session<'_> {
     /// [`Error::State`] if this cannot be recorded.
     pub async fn end_staleness(&self) -> Result<(), Error> {
         if self.staleness().await?.is_some() {
-            self.write(vec![Change::SetStaleness(None)]).await?;
+            self.forget_read();
+            self.lock.notes().commit(vec![Change::SetStaleness(None)]).await?;
         }
         Ok(())
     }
@@ -163,7 +166,8 @@ impl Session<'_> {
     /// [`Error::State`] if this cannot be recorded.
     pub async fn confirm_staleness(&self) -> Result<(), Error> {
         if self.staleness().await?.is_some_and(Staleness::is_mere_doubt) {
-            self.write(vec![Change::SetStaleness(Some(Staleness::Restored))]).await?;
+            self.forget_read();
+            self.lock.notes().commit(vec![Change::SetStaleness(Some(Staleness::Restored))]).await?;
         }
         Ok(())
     }
@@ -232,14 +236,16 @@ impl Session<'_> {
     /// provision, or removes resources that other environments use; [`Error::State`] if another
     /// process has the lock of an environment whose installations it begins to use.
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
-        self.apply_of(None, plan, cancel).await
+        let writer = self.lock.writer(Act::run(&plan));
+        self.apply_of(None, plan, writer, cancel).await
     }
 
-    /// The same, with the documents of the plan, if any.
+    /// The same, with the documents of the plan, if any, and the receiver of its changes.
     pub(crate) async fn apply_of(
         &self,
         documents: Option<&Documents>,
         plan: Plan,
+        writer: Arc<dyn Writer>,
         cancel: CancelToken,
     ) -> Result<Run, Error> {
         crate::installations::check_drivers(&plan)?;
@@ -250,7 +256,7 @@ impl Session<'_> {
         let mut options = self.purlin.apply_options(cancel)?;
         options.waits = !self.ends_with_progress;
         self.forget_read();
-        Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)
+        Ok(purlin_engine::apply(plan, writer, options)?)
     }
 
     /// Renames a resource, and everything that refers to it. Returns the number of changed records.
@@ -260,7 +266,8 @@ impl Session<'_> {
     /// [`Error::Documents`] if other environments use it.
     pub async fn rename(&self, old: &Urn, new: &Urn) -> Result<usize, Error> {
         self.spare_one(old, "renamed").await?;
-        self.edit(purlin_engine::rename(self.snapshot().await?, old, new)?).await
+        let act = Act::new(AuditAction::Rename, [old.as_str(), new.as_str()]);
+        self.edit(act, purlin_engine::rename(self.snapshot().await?, old, new)?).await
     }
 
     /// Forgets a resource: its record, its old copies, and its pending calls. The real objects
@@ -274,7 +281,11 @@ impl Session<'_> {
         if !force {
             self.spare_one(urn, "forgotten").await?;
         }
-        self.edit(purlin_engine::forget(self.snapshot().await?, urn, force)?).await
+        self.edit(
+            Act::new(AuditAction::Forget, [urn.as_str()]),
+            purlin_engine::forget(self.snapshot().await?, urn, force)?,
+        )
+        .await
     }
 
     /// Settles a call with an unknown outcome according to the user: the resource either exists
@@ -284,7 +295,8 @@ impl Session<'_> {
     /// [`Error::Engine`] if no call on it is pending.
     pub async fn settle(&self, urn: &Urn, exists_as: Option<&str>) -> Result<usize, Error> {
         let now = (self.clock())();
-        self.edit(purlin_engine::settle(self.snapshot().await?, urn, exists_as, now)?).await
+        let act = Act::new(AuditAction::Settle, [urn.as_str()]);
+        self.edit(act, purlin_engine::settle(self.snapshot().await?, urn, exists_as, now)?).await
     }
 
     /// Protects a resource regardless of the documents, or removes that protection.
@@ -292,7 +304,9 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Engine`] if nothing is recorded under the name.
     pub async fn protect(&self, urn: &Urn, on: bool) -> Result<usize, Error> {
-        self.edit(purlin_engine::protect(self.snapshot().await?, urn, on)?).await
+        let action = if on { AuditAction::Protect } else { AuditAction::Unprotect };
+        self.edit(Act::new(action, [urn.as_str()]), purlin_engine::protect(self.snapshot().await?, urn, on)?)
+            .await
     }
 
     /// Shares an installation with a group, or stops sharing it. With `by_hand`, this overrides the
@@ -301,7 +315,9 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Engine`] if nothing is recorded under the name.
     pub async fn share(&self, urn: &Urn, group: Option<Arc<str>>, by_hand: bool) -> Result<usize, Error> {
-        self.edit(purlin_engine::share(self.snapshot().await?, urn, group.as_ref(), by_hand)?).await
+        let action = if group.is_some() { AuditAction::Share } else { AuditAction::Unshare };
+        let act = Act::new(action, [urn.as_str()]);
+        self.edit(act, purlin_engine::share(self.snapshot().await?, urn, group.as_ref(), by_hand)?).await
     }
 
     /// Marks a resource for replacement in the next run, or removes the mark.
@@ -309,7 +325,9 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Engine`] if nothing is recorded under the name.
     pub async fn taint(&self, urn: &Urn, on: bool) -> Result<usize, Error> {
-        self.edit(purlin_engine::taint(self.snapshot().await?, urn, on)?).await
+        let action = if on { AuditAction::Taint } else { AuditAction::Untaint };
+        self.edit(Act::new(action, [urn.as_str()]), purlin_engine::taint(self.snapshot().await?, urn, on)?)
+            .await
     }
 
     /// Repairs contradictions between records as far as possible, for example after a repair that
@@ -318,7 +336,8 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::State`] if the records cannot be read completely, or written.
     pub async fn repair_contradictions(&self) -> Result<usize, Error> {
-        self.write(purlin_engine::repair_contradictions(&self.snapshot().await?)).await
+        let act = Act::new(AuditAction::Repair, [""; 0]);
+        self.write(act, purlin_engine::repair_contradictions(&self.snapshot().await?)).await
     }
 
     /// Drops the snapshot, since the state is about to change.
@@ -328,19 +347,20 @@ impl Session<'_> {
 
     /// Changes the record, unless a move was interrupted: it continues only with the records as it left
     /// them.
-    async fn edit(&self, changes: Vec<Change>) -> Result<usize, Error> {
+    async fn edit(&self, act: Act, changes: Vec<Change>) -> Result<usize, Error> {
         let snapshot = self.snapshot().await?;
         match snapshot.closed_by.as_ref().filter(|closed_by| crate::interrupted_move(closed_by).is_some()) {
             Some(closed_by) => Err(Error::closed(self.environment(), closed_by)),
-            None => self.write(changes).await,
+            None => self.write(act, changes).await,
         }
     }
 
-    async fn write(&self, changes: Vec<Change>) -> Result<usize, Error> {
+    /// Writes changes together with their entry in the audit. Without changes, there is none.
+    async fn write(&self, act: Act, changes: Vec<Change>) -> Result<usize, Error> {
         let edited = changes.len();
         if edited > 0 {
             self.forget_read();
-            self.lock.writer().commit(changes).await?;
+            self.lock.record(act, changes).await?;
         }
         Ok(edited)
     }

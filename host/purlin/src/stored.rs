@@ -7,11 +7,12 @@ use purlin_model::StateDatabase;
 #[cfg(feature = "postgres")]
 use purlin_state::PostgresStore;
 use purlin_state::{
-    Change, EmbeddedStore, Environment, EnvironmentSummary, Export, HeldLock, Holder, ImportOptions,
-    KeyProvider, OpenOptions, Record, RepairReport, Snapshot, Store,
+    AuditAction, Change, EmbeddedStore, Environment, EnvironmentSummary, Export, HeldLock, Holder,
+    ImportOptions, KeyProvider, OpenOptions, Record, RepairReport, Snapshot, Store,
 };
 use secrecy::SecretString;
 
+use crate::audited::Act;
 use crate::{Error, Purlin};
 
 /// The opened state.
@@ -47,7 +48,8 @@ impl Purlin {
     pub async fn set_closed(&self, environment: &Environment, why: Option<&str>) -> Result<(), Error> {
         let session = self.begin_held(environment).await?;
         let holder = why.map(|why| Holder { command: why.to_owned(), ..self.holder() });
-        session.lock.writer().commit(vec![Change::SetClosed(holder)]).await?;
+        let action = if why.is_some() { AuditAction::Lock } else { AuditAction::Unlock };
+        session.lock.record(Act::new(action, [""; 0]), vec![Change::SetClosed(holder)]).await?;
         session.release().await
     }
 
@@ -156,7 +158,8 @@ impl Purlin {
     /// encrypted for another key, or if the state cannot be written.
     pub async fn import_state(&self, export: Export, replace: bool) -> Result<(), Error> {
         let options = ImportOptions { replace, is_old: true };
-        Ok(self.store().await?.import(export, self.holder(), options).await?)
+        let entry = self.audit_entry(Act::new(AuditAction::Import, [""; 0]));
+        Ok(self.store().await?.import(export, self.holder(), options, vec![entry]).await?)
     }
 
     /// The folder of the embedded state.
@@ -256,6 +259,9 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] if the given key is not a key, or the state cannot be written.
     pub async fn rotate_key(&self, new: Option<SecretString>) -> Result<String, Error> {
+        self.own().await?;
+        // No single commit covers it, so it is recorded before it begins.
+        self.audit_whole(Act::new(AuditAction::RotateKey, [""; 0])).await?;
         Ok(match self.own().await? {
             Opened::Embedded(store) => store.rotate_key(new).await?,
             #[cfg(feature = "postgres")]
@@ -272,6 +278,18 @@ impl Purlin {
         if self.given.is_some() {
             return Err(purlin_state::Error::Unsupported.into());
         }
+        let mut report = self.checked_state(repair).await?;
+        if repair && !report.is_whole() {
+            // A repair cannot wait for a state that can be written.
+            let act = Act::new(AuditAction::Repair, report.lost.iter().map(String::as_str));
+            if let Err(error) = self.audit_whole(act).await {
+                report.audit.push(format!("the repair could not be recorded in the audit: {error}"));
+            }
+        }
+        Ok(report)
+    }
+
+    async fn checked_state(&self, repair: bool) -> Result<RepairReport, Error> {
         #[cfg(feature = "postgres")]
         if let Some(store) = self.database().await? {
             return Ok(match repair {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_model::driver::Checkpoint;
 use purlin_model::{Label, Obstacle, ResourceStatus, Urn};
 
-use crate::{Deployment, Environment, Holder, Intent, Record, RecordId, Rollout};
+use crate::{AuditEntry, Deployment, Environment, Holder, Intent, Record, RecordId, Rollout};
 
 /// The names of the entries that belong to no resource, in messages.
 pub(crate) const CLOSED_NOTE: &str = "the note that closes the environment";
@@ -68,6 +68,13 @@ pub enum Change {
     },
     /// Remove a roll-out and its plan.
     ForgetRollout(Box<Rollout>),
+    /// Record in the audit who makes this commit, and why. The store assigns the number and the digests.
+    Audited {
+        /// The entry.
+        entry: Box<AuditEntry>,
+        /// Entries of before this time, in milliseconds since 1970, are removed.
+        kept_since: u64,
+    },
     /// Closes the environment to deployments until `None` opens it again.
     SetClosed(Option<Holder>),
     /// Records why the records may be older than the real state, until `None` makes them reliable
@@ -87,6 +94,7 @@ impl Change {
             Self::Roll { rollout, .. } | Self::ForgetRollout(rollout) => {
                 format!("roll-out {}", rollout.number)
             }
+            Self::Audited { .. } => "the audit".to_owned(),
             Self::RemoveCookies(_) => UNUSED_COOKIES.to_owned(),
             Self::SetClosed(_) => CLOSED_NOTE.to_owned(),
             Self::SetStaleness(_) => STALENESS_NOTE.to_owned(),

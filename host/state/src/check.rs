@@ -7,9 +7,9 @@ use purlin_model::driver::Cookie;
 use serde::{Serialize, Serializer};
 
 use crate::keys::{Keyring, SealedKey};
-use crate::keyspace::{self, DeploymentKey, EntryKind};
+use crate::keyspace::{self, AuditKey, DeploymentKey, EntryKind};
 use crate::table::{DOCUMENTS_KEPT, Table};
-use crate::{Deployment, Environment, Error, codec};
+use crate::{Deployment, Environment, Error, codec, snapshot};
 
 /// The result of checking or repairing a store.
 ///
@@ -21,6 +21,8 @@ pub struct RepairReport {
     pub findings: Vec<String>,
     /// The data that could not be saved, by name if there is one.
     pub lost: Vec<String>,
+    /// Where the audit of an environment is broken: one sentence each. A repair leaves it as it is.
+    pub audit: Vec<String>,
     /// The copies of the old files. Nothing is thrown away.
     #[serde(serialize_with = "as_texts")]
     pub moved: Vec<PathBuf>,
@@ -36,7 +38,7 @@ fn as_texts<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> 
 impl RepairReport {
     /// Whether there is no damage.
     pub fn is_whole(&self) -> bool {
-        self.findings.is_empty() && self.lost.is_empty()
+        self.findings.is_empty() && self.lost.is_empty() && self.audit.is_empty()
     }
 }
 
@@ -54,6 +56,12 @@ pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Repair
     }
     for missing in without_cookies(table, &names, keys) {
         report.findings.push(format!("{} is missing", missing.lost));
+    }
+    if let Some(keys) = keys {
+        for environment in names.values() {
+            let faults = snapshot::audit(table, environment, keys)?.faults.into_iter();
+            report.audit.extend(faults.map(|fault| format!("the audit of {environment}: {fault}")));
+        }
     }
     report.records += table.range(&keyspace::all(EntryKind::Record)).count();
     Ok(())
@@ -199,12 +207,13 @@ type Names = BTreeMap<Vec<u8>, Environment>;
 /// The environments of the entries of a table, as far as any entry names one.
 fn names(table: &Table) -> Names {
     let mut names = Names::new();
-    const NAMED: [EntryKind; 5] = [
+    const NAMED: [EntryKind; 6] = [
         EntryKind::Record,
         EntryKind::Deployment,
         EntryKind::Intent,
         EntryKind::ObstacleRecord,
         EntryKind::Rollout,
+        EntryKind::Audit,
     ];
     for kind in NAMED {
         for (key, value) in table.range(&keyspace::all(kind)) {
@@ -265,10 +274,16 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
         (Some(b'k'), Some(keys)) => codec::decode_checkpoint(value, &name, keys).map(drop),
         (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
         (Some(b'o'), Some(keys)) => codec::decode_rollout(value, 0, &name, keys).map(drop),
+        (Some(b't'), Some(keys)) => match AuditKey::parse(key) {
+            Some(_) => codec::decode_audit(value, &name, keys).map(drop),
+            None => Err(Error::Damaged { name, detail: "its number is lost".into() }),
+        },
         (Some(b'l'), Some(keys)) => codec::decode_closed(value, &name, keys).map(drop),
         (Some(b'q'), Some(keys)) => codec::decode_staleness(value, &name, keys).map(drop),
         (Some(b'm'), _) => SealedKey::decode(value).map(drop),
-        (Some(b'r' | b'i' | b'k' | b'u' | b'v' | b'h' | b'd' | b'p' | b'l' | b'q'), None) => Ok(()),
+        (Some(b'r' | b'i' | b'k' | b'u' | b'v' | b'h' | b'd' | b'p' | b'o' | b't' | b'l' | b'q'), None) => {
+            Ok(())
+        }
         _ => Err(Error::Damaged { name, detail: "it is of an unknown kind".into() }),
     }
 }
@@ -288,7 +303,7 @@ mod tests {
     use super::*;
     use crate::codec::tests::plain;
     use crate::encode::Writes;
-    use crate::{Change, Holder, Intent, Operation, snapshot};
+    use crate::{Change, Holder, Intent, Operation};
 
     #[test]
     fn a_resource_whose_private_state_is_missing_is_named() {

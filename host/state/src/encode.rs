@@ -22,6 +22,8 @@ pub(crate) enum Write {
     Remove { key: Vec<u8> },
     /// A deployment, whose number only the store knows.
     Deployed(Box<Deployed>),
+    /// An entry of the audit, whose number and digest only the store knows.
+    Audited(Box<Audited>),
 }
 
 /// An encoded deployment.
@@ -37,6 +39,19 @@ pub(crate) struct Deployed {
     pub(crate) value: Vec<u8>,
     /// The documents, if they are part of the change.
     pub(crate) documents: Option<Vec<u8>>,
+}
+
+/// An encoded entry of the audit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Audited {
+    pub(crate) place: EnvironmentDigest,
+    /// In milliseconds since 1970.
+    pub(crate) time: u64,
+    /// The digest of its content.
+    pub(crate) content: [u8; 32],
+    pub(crate) value: Vec<u8>,
+    /// Entries of before this time are removed.
+    pub(crate) kept_since: u64,
 }
 
 /// An encoded commit.
@@ -63,6 +78,7 @@ impl Writes {
             Write::Deployed(deployed) => {
                 deployed.value.len() + deployed.documents.as_ref().map_or(0, Vec::len)
             }
+            Write::Audited(audited) => audited.value.len(),
         };
         self.0.iter().map(size).sum()
     }
@@ -138,6 +154,12 @@ impl Writes {
             Change::ForgetRollout(rollout) => {
                 self.remove(keyspace::rollout(rollout.number, &within.place));
                 self.remove(keyspace::documents(&rollout.plan, &within.place));
+            }
+            Change::Audited { entry, kept_since } => {
+                let (content, value) = codec::encode_audit(within.environment, entry, keys)?;
+                let (place, time) = (within.place, entry.by.since);
+                let audited = Audited { place, time, content, value, kept_since: *kept_since };
+                self.0.push(Write::Audited(Box::new(audited)));
             }
             Change::RemoveCookies(ids) => {
                 ids.iter().for_each(|id| self.remove(keyspace::cookie(id, &within.place)));

@@ -33,7 +33,8 @@ impl Environment {
         Some(Self { org: org.into(), app: app.into(), env: env.into() })
     }
 
-    /// Where a state keeps what concerns all of its environments ([`crate::Rollout`]). It is none itself: it
+    /// Where a state keeps what concerns all of its environments: roll-outs, and the audit of what was done to
+    /// the whole state. It is none itself: it
     /// has no resources, and no list names it. No other environment has empty names.
     pub fn fleet() -> Self {
         let empty: Arc<str> = "".into();
@@ -49,7 +50,7 @@ impl Environment {
 impl fmt::Display for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.env.is_empty() {
-            return f.write_str("the roll-outs of this state");
+            return f.write_str("the state as a whole");
         }
         write!(f, "{} of {}/{}", self.env, self.org, self.app)
     }

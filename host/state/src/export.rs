@@ -162,6 +162,17 @@ impl ImportOptions {
         }
     }
 
+    /// Keeps the audit of an environment that has one, instead of that of the export. Returns whether it has one.
+    pub(crate) fn keep_audit(self, environment: &Environment, now: &Table, table: &mut Table) -> bool {
+        let prefix = keyspace::prefix(EntryKind::Audit, &keyspace::place(environment));
+        if now.range(&prefix).next().is_none() {
+            return false;
+        }
+        let theirs: Vec<Vec<u8>> = table.range(&prefix).map(|(key, _)| key.to_vec()).collect();
+        theirs.into_iter().for_each(|key| table.apply(key, None));
+        true
+    }
+
     pub(crate) fn staleness(self) -> Option<Staleness> {
         self.is_old.then_some(Staleness::Imported)
     }

@@ -12,6 +12,7 @@
 //! d │ digest, 32 bytes │ environment                     documents
 //! p │ environment │ id, 16 bytes                         a cookie that is stored apart
 //! o │ environment │ number, 8                            a roll-out, in the fleet
+//! t │ environment │ number, 8 │ time, 8 │ digest before, 32 │ digest, 32  an entry of the audit
 //! l │ environment                                        who closed it
 //! q │ environment                                        why the records may be older than the real state
 //! ```
@@ -49,6 +50,7 @@ pub(crate) enum EntryKind {
     Documents = b'd',
     Cookie = b'p',
     Rollout = b'o',
+    Audit = b't',
     Closed = b'l',
     Staleness = b'q',
 }
@@ -138,6 +140,10 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
             Ok(number) => format!("roll-out {}", u64::from_be_bytes(number)),
             Err(_) => "a roll-out".into(),
         },
+        Some(b't') => match AuditKey::parse(key) {
+            Some(AuditKey { number, .. }) => format!("entry {number} of the audit{of}"),
+            None => format!("an entry of the audit{of}"),
+        },
         Some(b'l') => format!("{CLOSED_NOTE}{of}"),
         Some(b'q') => format!("{STALENESS_NOTE}{of}"),
         _ => "the state's own notes".into(),
@@ -179,6 +185,67 @@ impl DeploymentKey {
 /// The number of a deployment, from its key.
 pub(crate) fn deployment_number(key: &[u8]) -> Option<u64> {
     DeploymentKey::parse(key).map(|key| key.number)
+}
+
+/// The data in the key of an entry of the audit, which allows the chain to be continued and trimmed without
+/// decoding it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AuditKey {
+    pub(crate) number: u64,
+    /// In milliseconds since 1970.
+    pub(crate) time: u64,
+    /// The digest of the entry before it; zeros for the first.
+    pub(crate) before: [u8; 32],
+    pub(crate) digest: [u8; 32],
+}
+
+impl AuditKey {
+    /// The key of the entry after `last`, whose content has this digest.
+    pub(crate) fn after(last: Option<Self>, time: u64, content: &[u8; 32]) -> Self {
+        let number = last.map_or(1, |last| last.number.saturating_add(1));
+        let before = last.map_or([0; 32], |last| last.digest);
+        Self { number, time, before, digest: Self::digest(number, time, &before, content) }
+    }
+
+    /// The digest of an entry.
+    fn digest(number: u64, time: u64, before: &[u8; 32], content: &[u8; 32]) -> [u8; 32] {
+        let numbers = [number.to_be_bytes(), time.to_be_bytes()].concat();
+        Sha256::new().chain_update(numbers).chain_update(before).chain_update(content).finalize().into()
+    }
+
+    /// Whether it is that of an entry whose content has this digest.
+    pub(crate) fn is_of(&self, content: &[u8; 32]) -> bool {
+        self.digest == Self::digest(self.number, self.time, &self.before, content)
+    }
+
+    pub(crate) fn to_key(self, place: &EnvironmentDigest) -> Vec<u8> {
+        let mut key = prefix(EntryKind::Audit, place);
+        key.extend_from_slice(&self.number.to_be_bytes());
+        key.extend_from_slice(&self.time.to_be_bytes());
+        key.extend_from_slice(&self.before);
+        key.extend_from_slice(&self.digest);
+        key
+    }
+
+    pub(crate) fn parse(key: &[u8]) -> Option<Self> {
+        let (number, rest) = key.get(17..)?.split_first_chunk()?;
+        let (time, rest) = rest.split_first_chunk()?;
+        let (before, rest) = rest.split_first_chunk()?;
+        let (number, time) = (u64::from_be_bytes(*number), u64::from_be_bytes(*time));
+        Some(Self { number, time, before: *before, digest: rest.try_into().ok()? })
+    }
+}
+
+/// The first key behind all keys with a prefix, which begins with a letter.
+pub(crate) fn behind(prefix: &[u8]) -> Vec<u8> {
+    let mut behind = prefix.to_vec();
+    while let Some(last) = behind.pop() {
+        if let Some(next) = last.checked_add(1) {
+            behind.push(next);
+            break;
+        }
+    }
+    behind
 }
 
 /// The key of documents in an environment.
@@ -233,6 +300,31 @@ mod tests {
         assert_ne!(key("shared.api", Some(0)), short);
         assert!(key("shared.api", Some(1)) < key("shared.api", Some(256)));
         assert_eq!(describe(&short, Some(&environment)), record("shared.api", None).urn.as_str());
+    }
+
+    #[test]
+    fn keys_of_the_audit_read_back_and_depend_on_the_one_before() {
+        let first = AuditKey::after(None, 5, &[1; 32]);
+        let second = AuditKey::after(Some(first), 6, &[2; 32]);
+        assert_eq!((first.number, second.number, second.before), (1, 2, first.digest));
+        for key in [first, second] {
+            assert_eq!(AuditKey::parse(&key.to_key(&[9; 16])), Some(key));
+        }
+        assert!(second.is_of(&[2; 32]) && !second.is_of(&[1; 32]));
+        for changed in [
+            AuditKey { number: 3, ..second },
+            AuditKey { time: 7, ..second },
+            AuditKey { before: [0; 32], ..second },
+        ] {
+            assert!(!changed.is_of(&[2; 32]));
+        }
+        assert_eq!(AuditKey::parse(&[b't'; 90]), None);
+    }
+
+    #[test]
+    fn what_is_behind_a_prefix_has_it_not() {
+        assert_eq!(behind(&[b't', 1, 0xff]), [b't', 2]);
+        assert_eq!(behind(&[b't', 0xff, 0xff]), [b'u']);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! starts no runtime: blocking work runs on separate threads, and connections to a database live in
 //! the caller's runtime.
 
+mod audit;
 mod change;
 mod check;
 mod clock_skew;
@@ -48,6 +49,7 @@ mod table;
 mod vacancy;
 mod wire;
 
+pub use audit::{AuditAction, AuditEntry, AuditFault, AuditTrail, DatabaseUser};
 pub use change::{Change, EnvironmentSummary, ObstacleRecord, Revision, Snapshot, Staleness, Vanished};
 pub use check::RepairReport;
 pub use clock_skew::{time_to_outlast, usable_lease};

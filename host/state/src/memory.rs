@@ -13,8 +13,8 @@ use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::table::Table;
 use crate::{
-    Change, Claim, Deployment, Durable, Environment, EnvironmentSummary, Error, Holder, Listing, Lock,
-    Record, Reserved, Snapshot, Store, Vacancy, Writer, codec, snapshot,
+    AuditTrail, Change, Claim, Deployment, Durable, Environment, EnvironmentSummary, Error, Holder, Listing,
+    Lock, Record, Reserved, Snapshot, Store, Vacancy, Writer, codec, snapshot,
 };
 
 /// A store in memory.
@@ -113,6 +113,10 @@ impl Store for MemoryStore {
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
         self.read(environment, |table, keys| snapshot::history(table, environment, keys))
+    }
+
+    async fn audit(&self, environment: &Environment) -> Result<AuditTrail, Error> {
+        self.read(environment, |table, keys| snapshot::audit(table, environment, keys))
     }
 
     async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {

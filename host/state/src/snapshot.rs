@@ -8,12 +8,12 @@ use purlin_model::driver::{Cookie, StoredCookie};
 use purlin_model::{ResourceStatus, Urn};
 
 use crate::keys::Keyring;
-use crate::keyspace::{self, EntryKind};
+use crate::keyspace::{self, AuditKey, EntryKind};
 use crate::pool::Pool;
 use crate::table::{Entries, Table};
 use crate::{
-    Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord, Record,
-    RecordId, Revision, Snapshot, Staleness, codec,
+    AuditEntry, AuditFault, AuditTrail, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent,
+    Listing, ObstacleRecord, Record, RecordId, Revision, Snapshot, Staleness, codec,
 };
 
 /// The number of records that justify a thread.
@@ -389,6 +389,41 @@ pub(crate) fn history(
 ) -> Result<Vec<Deployment>, Error> {
     let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));
     table.range(&prefix).map(|(key, value)| deployment(key, value, environment, keys)).collect()
+}
+
+/// The audit of an environment, with what is wrong with its chain.
+///
+/// # Errors
+/// [`Error::Newer`] if a newer version wrote an entry.
+pub(crate) fn audit(table: &Table, environment: &Environment, keys: &Keyring) -> Result<AuditTrail, Error> {
+    let prefix = keyspace::prefix(EntryKind::Audit, &keyspace::place(environment));
+    let mut trail = AuditTrail::default();
+    let mut last: Option<AuditKey> = None;
+    for (key, value) in table.range(&prefix) {
+        let name = keyspace::describe(key, Some(environment));
+        let next = last.map_or(1, |last| last.number.saturating_add(1));
+        let Some(key) = AuditKey::parse(key) else {
+            trail.faults.push(AuditFault::Changed(next));
+            continue;
+        };
+        let AuditKey { number, time, before, digest } = key;
+        match last {
+            // Those before the oldest one were removed when they were old enough.
+            None if number > 1 || before == [0; 32] => {}
+            Some(_) if number > next => trail.faults.push(AuditFault::Missing(next, number - 1)),
+            Some(last) if number == next && before == last.digest => {}
+            _ => trail.faults.push(AuditFault::Unlinked(number)),
+        }
+        last = Some(key);
+        match codec::decode_audit(value, &name, keys) {
+            Ok((content, entry)) if key.is_of(&content) && entry.by.since == time => {
+                trail.entries.push(AuditEntry { number, before, digest, ..entry });
+            }
+            Err(error @ Error::Newer { .. }) => return Err(error),
+            _ => trail.faults.push(AuditFault::Changed(number)),
+        }
+    }
+    Ok(trail)
 }
 
 /// The latest deployment of an environment that was made from documents. Older ones are not

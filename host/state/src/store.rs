@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::{
-    Change, Deployment, Environment, EnvironmentSummary, Error, Export, ImportOptions, Listing, Record,
-    RecordId, Reserved, Snapshot, Vacancy,
+    AuditTrail, Change, Deployment, Environment, EnvironmentSummary, Error, Export, ImportOptions, Listing,
+    Record, RecordId, Reserved, Snapshot, Vacancy,
 };
 
 /// Resolves once the submitted changes survive a crash of the program and of the machine.
@@ -70,6 +70,12 @@ pub trait Store: Send + Sync {
         let history = self.history(environment).await?;
         Ok(history.into_iter().rev().find(|deployment| deployment.documents.is_some()))
     }
+
+    /// The audit of an environment.
+    ///
+    /// # Errors
+    /// If the store cannot be read. A broken chain is no error but part of the result.
+    async fn audit(&self, environment: &Environment) -> Result<AuditTrail, Error>;
 
     /// The documents with this digest from which an environment was deployed; `None` if they are no
     /// longer kept.
@@ -161,13 +167,20 @@ pub trait Store: Send + Sync {
         Err(Error::Unsupported)
     }
 
-    /// Records the content of an export, all of it or nothing. Takes the lock of its environment.
+    /// Records the content of an export and these further changes, all of it or nothing. Takes the lock of its
+    /// environment. Its audit goes on: that of the export is only taken if there is none yet.
     ///
     /// # Errors
     /// [`Error::Exists`] if the environment has records that must not be replaced;
     /// [`Error::WrongKey`] if the export is encrypted for another key; [`Error::Locked`];
     /// [`Error::Unsupported`]; and if the store cannot be written.
-    async fn import(&self, _export: Export, _holder: Holder, _options: ImportOptions) -> Result<(), Error> {
+    async fn import(
+        &self,
+        _export: Export,
+        _holder: Holder,
+        _options: ImportOptions,
+        _also: Vec<Change>,
+    ) -> Result<(), Error> {
         Err(Error::Unsupported)
     }
 

@@ -6,8 +6,8 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 
-use crate::encode::{Deployed, Write};
-use crate::keyspace::{self, DeploymentKey, EntryKind};
+use crate::encode::{Audited, Deployed, Write};
+use crate::keyspace::{self, AuditKey, DeploymentKey, EntryKind};
 
 /// The number of deployments of an environment whose documents are kept.
 pub(crate) const DOCUMENTS_KEPT: usize = 100;
@@ -101,6 +101,13 @@ impl Table {
         entries.take_while(move |(key, _)| key.starts_with(prefix)).map(|(key, value)| (&**key, &**value))
     }
 
+    /// The last key with this prefix.
+    fn last(&self, prefix: &[u8]) -> Option<&[u8]> {
+        let behind = keyspace::behind(prefix);
+        let within = (Bound::Included(prefix), Bound::Excluded(&*behind));
+        self.entries.range::<[u8], _>(within).next_back().map(|(key, _)| &**key)
+    }
+
     /// Takes the entries whose keys begin with this byte. The tally remains that of all entries.
     pub(crate) fn take(&mut self, first: u8) -> Entries {
         let mut taken = self.entries.split_off(&[first][..]);
@@ -137,7 +144,8 @@ impl Table {
         }
     }
 
-    /// Assigns numbers to deployments, and decides which documents are removed. `entries` are those
+    /// Assigns numbers to deployments and to entries of the audit, and decides which documents and entries
+    /// are removed. `entries` are those
     /// of the same batch so far; the result is appended to them.
     pub(crate) fn resolve(&self, writes: Vec<Write>, entries: &mut Vec<Entry>) {
         for write in writes {
@@ -145,8 +153,23 @@ impl Table {
                 Write::Put { key, value } => entries.push((key, Some(value))),
                 Write::Remove { key } => entries.push((key, None)),
                 Write::Deployed(deployed) => self.resolve_deployment(*deployed, entries),
+                Write::Audited(audited) => self.resolve_audited(*audited, entries),
             }
         }
+    }
+
+    fn resolve_audited(&self, audited: Audited, entries: &mut Vec<Entry>) {
+        let Audited { place, time, content, value, kept_since } = audited;
+        let prefix = keyspace::prefix(EntryKind::Audit, &place);
+        let new = entries.iter().rev().find(|(key, value)| value.is_some() && key.starts_with(&prefix));
+        let last = new.map(|(key, _)| key.as_slice()).or_else(|| self.last(&prefix));
+        let key = AuditKey::after(last.and_then(AuditKey::parse), time, &content);
+        let old = self.range(&prefix).map(|(key, _)| key).take_while(|key| {
+            // The oldest ones only, so that no gap arises where a clock was set back.
+            AuditKey::parse(key).is_some_and(|key| key.time < kept_since)
+        });
+        entries.extend(old.map(|key| (key.to_vec(), None)));
+        entries.push((key.to_key(&place), Some(value)));
     }
 
     fn resolve_deployment(&self, deployed: Deployed, entries: &mut Vec<Entry>) {

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
+mod audit;
 mod cases;
 mod choice;
 mod cuts;

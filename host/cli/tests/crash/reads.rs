@@ -19,6 +19,7 @@ const READS: &[&[&str]] = &[
     &["bundle", "explain", "bundle.yaml"],
     &["plan"],
     &["history"],
+    &["audit"],
     &["diff"],
     &["impact", "."],
     &["rollout", "list"],

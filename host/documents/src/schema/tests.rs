@@ -419,7 +419,7 @@ fn the_defaults_of_a_workspace_are_those_that_apply() {
             "reconcile": {"interval": default("/reconcile/properties/interval"), "drift": default("/reconcile/properties/drift")},
             "state": {"postgres": {
                 "url": "postgres://purlin@db:5432/purlin", "schema": postgres("schema"), "lease": postgres("lease"),
-            }},
+            }, "audit": {"keep": default("/state/properties/audit/properties/keep")}},
             "secret_stores": {"vault": {
                 "command": ["vault", "{ref}"], "time": default("/secret_stores/additionalProperties/properties/time"),
             }},
@@ -432,6 +432,7 @@ fn the_defaults_of_a_workspace_are_those_that_apply() {
     assert_eq!(workspace.parallelism, Some(Workspace::PARALLELISM));
     assert_eq!(workspace.reconcile.interval, Some(Reconcile::INTERVAL));
     assert_eq!(workspace.reconcile.drift, Some(Reconcile::DRIFT));
+    assert_eq!(workspace.audit_keep, Some(Workspace::AUDIT_KEEP));
     let database = workspace.database.expect("a database");
     assert_eq!(database.schema.as_deref(), Some(StateDatabase::SCHEMA));
     assert_eq!(database.lease, Some(StateDatabase::LEASE));
@@ -499,6 +500,8 @@ fn schema_and_reader_agree_on_workspaces() {
         [
             with(&good, "/spec/state", database.clone()),
             with(&good, "/spec/state", json!({"postgres": {"url": "postgres://x"}})),
+            with(&good, "/spec/state", json!({"path": "a", "audit": {"keep": "30d"}})),
+            with(&good, "/spec/state", json!({"audit": {"keep": "30d"}})),
         ],
     );
     let in_database = with(&good, "/spec/state", database);
@@ -507,6 +510,8 @@ fn schema_and_reader_agree_on_workspaces() {
         with(&flat, "/driver", json!({})),
         with(&good, "/spec/state", json!({})),
         with(&good, "/spec/state", json!({"path": "a", "postgres": {"url": "postgres://x"}})),
+        with(&good, "/spec/state", json!({"audit": {"keep": "0d"}})),
+        with(&good, "/spec/state", json!({"audit": {"keep": "long"}})),
         with(&in_database, "/spec/state/postgres", json!({})),
         with(&in_database, "/spec/state/postgres/url", json!("mysql://x")),
         with(&in_database, "/spec/state/postgres/schema", json!("Team")),

@@ -11,12 +11,13 @@
 //!     client: {certificate: client.pem, key: {store: vault, ref: state-key}}
 //!     ca: ca.pem
 //!     lease: 30s
+//!   audit: {keep: 400d}                             # the default
 //! ```
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use purlin_model::{StateDatabase, StateDatabaseClient};
+use purlin_model::{StateDatabase, StateDatabaseClient, Workspace};
 use serde_json::{Value, json};
 
 use crate::declare::{Form, form};
@@ -34,12 +35,15 @@ form! {
         PATH: Text = "path";
         /// A PostgreSQL database that a team shares.
         POSTGRES: Database = "postgres";
+        /// Who changed the state, and why.
+        AUDIT: Audit = "audit";
     }
 
     const WITHIN: &'static str = "state.";
 
     fn constrain(schema: &mut Value) {
-        schema["oneOf"] = json!([{"required": ["path"]}, {"required": ["postgres"]}]);
+        schema["minProperties"] = json!(1);
+        schema["not"] = json!({"required": ["path", "postgres"]});
     }
 }
 
@@ -72,6 +76,14 @@ form! {
 }
 
 form! {
+    /// The audit.
+    pub(crate) struct Audit {
+        /// How long its entries are kept.
+        KEEP: Time = "keep" default "400d";
+    }
+}
+
+form! {
     /// A secret of a store.
     pub(crate) struct StoredSecret {
         /// Name of the secret store.
@@ -81,21 +93,27 @@ form! {
     }
 }
 
-/// Reads the location of the state: a folder or a database.
-pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> (Option<PathBuf>, Option<StateDatabase>) {
-    let Some(place) = Place::open(reader, node, "`state`") else { return (None, None) };
+/// Reads the location of the state, a folder or a database, and how long its audit is kept.
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>, workspace: &mut Workspace) {
+    workspace.is_state_unknown = true;
+    let Some(place) = Place::open(reader, node, "`state`") else { return };
+    let audit = place.node(Place::AUDIT);
+    let is_audit_only = audit.is_some();
+    let audit = audit.and_then(|node| Audit::open(reader, node, "`state.audit`"));
+    workspace.audit_keep = audit.and_then(|audit| audit.read(reader, Audit::KEEP));
     match (place.node(Place::PATH), place.node(Place::POSTGRES)) {
-        (Some(_), Some(_)) => {
-            reader.wrong_value(&node.span, "`state` takes one place", ONE);
-            (None, None)
+        (Some(_), Some(_)) => reader.wrong_value(&node.span, "`state` takes one place", ONE),
+        (Some(_), None) => {
+            workspace.state = place.read(reader, Place::PATH).map(|path| PathBuf::from(&*path));
         }
-        (Some(_), None) => (place.read(reader, Place::PATH).map(|path| PathBuf::from(&*path)), None),
-        (None, Some(node)) => (None, postgres(reader, node)),
-        (None, None) => {
-            place.report_missing(reader, "`state`", "path", ".purlin");
-            (None, None)
+        (None, Some(node)) => workspace.database = postgres(reader, node),
+        (None, None) if is_audit_only => {
+            workspace.is_state_unknown = false;
+            return;
         }
+        (None, None) => place.report_missing(reader, "`state`", "path", ".purlin"),
     }
+    workspace.is_state_unknown = workspace.state.is_none() && workspace.database.is_none();
 }
 
 fn postgres(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<StateDatabase> {

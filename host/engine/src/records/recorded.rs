@@ -434,6 +434,7 @@ impl Recorded {
                 };
             }
             Change::Deployed { .. }
+            | Change::Audited { .. }
             | Change::RemoveCookies(_)
             | Change::Roll { .. }
             | Change::ForgetRollout(_)

@@ -727,6 +727,7 @@ fn shown(change: &Change) -> String {
         Change::Vanish { urn, objects } => format!("{} objects of {urn} that vanished", objects.len()),
         Change::RemoveCookies(ids) => format!("{} cookies", ids.len()),
         Change::Deployed { .. }
+        | Change::Audited { .. }
         | Change::Roll { .. }
         | Change::ForgetRollout(_)
         | Change::SetClosed(_)

@@ -150,7 +150,7 @@ impl InForce {
                 let entry = Box::new(Deployment { rejected, rollouts, ..latest });
                 session
                     .lock
-                    .writer()
+                    .notes()
                     .commit(vec![Change::Deployed { deployment: entry, documents: None }])
                     .await?;
             }

@@ -4,7 +4,7 @@
 use zeroize::Zeroizing;
 
 use super::wire::{Reader, TOO_LONG, get_id, put_bytes, put_id, put_number, put_optional};
-use super::{CodecError, entries, obstacle, records, rollouts};
+use super::{CodecError, audit, entries, obstacle, records, rollouts};
 use crate::{Change, RecordId};
 
 const PUT: u8 = 1;
@@ -20,6 +20,7 @@ const VANISH: u8 = 10;
 const REMOVE_COOKIES: u8 = 11;
 const ROLL: u8 = 12;
 const FORGET_ROLLOUT: u8 = 13;
+const AUDITED: u8 = 14;
 
 /// The version of this format.
 const VERSION: u8 = 1;
@@ -97,6 +98,11 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), CodecError> {
             put_number(out, rollout.number);
             rollouts::put(out, rollout);
         }
+        Change::Audited { entry, kept_since } => {
+            out.push(AUDITED);
+            audit::put(out, entry);
+            put_number(out, *kept_since);
+        }
         Change::RemoveCookies(ids) => {
             out.push(REMOVE_COOKIES);
             put_number(out, ids.len() as u64);
@@ -170,6 +176,10 @@ fn get_one(reader: &mut Reader<'_>) -> Result<Change, CodecError> {
         FORGET_ROLLOUT => {
             let number = reader.number()?;
             Change::ForgetRollout(Box::new(rollouts::get(reader, number)?))
+        }
+        AUDITED => {
+            let entry = Box::new(audit::get(reader)?);
+            Change::Audited { entry, kept_since: reader.number()? }
         }
         CLOSED => Change::SetClosed(reader.optional(entries::get_holder)?),
         REMOVE_COOKIES => {

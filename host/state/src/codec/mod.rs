@@ -13,6 +13,7 @@
 //! labels must not be serialisable, so each type has a mirror and two conversions, and values need a
 //! limit of depth. Mirrors without conversions write whole URNs, which makes a body 24 % larger.
 
+mod audit;
 mod changes;
 mod entries;
 mod listing;
@@ -37,8 +38,8 @@ use crate::packed;
 use crate::table::Tally;
 use crate::wire::{self, CodecError};
 use crate::{
-    Change, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord,
-    Record, RecordId, Rollout, Staleness, Vanished,
+    AuditEntry, Change, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing,
+    ObstacleRecord, Record, RecordId, Rollout, Staleness, Vanished,
 };
 
 const RECORD: u8 = b'r';
@@ -51,6 +52,7 @@ const OBSTACLE: u8 = b'u';
 const VANISHED: u8 = b'v';
 const CLOSED: u8 = b'l';
 const ROLLOUT: u8 = b'o';
+const AUDIT: u8 = b't';
 const STALENESS: u8 = b'q';
 const KNOWN: u8 = b'e';
 const NAME: u8 = b'n';
@@ -165,6 +167,25 @@ pub(crate) fn encode_rollout(
         rollouts::put(body, rollout);
         Ok(())
     })
+}
+
+/// Encodes an entry of the audit, without its number and digests. Returns the digest of its content, too.
+pub(crate) fn encode_audit(
+    environment: &Environment,
+    entry: &AuditEntry,
+    keys: &Keyring,
+) -> Result<([u8; 32], Vec<u8>), Error> {
+    let place = |out: &mut Vec<u8>| {
+        entries::put_environment(out, environment);
+        Ok(())
+    };
+    let mut content = [0; 32];
+    let value = pack(AUDIT, "an entry of the audit", keys, false, place, |body| {
+        audit::put(body, entry);
+        content = Sha256::digest(&*body).into();
+        Ok(())
+    })?;
+    Ok((content, value))
 }
 
 /// Encodes the summary of an environment for lists.
@@ -352,7 +373,7 @@ pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Envi
         let Head { kind, mut place, .. } = stored.head()?;
         match kind {
             RECORD | INTENT | OBSTACLE => wire::get_id(&mut place).map(|id| Environment::of_urn(&id.urn)),
-            DEPLOYMENT | NAME | ROLLOUT => entries::get_environment(&mut place).map(Some),
+            DEPLOYMENT | NAME | ROLLOUT | AUDIT => entries::get_environment(&mut place).map(Some),
             _ => Err(KIND),
         }
     };
@@ -458,6 +479,19 @@ pub(crate) fn decode_rollout(
     Stored::open(bytes, name)?.read(ROLLOUT, name, keys, |place, body| {
         entries::get_environment(place)?;
         rollouts::get(body, number)
+    })
+}
+
+/// Decodes an entry of the audit, and returns the digest of its content, too.
+pub(crate) fn decode_audit(
+    bytes: &[u8],
+    name: &str,
+    keys: &Keyring,
+) -> Result<([u8; 32], AuditEntry), Error> {
+    Stored::open(bytes, name)?.read(AUDIT, name, keys, |place, body| {
+        entries::get_environment(place)?;
+        let content = Sha256::digest(body.clone().rest()).into();
+        Ok((content, audit::get(body)?))
     })
 }
 

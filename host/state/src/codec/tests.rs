@@ -9,13 +9,14 @@ use purlin_model::{
     Awaited, InstallationShare, InstallationUse, Key, Label, Map, Obstacle, Offered, Settings, Unfinished,
     Unknown, Urn, Value, Wait,
 };
+use strum::VariantArray as _;
 
 use super::*;
 use crate::envelope::VERSION;
 use crate::wire::Reader;
 use crate::{
-    DriverVersion, Listed, MarkState, MayLose, Operation, Outcome, RecordId, RejectedDocuments, RolloutMark,
-    RolloutStatus, Status,
+    AuditAction, DatabaseUser, DriverVersion, Listed, MarkState, MayLose, Operation, Outcome, RecordId,
+    RejectedDocuments, RolloutMark, RolloutStatus, Status,
 };
 
 fn value() -> impl Strategy<Value = Value> {
@@ -319,6 +320,21 @@ fn rollout() -> impl Strategy<Value = Rollout> {
     )
 }
 
+fn audit_entry() -> impl Strategy<Value = AuditEntry> {
+    let text = || proptest::option::of(".{0,9}".prop_map(Arc::from));
+    let database_user = (".{0,5}", proptest::option::of(".{0,5}"));
+    let database_user = database_user.prop_map(|(role, address)| DatabaseUser { role, address });
+    let action = prop::sample::select(AuditAction::VARIANTS);
+    let subjects = vec(".{0,9}".prop_map(Arc::from), 0..3);
+    let about = (proptest::option::of(database_user), subjects, text(), any::<u64>(), text());
+    (holder(), action, about).prop_map(
+        |(by, action, (database_user, subjects, deployment, resources, reason))| {
+            let entry = AuditEntry::new(by, action);
+            AuditEntry { database_user, subjects, deployment, resources, reason, ..entry }
+        },
+    )
+}
+
 fn change() -> impl Strategy<Value = Change> {
     let id = || {
         (urn(), proptest::option::of(any::<u32>())).prop_map(|(urn, superseded)| RecordId { urn, superseded })
@@ -352,6 +368,8 @@ fn change() -> impl Strategy<Value = Change> {
         (rollout(), proptest::option::of(vec(any::<u8>(), 0..9)))
             .prop_map(|(rollout, plan)| Change::Roll { rollout: rollout.into(), plan }),
         rollout().prop_map(|rollout| Change::ForgetRollout(rollout.into())),
+        (audit_entry(), any::<u64>())
+            .prop_map(|(entry, kept_since)| Change::Audited { entry: entry.into(), kept_since }),
         proptest::option::of(holder()).prop_map(Change::SetClosed),
         proptest::option::of(staleness()).prop_map(Change::SetStaleness),
         (id(), proptest::option::of((obstacle(), any::<u64>()))).prop_map(|(id, obstacle)| {
@@ -402,6 +420,11 @@ proptest! {
                 let encoded = encode_rollout(&Environment::fleet(), &rollout, &keys).expect("writes");
                 let read = decode_rollout(&encoded, rollout.number, "", &keys).expect("reads");
                 prop_assert_eq!(read, *rollout);
+                prop_assert_eq!(decode_environment(&encoded, "").expect("reads"), Some(Environment::fleet()));
+            }
+            Change::Audited { entry, .. } => {
+                let (content, encoded) = encode_audit(&Environment::fleet(), &entry, &keys).expect("writes");
+                prop_assert_eq!(decode_audit(&encoded, "", &keys).expect("reads"), (content, *entry));
                 prop_assert_eq!(decode_environment(&encoded, "").expect("reads"), Some(Environment::fleet()));
             }
             Change::Vanish { urn, objects } => {

@@ -25,8 +25,9 @@ use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Deployment, Environment, EnvironmentSummary, Error, Export, Holder, ImportOptions, KeyProvider, Listing,
-    Lock, Probe, Record, Reserved, Snapshot, Staleness, Store, Vacancy, Writer as _, codec, snapshot,
+    AuditTrail, Change, Deployment, Environment, EnvironmentSummary, Error, Export, Holder, ImportOptions,
+    KeyProvider, Listing, Lock, Probe, Record, Reserved, Snapshot, Staleness, Store, Vacancy, Writer as _,
+    codec, snapshot,
 };
 
 /// How to open a store.
@@ -371,6 +372,20 @@ impl Store for EmbeddedStore {
         self.read(environment, move |table, keys, _| snapshot::history(table, &of, keys)).await
     }
 
+    async fn audit(&self, environment: &Environment) -> Result<AuditTrail, Error> {
+        let (inner, of) = (Arc::clone(&self.0), environment.clone());
+        let audit = move || {
+            let read = || {
+                inner
+                    .read(&of, EnvironmentPart::NoRecords, |table, keys, _| snapshot::audit(table, &of, keys))
+            };
+            let trail = read()?;
+            // Another process may have changed the key since this one read it.
+            if trail.faults.is_empty() || !inner.keys.refresh()? { Ok(trail) } else { read() }
+        };
+        blocking("purlin-state-read", audit).await?
+    }
+
     async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
         let of = environment.clone();
         self.read(environment, move |table, keys, _| snapshot::last_from_documents(table, &of, keys)).await
@@ -422,9 +437,15 @@ impl Store for EmbeddedStore {
         blocking("purlin-state-export", export).await?
     }
 
-    async fn import(&self, export: Export, holder: Holder, options: ImportOptions) -> Result<(), Error> {
+    async fn import(
+        &self,
+        export: Export,
+        holder: Holder,
+        options: ImportOptions,
+        also: Vec<Change>,
+    ) -> Result<(), Error> {
         let inner = Arc::clone(&self.0);
-        blocking("purlin-state-import", move || inner.import(&export, &holder, options)).await?
+        blocking("purlin-state-import", move || inner.import(&export, &holder, options, &also)).await?
     }
 
     async fn holder(&self, environment: &Environment) -> Result<Option<crate::HeldLock>, Error> {

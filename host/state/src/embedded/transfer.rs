@@ -2,10 +2,11 @@
 
 use super::{EnvironmentPart, Inner};
 use crate::disk::{Claimed, Writing};
+use crate::encode::Writes;
 use crate::export::{Export, ImportOptions};
 use crate::keys::Owner;
 use crate::keyspace::{self, EntryKind};
-use crate::{Environment, Error, Holder};
+use crate::{Change, Environment, Error, Holder};
 
 impl Inner {
     pub(super) fn export(&self, environment: &Environment, recipient: Option<&str>) -> Result<Export, Error> {
@@ -34,6 +35,7 @@ impl Inner {
         export: &Export,
         holder: &Holder,
         options: ImportOptions,
+        also: &[Change],
     ) -> Result<(), Error> {
         let environment = export.environment();
         export.check_key(&self.keys)?;
@@ -46,6 +48,17 @@ impl Inner {
         options.check(environment, there)?;
         let mut table = export.entries(&self.keys, options.staleness())?;
         options.keep_closed(environment, &writing.shared().read().table, &mut table);
+        let shared = writing.shared();
+        if options.keep_audit(environment, &shared.read().table, &mut table) {
+            let prefix = keyspace::prefix(EntryKind::Audit, &keyspace::place(environment));
+            let state = shared.read();
+            for (key, value) in state.table.range(&prefix) {
+                table.apply(key.to_vec(), Some(value.to_vec()));
+            }
+        }
+        let mut entries = Vec::new();
+        table.resolve(Writes::of(also, environment, &self.keys)?.0, &mut entries);
+        entries.into_iter().for_each(|(key, value)| table.apply(key, value));
         for stored in self.keys.stored().into_iter().take(1) {
             table.apply(keyspace::DATA_KEY.to_vec(), Some(stored.encode()));
         }

@@ -189,7 +189,7 @@ impl Writer for PostgresClaim {
         if self.is_lost() {
             return Err(self.shared.error());
         }
-        self.take(Writes::of(&changes, &self.shared.environment, &self.inner.keys)?)
+        self.take(self.encode(changes)?)
     }
 
     async fn lost(&self) -> Error {
@@ -216,6 +216,17 @@ impl Writer for PostgresClaim {
 }
 
 impl PostgresClaim {
+    /// Encodes changes. The database says who makes them, and when.
+    pub(super) fn encode(&self, mut changes: Vec<Change>) -> Result<Writes, Error> {
+        for change in &mut changes {
+            if let Change::Audited { entry, .. } = change {
+                entry.database_user = self.inner.user.get().cloned();
+                entry.by.since = self.shared.now();
+            }
+        }
+        Writes::of(&changes, &self.shared.environment, &self.inner.keys)
+    }
+
     /// Submits encoded changes.
     pub(super) fn take(&self, writes: Writes) -> Result<Durable, Error> {
         let (done, answer) = oneshot::channel();

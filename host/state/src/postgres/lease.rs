@@ -76,6 +76,7 @@ impl Inner {
         // Only this lease has been taken since the last commit.
         let before = CommitPosition { fence: reached.fence - 1, ..reached.clone() };
         let doubt = self.doubt(environment, &before, now.as_ref());
+        self.learn_user().await;
         let claim = PostgresClaim::start(&self, taken.into_leased(environment, table, reached, now));
         if let Some(doubt) = doubt {
             // The next commit removes what shows it.

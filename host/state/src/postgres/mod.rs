@@ -38,7 +38,7 @@ use async_trait::async_trait;
 use purlin_model::Urn;
 use purlin_model::driver::{Cookie, StoredCookie};
 use secrecy::SecretString;
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use tokio_postgres::types::Type;
 use zeroize::Zeroizing;
 
@@ -55,9 +55,9 @@ use crate::keys::Keyring;
 use crate::keyspace::{self, EntryKind};
 use crate::table::Table;
 use crate::{
-    Deployment, Due, Environment, EnvironmentSummary, Error, Export, Holder, ImportOptions, Listing, Lock,
-    Record, RecordId, RepairReport, Reserved, Round, Snapshot, Staleness, Store, Vacancy, Writer as _, codec,
-    snapshot,
+    AuditTrail, Change, DatabaseUser, Deployment, Due, Environment, EnvironmentSummary, Error, Export,
+    Holder, ImportOptions, Listing, Lock, Record, RecordId, RepairReport, Reserved, Round, Snapshot,
+    Staleness, Store, Vacancy, Writer as _, codec, snapshot,
 };
 
 /// The store in a PostgreSQL database.
@@ -68,6 +68,8 @@ struct Inner {
     database: Database,
     keys: Keyring,
     memories: Memories,
+    /// What the database says of this process, once it was asked.
+    user: OnceCell<DatabaseUser>,
     lease: Duration,
     /// The environments that this process holds.
     claims: Mutex<HashMap<Environment, Weak<PostgresClaim>>>,
@@ -102,7 +104,8 @@ impl PostgresStore {
         let lease = lease.max(PostgresOptions::SHORTEST_LEASE);
         let (claims, is_closed) = (Mutex::default(), AtomicBool::new(false));
         let leaving = watch::Sender::new(0);
-        Ok(Self(Arc::new(Inner { database, keys, memories, lease, claims, is_closed, leaving })))
+        let user = OnceCell::new();
+        Ok(Self(Arc::new(Inner { database, keys, memories, user, lease, claims, is_closed, leaving })))
     }
 
     /// The name of the store for messages.
@@ -270,6 +273,17 @@ impl Inner {
         .await
     }
 
+    async fn audit(&self, environment: &Environment) -> Result<AuditTrail, Error> {
+        let prefix = keyspace::prefix(EntryKind::Audit, &keyspace::place(environment));
+        let table = self.entries(environment, prefix).await?;
+        let trail = snapshot::audit(&table, environment, &self.keys)?;
+        // Another process may have changed the key since this one read it.
+        if trail.faults.is_empty() || !keys::refresh(&self.database, &self.keys).await? {
+            return Ok(trail);
+        }
+        snapshot::audit(&table, environment, &self.keys)
+    }
+
     async fn documents(&self, environment: &Environment, digest: [u8; 32]) -> Result<Option<Vec<u8>>, Error> {
         let key = keyspace::documents(&digest, &keyspace::place(environment));
         self.with_keys(|| async {
@@ -322,6 +336,11 @@ impl Store for PostgresStore {
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
         let environment = environment.clone();
         self.on(|inner| async move { inner.history(&environment).await }).await
+    }
+
+    async fn audit(&self, environment: &Environment) -> Result<AuditTrail, Error> {
+        let environment = environment.clone();
+        self.on(|inner| async move { inner.audit(&environment).await }).await
     }
 
     async fn documents(
@@ -394,8 +413,14 @@ impl Store for PostgresStore {
         self.on(|inner| async move { inner.export(&environment, recipient.as_deref()).await }).await
     }
 
-    async fn import(&self, export: Export, holder: Holder, options: ImportOptions) -> Result<(), Error> {
-        self.on(|inner| inner.import(export, holder, options)).await
+    async fn import(
+        &self,
+        export: Export,
+        holder: Holder,
+        options: ImportOptions,
+        also: Vec<Change>,
+    ) -> Result<(), Error> {
+        self.on(|inner| inner.import(export, holder, options, also)).await
     }
 
     async fn holder(&self, environment: &Environment) -> Result<Option<crate::HeldLock>, Error> {

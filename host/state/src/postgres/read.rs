@@ -10,7 +10,7 @@ use super::connect::{Parameter, parameter};
 use super::doubt::{CommitPosition, NOTED};
 use crate::keyspace::{self, EntryKind};
 use crate::table::{Table, Tally};
-use crate::{Deployment, Environment, Error, codec, snapshot};
+use crate::{DatabaseUser, Deployment, Environment, Error, codec, snapshot};
 
 /// The first byte of the keys after those of documents, which are large and only read by their
 /// digest.
@@ -36,7 +36,7 @@ pub(super) struct Whole {
 }
 
 /// The kinds of entries of which tables in memory contain only the key: they are read one by one.
-const ONLY_KEYS: [EntryKind; 2] = [EntryKind::Deployment, EntryKind::Cookie];
+const ONLY_KEYS: [EntryKind; 3] = [EntryKind::Deployment, EntryKind::Cookie, EntryKind::Audit];
 
 /// Whether tables in memory contain only the key of an entry.
 pub(super) fn is_only_a_key(key: &[u8]) -> bool {
@@ -157,14 +157,7 @@ impl Inner {
             "SELECT key, value FROM {}.entries WHERE place = $1 AND key >= $2 AND key < $3",
             self.database.schema()
         );
-        let mut behind = prefix.clone();
-        // Prefixes begin with a letter, so there is always a byte that can be incremented.
-        while let Some(last) = behind.pop() {
-            if let Some(next) = last.checked_add(1) {
-                behind.push(next);
-                break;
-            }
-        }
+        let behind = keyspace::behind(&prefix);
         let parameters = vec![
             parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
             parameter(prefix, Type::BYTEA),
@@ -204,6 +197,18 @@ impl Inner {
             table.apply(key, Some(value));
         }
         Ok(table)
+    }
+
+    /// Learns what the database says of this process, for the audit. All of its connections log in alike.
+    pub(super) async fn learn_user(&self) {
+        let read = || async {
+            let sql = "SELECT session_user::text, host(inet_client_addr())";
+            let rows = self.database.try_query(sql, Vec::new()).await.map_err(drop)?;
+            let row = rows.first().ok_or(())?;
+            let role = row.try_get(0).map_err(drop)?;
+            Ok::<_, ()>(DatabaseUser { role, address: row.try_get(1).ok().flatten() })
+        };
+        let _ = self.user.get_or_try_init(read).await;
     }
 
     pub(super) fn unreadable(&self, error: &tokio_postgres::Error) -> Error {

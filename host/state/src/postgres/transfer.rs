@@ -10,7 +10,7 @@ use crate::encode::{Write, Writes};
 use crate::export::{Export, ImportOptions};
 use crate::keys::Owner;
 use crate::keyspace::{self, EntryKind};
-use crate::{Claim as _, Environment, Error, Holder, Writer as _};
+use crate::{Change, Claim as _, Environment, Error, Holder, Writer as _};
 
 impl Inner {
     pub(super) async fn export(
@@ -42,6 +42,7 @@ impl Inner {
         export: Export,
         holder: Holder,
         options: ImportOptions,
+        also: Vec<Change>,
     ) -> Result<(), Error> {
         export.check_key(&self.keys)?;
         let environment = export.environment();
@@ -50,11 +51,15 @@ impl Inner {
             options.check(environment, claim.table().range(&keyspace::all(EntryKind::Record)).count())?;
             let mut new = export.entries(&self.keys, options.staleness())?;
             options.keep_closed(environment, &claim.table(), &mut new);
-            let gone = self.keys_of(environment).await?.into_iter().filter(|key| new.get(key).is_none());
+            let keeps_audit = options.keep_audit(environment, &claim.table(), &mut new);
+            let is_kept = |key: &[u8]| keeps_audit && key.first() == Some(&(EntryKind::Audit as u8));
+            let gone = self.keys_of(environment).await?.into_iter();
+            let gone = gone.filter(|key| new.get(key).is_none() && !is_kept(key));
             let mut writes: Vec<Write> = gone.map(|key| Write::Remove { key }).collect();
             writes.extend(
                 new.iter().map(|(key, value)| Write::Put { key: key.to_vec(), value: value.to_vec() }),
             );
+            writes.extend(claim.encode(also)?.0);
             // One submission is one transaction.
             claim.take(Writes(writes))?.await
         };

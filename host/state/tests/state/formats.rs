@@ -8,9 +8,9 @@ use futures::executor::block_on as run;
 use purlin_model::driver::{Checkpoint, ManifestFile};
 use purlin_model::{Awaited, Key, Label, Obstacle, Unfinished, Urn, Value, Wait};
 use purlin_state::{
-    Change, Deployment, EmbeddedStore, Environment, Error, Holder, MarkState, MayLose, ObstacleRecord,
-    Outcome, Record, RecordId, Rollout, RolloutMark, RolloutStatus, Staleness, Status, Store, Vanished,
-    decode_changes, encode_changes,
+    AuditAction, AuditEntry, Change, DatabaseUser, Deployment, EmbeddedStore, Environment, Error, Holder,
+    MarkState, MayLose, ObstacleRecord, Outcome, Record, RecordId, Rollout, RolloutMark, RolloutStatus,
+    Staleness, Status, Store, Vanished, decode_changes, encode_changes,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -193,6 +193,22 @@ fn changes() -> Vec<(&'static str, Change)> {
     ]
 }
 
+/// Why somebody closed `prod`.
+fn audit_entry() -> AuditEntry {
+    AuditEntry {
+        database_user: Some(DatabaseUser { role: "hidden-role".into(), address: Some("10.0.0.7".into()) }),
+        subjects: vec!["hidden-subject".into()],
+        deployment: Some("hidden-deployment".into()),
+        resources: 300,
+        reason: Some("hidden-reason".into()),
+        ..AuditEntry::new(closer(), AuditAction::Lock)
+    }
+}
+
+fn audited() -> Change {
+    Change::Audited { entry: Box::new(audit_entry()), kept_since: 0 }
+}
+
 fn close() -> Change {
     Change::SetClosed(Some(closer()))
 }
@@ -215,7 +231,8 @@ fn write_the_fixture() {
         run(store.commit(vec![put(record)])).expect("commits");
     }
     run(store.commit(changes().into_iter().map(|(_, change)| change).collect())).expect("commits");
-    run(store.commit_in(&prod(), vec![put(elsewhere), close()])).expect("commits");
+    run(store.commit_in(&prod(), vec![put(elsewhere), close(), audited()])).expect("commits");
+    run(store.commit_in(&prod(), vec![audited()])).expect("commits");
     run(store.commit_in(&Environment::fleet(), vec![roll()])).expect("commits");
     run(store.close()).expect("closes");
     for file in ["lock", "index"] {
@@ -226,6 +243,7 @@ fn write_the_fixture() {
     let named = records.iter().find(|record| record.name.is_secret()).cloned();
     all.extend(named.map(|record| ("put", put(record))));
     all.extend([("roll", roll()), ("forget-rollout", Change::ForgetRollout(Box::new(rollout())))]);
+    all.push(("audited", audited()));
     all.push(("remove-cookies", Change::RemoveCookies([[7; 16]].into())));
     all.extend([("hold", close()), ("settle", Change::Settle(RecordId::current(urn(0))))]);
     for (name, change) in all {
@@ -264,6 +282,11 @@ fn has_everything(folder: &Path) {
     let digest = deployment().documents.expect("a digest");
     let documents = run(store.documents(&environment(), &digest)).expect("reads");
     assert_eq!(documents.as_deref(), Some(DOCUMENTS));
+    let trail = run(store.audit(&prod())).expect("reads");
+    assert!(trail.faults.is_empty(), "{:?}", trail.faults);
+    let plain =
+        |entry: &AuditEntry| AuditEntry { number: 0, before: [0; 32], digest: [0; 32], ..entry.clone() };
+    assert!(trail.entries.iter().map(plain).eq([audit_entry(), audit_entry()]));
     let fleet = run(store.load(&Environment::fleet())).expect("loads");
     assert_eq!((fleet.rollouts, fleet.records.len()), (vec![rollout()], 0));
     let plan = run(store.documents(&Environment::fleet(), &rollout().plan)).expect("reads");

@@ -209,7 +209,7 @@ fn write(store: &dyn Store, file: &Path, recipient: Option<&str>) -> Result<usiz
 
 /// Imports such a file.
 fn read(store: &dyn Store, file: &Path, replace: bool) -> Result<(), Error> {
-    run(store.import(Export::read(file)?, holder(), ImportOptions { replace, is_old: true }))
+    run(store.import(Export::read(file)?, holder(), ImportOptions { replace, is_old: true }, Vec::new()))
 }
 
 #[test]

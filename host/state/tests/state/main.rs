@@ -6,6 +6,7 @@
 
 #[macro_use]
 mod common;
+mod audit;
 mod crash;
 mod formats;
 mod journal;

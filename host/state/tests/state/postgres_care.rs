@@ -76,9 +76,10 @@ fn an_environment_moves_between_stores_and_files() {
     assert!(!bytes.windows(6).any(|part| part == b"hidden"));
     let export = || Export::read(&file).expect("reads");
     let options = ImportOptions::default();
-    let error = scene.run(database.import(export(), holder(), options)).expect_err("for another key");
+    let error =
+        scene.run(database.import(export(), holder(), options, Vec::new())).expect_err("for another key");
     assert!(matches!(error, Error::WrongKey { .. }), "{error}");
-    scene.run(embedded.import(export(), holder(), options)).expect("imports");
+    scene.run(embedded.import(export(), holder(), options, Vec::new())).expect("imports");
     assert_eq!(all(&scene, &*embedded), expected);
     // And back, replacing the existing records.
     let lock = scene.lock(&database);
@@ -86,13 +87,13 @@ fn an_environment_moves_between_stores_and_files() {
     let export = || {
         scene.run(embedded.export(&environment(), database.public_recipient().as_deref())).expect("exports")
     };
-    let error = scene.run(database.import(export(), holder(), options)).expect_err("locked");
+    let error = scene.run(database.import(export(), holder(), options, Vec::new())).expect_err("locked");
     assert!(matches!(error, Error::Locked { .. }), "{error}");
     scene.run(lock.release()).expect("released");
-    let error = scene.run(database.import(export(), holder(), options)).expect_err("it is there");
+    let error = scene.run(database.import(export(), holder(), options, Vec::new())).expect_err("it is there");
     assert!(matches!(error, Error::Exists { records: 20, .. }), "{error}");
     let options = ImportOptions { replace: true, is_old: true };
-    scene.run(database.import(export(), holder(), options)).expect("imports");
+    scene.run(database.import(export(), holder(), options, Vec::new())).expect("imports");
     assert_eq!(all(&scene, &database), expected);
     assert_eq!(scene.run(database.load(&environment())).expect("loads").staleness, Some(Staleness::Imported));
     assert_eq!(scene.sql("SELECT count(*) FROM purlin.entries WHERE get_byte(key, 0) = ascii('d')"), "2");

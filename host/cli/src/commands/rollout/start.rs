@@ -59,10 +59,6 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_failures: u32,
 
-    /// The reason, for people.
-    #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
-
     /// Take the place of roll-outs about the same files that are not over, in each environment that both cover.
     #[arg(long)]
     supersede: bool,
@@ -130,7 +126,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         waves: args.wave.unwrap_or_default(),
         pause_after: args.pause_after,
         max_failures: args.max_failures,
-        reason: args.reason.as_deref().map(Into::into),
+        reason: app.reason().map(Into::into),
         may_lose: args.consent.allow_data_loss,
         supersede: args.supersede,
     };

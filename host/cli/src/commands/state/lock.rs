@@ -10,7 +10,7 @@ use crate::surroundings;
 
 /// Close an environment to deployments until `purlin state unlock`.
 ///
-/// Purlin rejects `up` and similar commands, with the user and the reason. Read-only commands and the
+/// Purlin rejects `up` and similar commands, with the user and the `--reason`. Read-only commands and the
 /// edits of `purlin state` still work. A running deployment has its own lock, which ends with it; this
 /// one stays.
 #[derive(Debug, clap::Args)]
@@ -23,10 +23,6 @@ With `--format json`:
   {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"},
    \"locked\": {\"user\", \"host\", \"reason\", \"since\"}, \"changed\"}")]
 pub(super) struct Args {
-    /// Give a reason, which others are shown.
-    #[arg(long, value_name = "TEXT", default_value = "purlin state lock")]
-    reason: String,
-
     #[command(flatten)]
     place: PlaceArgs,
 
@@ -35,16 +31,14 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    if args.reason.trim().is_empty() {
-        return Err(Failure::input("the reason is empty"));
-    }
+    let reason = app.reason().unwrap_or("purlin state lock");
     let place = input::place_to_change(&args.place.documents(), app).await?;
     let environment = place.environment();
     let mut closed_by =
         place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.closed_by;
     let own = surroundings::holder("state lock");
     let is_own = |holder: &purlin_state::Holder| {
-        (&holder.user, &holder.host, holder.command.as_str()) == (&own.user, &own.host, args.reason.trim())
+        (&holder.user, &holder.host, holder.command.as_str()) == (&own.user, &own.host, reason)
     };
     if let Some(holder) = closed_by.as_ref().filter(|holder| !is_own(holder)) {
         return Err(Failure::run(format!("{environment} is already closed, by {holder}"))
@@ -53,11 +47,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     // An interrupted command can be repeated.
     let changed = closed_by.is_none();
     if changed {
-        place
-            .purlin
-            .set_closed(&environment, Some(args.reason.trim()))
-            .await
-            .map_err(Failure::without_sources)?;
+        place.purlin.set_closed(&environment, Some(reason)).await.map_err(Failure::without_sources)?;
         closed_by = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?.closed_by;
     }
     place.purlin.close().await.map_err(Failure::without_sources)?;
