@@ -101,6 +101,7 @@ fn shows(command: &str) -> Option<&'static str> {
     match command {
         "destroy" => Some("`purlin state list` shows what there is to delete"),
         "rollback" => Some("`purlin diff` only shows what would happen"),
+        "rollout" => Some("`purlin impact` shows what would happen"),
         "import" => None,
         _ => Some("`purlin plan` only shows what would happen"),
     }

@@ -64,7 +64,9 @@ impl Purlin {
             let (original, there) = (store.load(environment).await?, other.load(environment).await?);
             let resources = original.records.len();
             let already = Copied { resources, already: true };
-            let is_there = !there.records.is_empty() || !other.history(environment).await?.is_empty();
+            let is_there = !there.records.is_empty()
+                || !there.rollouts.is_empty()
+                || !other.history(environment).await?.is_empty();
             let is_equal = is_there && is_same(&*store, &*other, environment, (&original, &there)).await?;
             if is_equal && !was_moved(&original) {
                 if was_moved(&there) {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use purlin_documents::{AttachedFile, DocumentHead, Loaded, SourceText, WITHOUT_DOLLAR, heads, load_sources};
+use purlin_documents::{DocumentHead, Loaded, SourceText, WITHOUT_DOLLAR, heads, load_sources};
 use purlin_engine::{Action, Base, DescribedDrivers, Drivers, Plan, PlanOptions, RecordedSecrets, Step};
 use purlin_graph::{Graph, may_match};
 use purlin_model::{Context, Definition, Diagnostic, Key, ResourceType, Workspace};
@@ -17,7 +17,7 @@ use crate::archive::{Archive, cover};
 use crate::files::Files;
 use crate::last_deployment::LastDeployed;
 use crate::missing_documents::slips;
-use crate::rollouts::ChangedDocuments;
+use crate::rollouts::{ChangedDocuments, Substituted};
 use crate::{ContextChanges, Documents, Error, Purlin};
 
 /// Changed documents, to be compared with the recorded ones.
@@ -28,9 +28,7 @@ use crate::{ContextChanges, Documents, Error, Purlin};
 pub struct Proposal {
     /// The files that were read, and those that were named although they are gone.
     files: Files,
-    texts: Vec<(SourceText, Arc<str>)>,
-    /// The groups of manifests that the workspace adds to those with references by convention.
-    references: Option<Vec<Arc<str>>>,
+    pub(crate) changed: ChangedDocuments,
     pub(crate) accept_missing: Vec<String>,
     /// The differences, by the digest of the compared texts, since environments share them.
     differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
@@ -96,13 +94,15 @@ impl Proposal {
         let with_path = |source: &SourceText| Some((source.clone(), Arc::clone(files.path(&source.name)?)));
         let texts = loaded.sources().iter().filter_map(with_path).collect();
         let references = loaded.workspace.as_ref().map(|_| loaded.references.clone());
-        Ok(Self { texts, files, references, accept_missing: Vec::new(), differences: Mutex::default() })
+        let changed = ChangedDocuments { places: files.inputs.clone(), texts, references };
+        Ok(Self { files, changed, accept_missing: Vec::new(), differences: Mutex::default() })
     }
 
     /// Takes the documents of these files or folders away, which no longer exist. Relative paths are
     /// relative to the current folder.
     pub fn without(mut self, gone: &[PathBuf]) -> Self {
         self.files.name_gone(gone);
+        self.changed.places.clone_from(&self.files.inputs);
         self
     }
 
@@ -118,21 +118,11 @@ impl Proposal {
     /// [`Error::Archive`] if a newer program wrote the documents.
     pub(crate) fn revise(&self, last: &LastDeployed) -> Result<Revision, Error> {
         let mut archive = last.archive()?;
-        let references = self.references.as_ref().filter(|references| **references != archive.references);
-        if let Some(references) = references {
-            archive.references.clone_from(references);
-        }
-        let is_read_alike = references.is_none();
-        let (taken, put) = archive.revise(&self.files.inputs, &self.texts);
-        if is_read_alike && taken.is_empty() && put.is_empty() {
-            return Ok(Revision::Unused);
-        }
-        if is_read_alike && contents(&taken).eq(contents(&put)) {
-            return Ok(Revision::Same);
-        }
-        let difference = match is_read_alike {
-            true => self.difference(&taken, &put),
-            false => Arc::new(Difference { others: true, ..Difference::default() }),
+        let difference = match self.changed.substitute(&mut archive) {
+            Substituted::Unused => return Ok(Revision::Unused),
+            Substituted::Same => return Ok(Revision::Same),
+            Substituted::Texts(taken, put) => self.difference(&taken, &put),
+            Substituted::ReadElse => Arc::new(Difference { others: true, ..Difference::default() }),
         };
         Ok(Revision::Changed { archive: Box::new(archive), difference })
     }
@@ -161,14 +151,9 @@ impl Proposal {
         }
     }
 
-    /// The documents alone, to be recorded.
-    pub(crate) fn changed(&self) -> ChangedDocuments {
-        ChangedDocuments::new(self.files.inputs.clone(), &self.texts, self.references.clone())
-    }
-
     /// Whether it has no document at a place.
     fn is_empty_at(&self, place: &Arc<str>) -> bool {
-        !self.texts.iter().any(|(_, path)| cover(std::slice::from_ref(place), path))
+        !self.changed.texts.iter().any(|(_, path)| cover(std::slice::from_ref(place), path))
     }
 
     fn difference(&self, taken: &[SourceText], put: &[SourceText]) -> Arc<Difference> {
@@ -261,11 +246,6 @@ fn text(part: &str) -> SourceText {
         scores: Vec::new(),
         files: Vec::new(),
     }
-}
-
-/// The content of texts, regardless of their files.
-fn contents(texts: &[SourceText]) -> impl Iterator<Item = (&str, &[AttachedFile])> {
-    texts.iter().map(|text| (&*text.text, &*text.files))
 }
 
 /// Whether a document is a definition or a resource type, which concerns only resources of its

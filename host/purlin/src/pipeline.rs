@@ -398,7 +398,10 @@ impl Session<'_> {
             },
         };
         plan.allow_losses(&job.may_lose);
-        if let Desired::Documents { documents, .. } | Desired::Plan { documents, .. } = &job.desired {
+        if let Desired::Documents { documents, .. }
+        | Desired::Plan { documents, .. }
+        | Desired::Kept { documents, .. } = &job.desired
+        {
             follower.leaves(&self.left_rollouts(documents).await?);
         }
         if !follower.agrees(&mut plan).await {

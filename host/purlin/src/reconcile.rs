@@ -72,6 +72,8 @@ pub struct Pass {
     pub drifted: Vec<Key>,
     /// The warnings of the plan; `None` if no plan was needed.
     pub warnings: Option<Vec<Warning>>,
+    /// The roll-outs that leave the environment alone from now on, because these documents are others.
+    pub left_rollouts: Vec<u64>,
     /// Why the documents of this pass were rejected: it kept to those before.
     pub rejected: Option<Error>,
     /// When the next pass is due, in milliseconds since 1970.
@@ -199,7 +201,8 @@ impl Keeper {
                 Pass { rejected: Some(error), next, ..pass }
             }
         };
-        self.in_force.note(&session, self.entry.as_mut()).await?;
+        let found = (self.last, pass.is_in_sync());
+        self.in_force.note(&session, self.entry.as_mut(), found).await?;
         session.release().await?;
         Ok(pass)
     }
@@ -393,6 +396,10 @@ struct Round<'k> {
 }
 
 impl Follower for Round<'_> {
+    fn leaves(&mut self, rollouts: &[u64]) {
+        self.pass.left_rollouts = rollouts.to_vec();
+    }
+
     fn begins(&mut self, stage: Stage, plan: &Plan) {
         match stage {
             Stage::Recovery => {}

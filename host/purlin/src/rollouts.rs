@@ -11,6 +11,7 @@ mod report;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use purlin_model::Diagnostic;
 use purlin_state::{
@@ -20,7 +21,7 @@ use purlin_state::{
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use self::desired::{Desired, Rollouts};
-pub(crate) use self::plan::{ChangedDocuments, RolloutPlan};
+pub(crate) use self::plan::{ChangedDocuments, RolloutPlan, Substituted};
 use self::report::Next;
 pub use self::report::{RolloutEnvironment, RolloutReport, RolloutState};
 use crate::archive::Archive;
@@ -30,6 +31,9 @@ use crate::{Documents, Error, Purlin, SelectedEnvironment, Session};
 
 /// How many roll-outs that are over a state keeps.
 const KEPT: usize = 20;
+
+/// How long to wait for others who change the roll-outs.
+const OTHERS: Duration = Duration::from_secs(10);
 
 /// The type of environment whose turn comes last.
 const LAST: &str = "production";
@@ -98,19 +102,13 @@ impl Purlin {
         impacts: &[(SelectedEnvironment, EnvironmentImpact)],
         options: RolloutOptions,
     ) -> Result<Rollout, Error> {
-        let session = self.begin_held(&Environment::fleet()).await?;
+        let session = self.begin_fleet().await?;
         let known = session.snapshot().await?.rollouts;
         let number = known.last().map_or(1, |last| last.number.saturating_add(1));
-        let mut plan = RolloutPlan::new(number, proposal.changed(), proposal.accept_missing.clone());
-        for (SelectedEnvironment { known: summary, kind }, impact) in impacts {
+        let mut plan = RolloutPlan::new(number, proposal.changed.clone(), proposal.accept_missing.clone());
+        for (SelectedEnvironment { known: summary, kind }, _) in impacts {
             let Some(last) = self.last_deployed_of(summary).await? else { continue };
-            let rejected = match impact {
-                EnvironmentImpact::Rejected(faults) => Some(
-                    faults.first().map_or_else(|| "rejected".into(), |one| one.fault.message.as_str().into()),
-                ),
-                _ => None,
-            };
-            plan.add(&summary.environment, kind.clone().unwrap_or_default(), last.archive()?, rejected);
+            plan.add(&summary.environment, kind.clone().unwrap_or_default(), last.archive()?);
         }
         let total = plan.environments().len();
         if total == 0 {
@@ -122,13 +120,13 @@ impl Purlin {
                 "`purlin env list` shows the environments, and `purlin impact` what a change concerns",
             )]));
         }
-        check_rejected(&plan, options.max_failures)?;
+        check_rejected(impacts, total, options.max_failures)?;
         let waves = divide(&mut plan, options.waves);
         let (mut supersedes, mut in_the_way) = (Vec::new(), Vec::new());
         let mut plans = HashMap::new();
-        for other in known.iter().filter(|other| !other.status.is_undone()) {
+        for other in known.iter().filter(|other| other.status != RolloutStatus::Undone) {
             let others = self.rollout_plan(other, &mut plans).await?;
-            if !other.status.is_over() && others.brings_all_of(&plan) {
+            if !other.status.is_over() && !other.status.is_undone() && others.brings_all_of(&plan) {
                 // It was begun by a command that was interrupted, for example.
                 session.release().await?;
                 return Ok(other.clone());
@@ -209,7 +207,7 @@ impl Purlin {
         number: u64,
         change: &RolloutChange,
     ) -> Result<Option<Rollout>, Error> {
-        let session = self.begin_held(&Environment::fleet()).await?;
+        let session = self.begin_fleet().await?;
         let rollouts = session.snapshot().await?.rollouts;
         let Some(rollout) = rollouts.into_iter().find(|one| one.number == number) else {
             return Ok(None);
@@ -247,35 +245,45 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] if the state cannot be read or written; also if another process draws them now.
     pub(crate) async fn advance_rollouts(&self, rollouts: &Rollouts) -> Result<Vec<Environment>, Error> {
-        let is_active = |status| matches!(status, RolloutStatus::Running | RolloutStatus::Undoing);
         let mut soon = Vec::new();
-        if !rollouts.all.iter().any(|known| is_active(known.rollout.status)) {
+        if rollouts.all.iter().all(|known| known.plan.is_none()) {
             return Ok(soon);
         }
         let summaries = self.known_environments().await?;
         let by_name = by_name(&summaries);
-        for known in rollouts.all.iter().filter(|known| is_active(known.rollout.status)) {
-            let mut report = RolloutReport::new(known, rollouts, &by_name);
-            loop {
-                let mut rollout = report.rollout.clone();
+        let mut now = rollouts.clone();
+        // What follows for one may matter to those that it took the place of.
+        for _ in 0..=now.all.len() {
+            let mut has_changed = false;
+            for place in 0..now.all.len() {
+                let Some(known) = now.all.get(place).filter(|known| known.plan.is_some()) else { continue };
+                let (seen, mut report) = (known.rollout.clone(), RolloutReport::new(known, &now, &by_name));
                 match report.next() {
-                    Next::Wait => break,
-                    Next::Open => rollout.opened = rollout.opened.saturating_add(1),
-                    Next::Becomes(status, why) => (rollout.status, rollout.why) = (status, why),
+                    Next::Wait => continue,
+                    Next::Open => report.rollout.opened = report.rollout.opened.saturating_add(1),
+                    Next::Becomes(status, why) => {
+                        (report.rollout.status, report.rollout.why) = (status, why);
+                    }
                 }
-                report.rollout = rollout;
+                self.conclude(&seen, &report.rollout).await?;
+                if let Some(known) = now.all.get_mut(place) {
+                    known.rollout = report.rollout;
+                }
+                has_changed = true;
             }
-            if report.rollout != known.rollout {
-                self.conclude(&known.rollout, &report.rollout).await?;
+            if !has_changed {
+                break;
             }
-            soon.extend(report.pending());
+        }
+        for known in now.all.iter().filter(|known| known.plan.is_some()) {
+            soon.extend(RolloutReport::new(known, &now, &by_name).pending());
         }
         Ok(soon)
     }
 
     /// Records what follows for a roll-out, unless somebody has changed it meanwhile.
     async fn conclude(&self, seen: &Rollout, now: &Rollout) -> Result<(), Error> {
-        let session = self.begin_held(&Environment::fleet()).await?;
+        let session = self.begin_fleet().await?;
         let known = session.snapshot().await?.rollouts;
         if known.iter().any(|one| one == seen) {
             let changed = match seen.status == now.status {
@@ -287,6 +295,12 @@ impl Purlin {
             session.lock.record(act, vec![Change::Roll { rollout, plan: None }]).await?;
         }
         session.release().await
+    }
+
+    /// The lock of all roll-outs. Others have it for a moment only.
+    async fn begin_fleet(&self) -> Result<Session<'_>, Error> {
+        let wait = self.lock_timeout.max(OTHERS);
+        self.begin_within(&Environment::fleet(), wait, &Default::default()).await
     }
 
     fn holder_now(&self, session: &Session<'_>) -> purlin_state::Holder {
@@ -307,18 +321,29 @@ impl Session<'_> {
             return Ok(Arc::clone(marks));
         }
         let Some(documents) = documents else { return Ok(Arc::clone(before)) };
+        // Who deploys what is deployed already decides nothing.
+        let last = self.purlin.store().await?.last_from_documents(self.environment()).await?;
+        if last.and_then(|last| last.documents).is_some_and(|digest| Sha256::digest(documents)[..] == digest)
+        {
+            return Ok(Arc::clone(before));
+        }
         let mut marks = Vec::new();
         let mut plans = HashMap::new();
-        for rollout in self.purlin.rollouts().await? {
+        let rollouts = self.purlin.rollouts().await?;
+        for rollout in &rollouts {
             let had = before.iter().find(|mark| mark.number == rollout.number);
-            if rollout.status.is_over() && had.is_none() {
+            // Once what took its place is undone, it may go on.
+            let mut later = rollouts.iter().filter(|later| later.supersedes.contains(&rollout.number));
+            let may_go_on = later.any(|later| later.status != RolloutStatus::Undone);
+            if had.is_none() && rollout.status.is_over() && !may_go_on {
                 continue;
             }
-            let plan = self.purlin.rollout_plan(&rollout, &mut plans).await?;
+            let plan = self.purlin.rollout_plan(rollout, &mut plans).await?;
             if plan.find(self.environment()).is_none() {
                 continue;
             }
-            let is_in = plan.changed.substitute(&mut Archive::read(documents)?) == plan::Substituted::Same;
+            let substituted = plan.changed.substitute(&mut Archive::read(documents)?);
+            let is_in = matches!(substituted, Substituted::Same);
             let state = match (is_in, rollout.status.is_undone()) {
                 (true, false) => MarkState::Applied,
                 (false, true) if had.is_some_and(|mark| mark.state != MarkState::Left) => MarkState::Undone,
@@ -336,26 +361,18 @@ impl Session<'_> {
     }
 
     /// The roll-outs that an environment leaves with a deployment from these documents, by number: they cover it,
-    /// are not over, and the documents do not have what they bring.
+    /// and the documents do not have what they bring.
     ///
     /// # Errors
     /// [`Error::State`] if they cannot be read.
     pub(crate) async fn left_rollouts(&self, documents: &Documents) -> Result<Vec<u64>, Error> {
-        let active: Vec<u64> = self
-            .purlin
-            .rollouts()
-            .await?
-            .iter()
-            .filter(|rollout| !rollout.status.is_over() && !rollout.status.is_undone())
-            .map(|rollout| rollout.number)
-            .collect();
-        if active.is_empty() {
-            return Ok(active);
+        if self.rollouts.is_some() || self.purlin.rollouts().await?.is_empty() {
+            return Ok(Vec::new());
         }
         let before = self.marks_before().await?;
         let marks = self.marks_after(Some(&documents.archive()), &before).await?;
-        let left = marks.iter().filter(|mark| mark.state == MarkState::Left);
-        Ok(left.map(|mark| mark.number).filter(|number| active.contains(number)).collect())
+        let is_new = |mark: &&RolloutMark| mark.state == MarkState::Left && !before.contains(mark);
+        Ok(marks.iter().filter(is_new).map(|mark| mark.number).collect())
     }
 }
 
@@ -364,19 +381,30 @@ fn by_name(summaries: &[EnvironmentSummary]) -> HashMap<&Environment, &Environme
 }
 
 /// Checks that no more environments reject the documents than may fail.
-fn check_rejected(plan: &RolloutPlan, max_failures: u32) -> Result<(), Error> {
-    let rejected = plan.environments().iter().filter_map(|one| Some((one, one.rejected.as_ref()?)));
+fn check_rejected(
+    impacts: &[(SelectedEnvironment, EnvironmentImpact)],
+    all: usize,
+    max_failures: u32,
+) -> Result<(), Error> {
+    let rejected = impacts.iter().filter_map(|(selected, impact)| match impact {
+        EnvironmentImpact::Rejected(rejections) => Some((&selected.known.environment, rejections.first())),
+        _ => None,
+    });
     let rejected: Vec<_> = rejected.collect();
     let Some((first, why)) = rejected.first().filter(|_| rejected.len() > max_failures as usize) else {
         return Ok(());
     };
-    let all = plan.environments().len();
+    let why = why.map(|rejection| &rejection.fault);
     let message = format!(
-        "{} of {all} environments reject these documents; {}: {why}",
+        "{} of {all} environments reject these documents; {first}: {}",
         rejected.len(),
-        first.environment()
+        why.map_or("rejected", |fault| &fault.message)
     );
     let help = "`purlin impact` shows each; `--max-failures N` begins all the same, and leaves those alone";
+    let help = match why.and_then(|fault| fault.help.as_deref()) {
+        Some(own) => format!("{own}. {help}"),
+        None => help.to_owned(),
+    };
     Err(Error::Documents(vec![Diagnostic::error("rollout-rejected", message).help(help)]))
 }
 

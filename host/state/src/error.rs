@@ -13,7 +13,7 @@ pub(crate) const NO_RANDOM: &str = "the system gives no random numbers";
 #[non_exhaustive]
 pub enum Error {
     /// Another deployment of the environment is running.
-    #[error("the environment {environment} is locked by {}; wait until it is done", by(holder.as_deref()))]
+    #[error("{} locked by {}; wait until it is done", subject(environment), by(holder.as_deref()))]
     Locked {
         /// The environment.
         environment: Environment,
@@ -331,6 +331,14 @@ pub enum LoginFault {
     OtherProtocol,
     /// The server has no such database.
     NoDatabase,
+}
+
+/// An environment as the subject of a sentence, with the verb.
+fn subject(environment: &Environment) -> String {
+    match *environment == Environment::fleet() {
+        true => format!("{environment} are"),
+        false => format!("the environment {environment} is"),
+    }
 }
 
 /// The name of a holder.

@@ -87,6 +87,7 @@ fn words_of(state: RolloutState) -> &'static str {
         RolloutState::Left => "deployed by others since",
         RolloutState::Superseded => "superseded",
         RolloutState::Undone => "undone",
+        RolloutState::Unchanged => "as before",
         RolloutState::Unreached => "never reached",
         RolloutState::Gone => "gone",
     }
@@ -98,7 +99,11 @@ fn style_of(state: RolloutState) -> anstyle::Style {
         RolloutState::NeedsConsent | RolloutState::Closed => WARNING,
         RolloutState::InProgress | RolloutState::Pending => UPDATE,
         RolloutState::Matching | RolloutState::Undone => GOOD,
-        RolloutState::Left | RolloutState::Superseded | RolloutState::Unreached | RolloutState::Gone => DIM,
+        RolloutState::Left
+        | RolloutState::Superseded
+        | RolloutState::Unchanged
+        | RolloutState::Unreached
+        | RolloutState::Gone => DIM,
     }
 }
 
@@ -166,7 +171,7 @@ pub(crate) fn hints(report: &RolloutReport) -> Vec<String> {
         )),
         RolloutStatus::Paused => hints.push(format!("`purlin rollout resume {number}` goes on")),
         _ if has(RolloutState::Failed) => hints.push(
-            "`purlin status --env ENV` shows why an environment failed; each turn tries again".to_owned(),
+            "`purlin status --env ENV` shows the resources that failed; each turn tries again".to_owned(),
         ),
         _ => {}
     }

@@ -189,11 +189,71 @@ fn whoever_deploys_is_told_and_wins() {
     assert_eq!(status(&project), ("done".into(), json!({"left": 1, "matching": 2})));
     assert_eq!(ENVIRONMENTS.map(|env| note(&project, env, "a")), ["two", "mine", "two"]);
     let told = up(&project, "dev").status(0);
-    assert!(!told.err.contains("roll-out"), "it is over: {}", told.err);
+    assert!(told.err.contains("these documents are not those of roll-out 1"), "{}", told.err);
+    let told = up(&project, "dev").status(0);
+    assert!(!told.err.contains("roll-out"), "it has left already: {}", told.err);
     assert_eq!(status(&project), ("done".into(), json!({"left": 2, "matching": 1})));
     // A destroyed environment is counted, too.
     let _ = project.run(&["destroy", "--yes", "--allow-data-loss", "--env", "stage"]).status(0);
     assert_eq!(status(&project), ("done".into(), json!({"left": 2, "gone": 1})));
+}
+
+#[test]
+fn what_is_taken_back_gives_way_to_what_was_before() {
+    let project = fleet();
+    let start = |content: &str| {
+        project.write("platform/note.yaml", platform("a", content));
+        let _ = project.run(&["rollout", "start", "platform", "--yes"]).status(0);
+    };
+    let undo = |number: &str| project.run(&["rollout", "undo", number, "--yes"]).status(0).out;
+    let notes = || ENVIRONMENTS.map(|env| note(&project, env, "a"));
+    start("two");
+    // The same again changes nothing, and takes nothing away.
+    start("two");
+    start("three");
+    assert!(undo("3").contains("3 undone"));
+    assert_eq!(notes(), ["two", "two", "two"]);
+    assert!(undo("2").contains("3 as before"));
+    assert!(undo("1").contains("3 undone"));
+    assert_eq!(notes(), ["one", "one", "one"]);
+
+    // In the other order.
+    start("four");
+    start("five");
+    assert!(undo("4").contains("3 superseded"));
+    assert_eq!(notes(), ["five", "five", "five"]);
+    let _ = undo("5");
+    assert_eq!(notes(), ["one", "one", "one"]);
+}
+
+#[test]
+fn a_closed_environment_is_left_out_and_counted() {
+    let project = fleet();
+    project.write("platform/note.yaml", platform("a", "two"));
+    let _ = project.run(&["rollout", "start", "platform", "--yes"]).status(0);
+    let _ = project.run(&["state", "lock", "--env", "prod"]).status(0);
+    let undone = project.run(&["rollout", "undo", "1", "--yes"]).status(1);
+    assert!(undone.out.contains("1 closed, 2 undone"), "{}", undone.out);
+    let refused = project.run(&["rollout", "start", "platform", "--yes"]).status(2);
+    assert!(refused.err.contains("roll-out 1 is about the same files, and is not over"), "{}", refused.err);
+    let _ = project.run(&["state", "unlock", "--env", "prod"]).status(0);
+    let _ = project.run(&["rollout", "undo", "1", "--yes"]).status(0);
+    assert_eq!(ENVIRONMENTS.map(|env| note(&project, env, "a")), ["one", "one", "one"]);
+}
+
+#[test]
+fn a_copy_of_the_state_goes_on_with_its_roll_outs() {
+    let project = fleet();
+    project.write("platform/note.yaml", platform("a", "two"));
+    let start = ["rollout", "start", "platform", "--yes", "--wave", "1", "--pause-after", "1"];
+    let _ = project.run(&start).status(1);
+    let copied = project.run(&["state", "copy", ".purlin", "moved"]).status(0);
+    assert!(copied.err.contains("The record of 1 roll-out is there, too."), "{}", copied.err);
+    let there = |arguments: &[&str]| project.run(&[&["--state", "moved"], arguments].concat());
+    let resumed = there(&["rollout", "resume", "1", "--yes"]).status(0);
+    assert!(resumed.out.contains("3 matching"), "{}", resumed.out);
+    let _ = project.run(&["rollout", "resume", "1", "--yes"]).status(1);
+    assert_eq!(ENVIRONMENTS.map(|env| note(&project, env, "a")), ["two", "two", "two"]);
 }
 
 #[test]

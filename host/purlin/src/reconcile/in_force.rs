@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_model::Diagnostic;
-use purlin_state::{Change, Deployment, RejectedDocuments, RolloutMark};
+use purlin_state::{Change, Deployment, Outcome, RejectedDocuments, RolloutMark};
 
 use crate::{Documents, Error, Session};
 
@@ -29,8 +29,9 @@ pub(super) struct InForce {
     noted: Option<Said>,
 }
 
-/// Which newer documents the state says are rejected, and what it says of roll-outs, if a turn decides that.
-type Said = (Option<Rejection>, Option<Arc<[RolloutMark]>>);
+/// Which newer documents the state says are rejected, and what it says of roll-outs, if a turn decides that,
+/// and the number of the last deployment.
+type Said = (Option<Rejection>, Option<Arc<[RolloutMark]>>, Option<u64>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rejection {
@@ -121,15 +122,17 @@ impl InForce {
     /// Records in the latest entry of the history since when documents are rejected, and why, or that they
     /// no longer are.
     ///
-    /// `entry` is the one that the next pass writes again.
+    /// `entry` is the one that the next pass writes again. `found` is the number of the last deployment, and whether
+    /// everything matches: a deployment whose host was killed has then ended.
     pub(super) async fn note(
         &mut self,
         session: &Session<'_>,
         entry: Option<&mut Deployment>,
+        (last, is_in_sync): (Option<u64>, bool),
     ) -> Result<(), Error> {
         // The newest ones count.
         let now = self.unreadable.clone().or_else(|| self.rejected.clone());
-        let said = (now.clone(), session.rollouts.clone());
+        let said = (now.clone(), session.rollouts.clone(), last);
         if !self.watches || self.noted.as_ref() == Some(&said) {
             return Ok(());
         }
@@ -146,8 +149,13 @@ impl InForce {
                 entry.rejected.clone_from(&rejected);
                 entry.rollouts.clone_from(&rollouts);
             }
-            if rejected != latest.rejected || rollouts != latest.rollouts {
-                let entry = Box::new(Deployment { rejected, rollouts, ..latest });
+            let has_ended = latest.outcome == Outcome::Unfinished && is_in_sync;
+            if rejected != latest.rejected || rollouts != latest.rollouts || has_ended {
+                let (outcome, ended) = match has_ended {
+                    true => (Outcome::Succeeded, Some((session.clock())())),
+                    false => (latest.outcome, latest.ended),
+                };
+                let entry = Box::new(Deployment { rejected, rollouts, outcome, ended, ..latest });
                 session
                     .lock
                     .notes()

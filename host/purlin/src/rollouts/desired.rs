@@ -92,32 +92,13 @@ impl Rollouts {
             let Some(plan) = plan else { continue };
             let Some(covered) = plan.find(environment) else { continue };
             let state = marks.iter().find(|mark| mark.number == rollout.number).map(|mark| &mark.state);
-            let is_applied = state == Some(&MarkState::Applied);
-            let is_superseded = self.superseding(rollout.number, environment).is_some();
-            match rollout.status {
-                RolloutStatus::Running if !is_superseded && covered.rejected.is_none() => {
-                    let is_due = matches!(state, None | Some(MarkState::Refused(_)));
-                    if is_due && covered.wave < rollout.opened {
-                        desired.steps.push(Arc::clone(plan));
-                        desired.new.push(rollout.number);
-                        after.retain(|mark| !rollout.supersedes.contains(&mark.number));
-                        mark(&mut after, rollout.number, MarkState::Applied);
-                        desired.agree(rollout, environment);
-                    }
-                }
-                RolloutStatus::Undoing if is_applied => {
-                    let is_over = self.all.iter().any(|later| {
-                        later.rollout.supersedes.contains(&rollout.number)
-                            && marks.iter().any(|mark| mark.number == later.rollout.number)
-                    });
-                    if let (false, Some(before)) = (is_over, plan.before(covered)) {
-                        // The latest one is taken back first.
-                        desired.restored.insert(0, before.clone());
-                        mark(&mut after, rollout.number, MarkState::Undone);
-                        desired.agree(rollout, environment);
-                    }
-                }
-                _ => {}
+            let is_superseded = self.superseding(rollout.number, environment, &after).is_some();
+            let is_due = matches!(state, None | Some(MarkState::Refused(_))) && covered.wave < rollout.opened;
+            if rollout.status == RolloutStatus::Running && !is_superseded && is_due {
+                desired.steps.push(Arc::clone(plan));
+                desired.new.push(rollout.number);
+                mark(&mut after, rollout.number, MarkState::Applied);
+                desired.agree(rollout, environment);
             }
             let is_active = matches!(rollout.status, RolloutStatus::Running | RolloutStatus::Undoing);
             if is_active && state.is_some_and(|state| *state != MarkState::Left) && !is_superseded {
@@ -125,16 +106,49 @@ impl Rollouts {
             }
             desired.accept_missing.extend(plan.accept_missing.iter().cloned());
         }
+        // The latest one is taken back first, and then what it had taken the place of.
+        for KnownRollout { rollout, plan } in
+            self.all.iter().rev().filter(|known| known.rollout.status.is_undone())
+        {
+            let Some((covered, plan)) = plan.as_ref().and_then(|plan| Some((plan.find(environment)?, plan)))
+            else {
+                continue;
+            };
+            let is_applied =
+                after.iter().any(|mark| mark.number == rollout.number && mark.state == MarkState::Applied);
+            if !is_applied || self.superseding(rollout.number, environment, &after).is_some() {
+                continue;
+            }
+            if let Some(before) = plan.before(covered) {
+                desired.restored.push(before.clone());
+                mark(&mut after, rollout.number, MarkState::Undone);
+                desired.agree(rollout, environment);
+            }
+        }
         desired.marks = after.into();
         desired
     }
 
-    /// The latest roll-out that takes the place of another one in an environment.
-    pub(super) fn superseding(&self, number: u64, environment: &Environment) -> Option<&Rollout> {
-        let later = self.all.iter().rev().filter(|later| later.rollout.supersedes.contains(&number));
-        let mut covers =
-            later.filter(|later| later.plan.as_ref().is_some_and(|plan| plan.find(environment).is_some()));
-        covers.next().map(|later| &later.rollout)
+    /// The roll-out that takes the place of another one in an environment that says this: the latest about the
+    /// same files that it has, or is to have. One that is undone takes nobody's place once it is taken back.
+    pub(super) fn superseding(
+        &self,
+        number: u64,
+        environment: &Environment,
+        marks: &[RolloutMark],
+    ) -> Option<&Rollout> {
+        let takes_place = |later: &&KnownRollout| {
+            let state = marks.iter().find(|mark| mark.number == later.rollout.number).map(|mark| &mark.state);
+            let is_in_force = match state {
+                Some(MarkState::Applied | MarkState::Left) => true,
+                Some(MarkState::Undone) => false,
+                Some(MarkState::Refused(_)) | None => !later.rollout.status.is_undone(),
+            };
+            is_in_force
+                && later.rollout.supersedes.contains(&number)
+                && later.plan.as_ref().is_some_and(|plan| plan.find(environment).is_some())
+        };
+        self.all.iter().rev().find(takes_place).map(|later| &later.rollout)
     }
 
     /// Whether an environment names a roll-out that began after these were read.
@@ -163,11 +177,10 @@ impl Purlin {
         known: &mut HashMap<[u8; 32], Arc<RolloutPlan>>,
     ) -> Result<Rollouts, Error> {
         let rollouts = self.snapshot(&Environment::fleet()).await?.rollouts;
-        let first_active = rollouts.iter().position(|rollout| !rollout.status.is_over());
+        // Those that are over matter only as long as another one is not.
+        let matters = rollouts.iter().any(|rollout| !rollout.status.is_over());
         let mut all = Vec::with_capacity(rollouts.len());
-        for (place, rollout) in rollouts.into_iter().enumerate() {
-            // One that is over matters only as what took the place of an earlier one that is not.
-            let matters = first_active.is_some_and(|first| place >= first);
+        for rollout in rollouts {
             let plan = match matters {
                 true => Some(self.rollout_plan(&rollout, known).await?),
                 false => None,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_documents::SourceText;
+use purlin_documents::{AttachedFile, SourceText};
 use purlin_state::Environment;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -15,78 +15,94 @@ use crate::archive::{Archive, Text, cover};
 const FORMAT: u32 = 1;
 
 /// The documents of some files, which take the place of those that environments were deployed from.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "RecordedDocuments", into = "RecordedDocuments")]
 pub(crate) struct ChangedDocuments {
     /// The files and folders that were named, relative to the workspace's folder.
-    places: Vec<Arc<str>>,
-    /// What is in them.
-    texts: Vec<Text>,
+    pub(crate) places: Vec<Arc<str>>,
+    /// What is in them, each with its path.
+    pub(crate) texts: Vec<(SourceText, Arc<str>)>,
     /// The groups of manifests that the workspace adds to those with references by convention; `None` leaves
     /// those of each environment.
+    pub(crate) references: Option<Vec<Arc<str>>>,
+}
+
+/// The form in which they are recorded.
+#[derive(Serialize, Deserialize)]
+struct RecordedDocuments {
+    places: Vec<Arc<str>>,
+    texts: Vec<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     references: Option<Vec<Arc<str>>>,
 }
 
+impl From<RecordedDocuments> for ChangedDocuments {
+    fn from(recorded: RecordedDocuments) -> Self {
+        let RecordedDocuments { places, texts, references } = recorded;
+        let with_path = |text: Text| {
+            let (source, path) = text.read();
+            Some((source, path?))
+        };
+        Self { places, texts: texts.into_iter().filter_map(with_path).collect(), references }
+    }
+}
+
+impl From<ChangedDocuments> for RecordedDocuments {
+    fn from(changed: ChangedDocuments) -> Self {
+        let ChangedDocuments { places, texts, references } = changed;
+        let texts = texts.iter().map(|(source, path)| Text::new(source, Some(path))).collect();
+        Self { places, texts, references }
+    }
+}
+
 /// The effect of changed documents on those of one environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Substituted {
     /// The environment was deployed from none of the files.
     Unused,
     /// They have the same content.
     Same,
-    /// They differ.
-    Changed,
+    /// Others, read in the same way: those that were taken, and those that were put there.
+    Texts(Vec<SourceText>, Vec<SourceText>),
+    /// They are read in another way, whatever their content.
+    ReadElse,
 }
 
 impl ChangedDocuments {
-    pub(crate) fn new(
-        places: Vec<Arc<str>>,
-        texts: &[(SourceText, Arc<str>)],
-        references: Option<Vec<Arc<str>>>,
-    ) -> Self {
-        let texts = texts.iter().map(|(source, path)| Text::new(source, Some(path))).collect();
-        Self { places, texts, references }
-    }
-
     /// Puts them into an archive.
     pub(crate) fn substitute(&self, archive: &mut Archive) -> Substituted {
         let references = self.references.as_ref().filter(|references| **references != archive.references);
         if let Some(references) = references {
             archive.references.clone_from(references);
         }
-        let texts: Vec<(SourceText, Arc<str>)> =
-            self.texts.iter().filter_map(|text| with_path(text.clone().read())).collect();
-        let (taken, put) = archive.revise(&self.places, &texts);
-        let content = |text: &SourceText| (Arc::clone(&text.text), text.files.clone());
+        let (taken, put) = archive.revise(&self.places, &self.texts);
+        fn content(text: &SourceText) -> (&str, &[AttachedFile]) {
+            (&text.text, &text.files)
+        }
         match references.is_some() {
+            true => Substituted::ReadElse,
             false if taken.is_empty() && put.is_empty() => Substituted::Unused,
             false if taken.iter().map(content).eq(put.iter().map(content)) => Substituted::Same,
-            _ => Substituted::Changed,
+            false => Substituted::Texts(taken, put),
         }
     }
 
     /// What these take the place of in an archive: putting it back restores the archive.
     fn before(&self, archive: &Archive) -> Self {
-        let paths: Vec<Arc<str>> = self.texts.iter().filter_map(|text| text.path.clone()).collect();
-        let places: Vec<Arc<str>> = self.places.iter().chain(&paths).cloned().collect();
+        let paths = self.texts.iter().map(|(_, path)| path);
+        let places: Vec<Arc<str>> = self.places.iter().chain(paths).cloned().collect();
         let texts = archive.texts_at(&places);
         let references = self.references.as_ref().map(|_| archive.references.clone());
-        Self { places, texts, references }
+        RecordedDocuments { places, texts, references }.into()
     }
 
     /// Whether both are about the same files.
     fn overlaps(&self, other: &Self) -> bool {
         let files = |one: &Self| -> Vec<Arc<str>> {
-            let paths = one.texts.iter().filter_map(|text| text.path.clone());
-            one.places.iter().cloned().chain(paths).collect()
+            one.places.iter().chain(one.texts.iter().map(|(_, path)| path)).cloned().collect()
         };
         let (own, others) = (files(self), files(other));
         own.iter().any(|file| cover(&others, file)) || others.iter().any(|file| cover(&own, file))
     }
-}
-
-fn with_path((source, path): (SourceText, Option<Arc<str>>)) -> Option<(SourceText, Arc<str>)> {
-    Some((source, path?))
 }
 
 /// The plan of a roll-out.
@@ -121,9 +137,9 @@ pub(crate) struct CoveredEnvironment {
     pub(crate) wave: u32,
     /// The position of what it had before.
     before: usize,
-    /// Why its documents would be rejected with those of the roll-out, as was known from the beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) rejected: Option<Arc<str>>,
+    /// Whether it had these documents before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) had_it: bool,
 }
 
 impl CoveredEnvironment {
@@ -148,24 +164,20 @@ impl RolloutPlan {
 
     /// Adds an environment, with the documents of its last deployment, unless these have nothing to do with
     /// the changed ones.
-    pub(crate) fn add(
-        &mut self,
-        environment: &Environment,
-        kind: Arc<str>,
-        mut archive: Archive,
-        rejected: Option<Arc<str>>,
-    ) {
+    pub(crate) fn add(&mut self, environment: &Environment, kind: Arc<str>, mut archive: Archive) {
         let before = self.changed.before(&archive);
-        if self.changed.substitute(&mut archive) == Substituted::Unused {
-            return;
-        }
+        let had_it = match self.changed.substitute(&mut archive) {
+            Substituted::Unused => return,
+            Substituted::Same => true,
+            Substituted::Texts(..) | Substituted::ReadElse => false,
+        };
         let digest = Sha256::digest(serde_json::to_vec(&before).unwrap_or_default()).into();
         let before = *self.known.entry(digest).or_insert_with(|| {
             self.befores.push(before);
             self.befores.len() - 1
         });
         let Environment { org, app, env } = environment.clone();
-        self.environments.push(CoveredEnvironment { org, app, env, kind, wave: 0, before, rejected });
+        self.environments.push(CoveredEnvironment { org, app, env, kind, wave: 0, before, had_it });
     }
 
     /// Gives each environment its wave.

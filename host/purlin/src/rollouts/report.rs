@@ -47,6 +47,8 @@ pub enum RolloutState {
     Superseded,
     /// The earlier documents are restored.
     Undone,
+    /// It had the documents of the roll-out before, and has them still.
+    Unchanged,
     /// It was never reached before the roll-out was undone.
     Unreached,
     /// It was destroyed, or forgotten.
@@ -120,7 +122,12 @@ impl RolloutReport {
             let environment = covered.environment();
             let (state, why) = match summaries.get(&environment) {
                 Some(summary) if !summary.is_destroyed() => {
-                    state(&rollout, covered.rejected.as_ref(), rollouts, summary)
+                    match state(&rollout, covered.had_it, rollouts, summary) {
+                        (RolloutState::Pending, _) if summary.closed_by.is_some() => {
+                            (RolloutState::Closed, None)
+                        }
+                        state => state,
+                    }
                 }
                 _ => (RolloutState::Gone, None),
             };
@@ -176,10 +183,8 @@ impl RolloutReport {
 
     /// The environments of the open waves that a turn has yet to reach.
     pub(super) fn pending(&self) -> Vec<Environment> {
-        let is_open =
-            |one: &&RolloutEnvironment| self.rollout.status.is_undone() || one.wave <= self.rollout.opened;
-        let pending = self.environments.iter().filter(|one| one.state == RolloutState::Pending);
-        pending.filter(is_open).map(|one| one.environment.clone()).collect()
+        let pending = self.open_environments().filter(|one| one.state == RolloutState::Pending);
+        pending.map(|one| one.environment.clone()).collect()
     }
 
     /// What follows from the state of the environments.
@@ -188,11 +193,14 @@ impl RolloutReport {
         let all_settled = self.is_complete();
         match rollout.status {
             RolloutStatus::Undoing if all_settled => Next::Becomes(RolloutStatus::Undone, None),
+            // What had taken its place there was taken back since.
+            RolloutStatus::Undone if !all_settled => Next::Becomes(RolloutStatus::Undoing, None),
+            RolloutStatus::Done if self.environments.iter().any(|one| one.state == RolloutState::Pending) => {
+                Next::Becomes(RolloutStatus::Running, None)
+            }
             RolloutStatus::Running if all_settled => Next::Becomes(RolloutStatus::Done, None),
             RolloutStatus::Running => {
                 let failed = self.environments.iter().filter(|one| one.state == RolloutState::Failed);
-                // Those of later waves were rejected from the beginning.
-                let failed = failed.filter(|one| one.wave <= rollout.opened);
                 let failed = failed.filter(|one| !rollout.excused.contains(&one.environment)).count();
                 if failed > rollout.max_failures as usize {
                     let what = if failed == 1 { "environment" } else { "environments" };
@@ -224,14 +232,14 @@ impl RolloutReport {
 /// What became of a roll-out in an environment that exists.
 fn state(
     rollout: &Rollout,
-    rejected: Option<&Arc<str>>,
+    had_it: bool,
     rollouts: &Rollouts,
     summary: &EnvironmentSummary,
 ) -> (RolloutState, Option<Arc<str>>) {
-    use RolloutState::{Failed, Left, Matching, Pending, Superseded, Undone, Unreached};
+    use RolloutState::{Failed, Left, Matching, Pending, Superseded, Unchanged, Undone, Unreached};
     let marks = summary.last.as_ref().map_or(&[][..], |last| &last.rollouts);
     let of = |number: u64| marks.iter().find(|mark| mark.number == number).map(|mark| &mark.state);
-    let superseding = rollouts.superseding(rollout.number, &summary.environment);
+    let superseding = rollouts.superseding(rollout.number, &summary.environment, marks);
     let mark = of(rollout.number);
     if let Some(later) = superseding
         && (of(later.number).is_some() || !matches!(mark, Some(MarkState::Applied | MarkState::Left)))
@@ -242,17 +250,12 @@ fn state(
         Some(MarkState::Left) => (Left, None),
         Some(MarkState::Refused(_)) if rollout.status.is_undone() => (Unreached, None),
         Some(MarkState::Refused(why)) => (Failed, Some(Arc::clone(why))),
-        Some(MarkState::Applied) if rollout.status == RolloutStatus::Undoing => (Pending, None),
+        Some(MarkState::Applied) if rollout.status.is_undone() => (Pending, None),
         Some(MarkState::Applied) => progress(summary, Matching),
+        Some(MarkState::Undone) if had_it => progress(summary, Unchanged),
         Some(MarkState::Undone) => progress(summary, Undone),
         None if rollout.status.is_undone() => (Unreached, None),
-        // What is over left nothing to reach: somebody has deployed since.
-        None if rollout.status == RolloutStatus::Done => (Left, None),
-        None => match (rejected, &summary.closed_by) {
-            (Some(why), _) => (Failed, Some(Arc::clone(why))),
-            (None, Some(_)) => (RolloutState::Closed, None),
-            (None, None) => (Pending, None),
-        },
+        None => (Pending, None),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Roll-outs over several environments and hosts, on a store in memory with a simulated clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -298,13 +298,19 @@ async fn a_second_one_about_the_same_files_takes_the_place_of_the_first_only_whe
         assert_eq!(scene.text(env, "queue").await, text, "{env}");
         assert_eq!(scene.text(env, "topic").await, "t2", "{env}");
     }
-    // To undo the first leaves alone what the third took over.
+    // To undo the first leaves alone what the third took over, until that is undone, too.
     let undo = RolloutChange::Undo { may_lose: MayLose::Nowhere };
     one.change_rollout(1, &undo).await.expect("undone");
     let undone = settle(&scene, &mut hosts, &one, 1).await;
     assert_eq!(counts(&undone), [("superseded", 2), ("undone", 2)].into());
     for (env, text) in [("a", "q1"), ("b", "q1"), ("live", "q3"), ("s", "q3")] {
         assert_eq!(scene.text(env, "queue").await, text, "{env}");
+    }
+    one.change_rollout(3, &undo).await.expect("undone");
+    let undone = settle(&scene, &mut hosts, &one, 3).await;
+    assert_eq!(counts(&undone), [("undone", 2)].into());
+    for (env, _) in FOUR {
+        assert_eq!(scene.text(env, "queue").await, "q1", "{env}");
     }
 }
 
@@ -358,18 +364,18 @@ async fn a_roll_out_that_would_be_rejected_does_not_begin() {
     assert!(host.rollouts().await.expect("listed").is_empty());
 }
 
+/// What somebody deployed, and the roll-outs since then, each with what it brings.
+type Decided = (String, Vec<(u64, String)>);
+
 /// What a random life of roll-outs is to end in, and what it did.
 struct Life {
     scene: Scene,
     hosts: Vec<Fleet>,
     one: Arc<Purlin>,
     random: u64,
-    /// What each environment is to have of each type in the end.
-    expected: BTreeMap<(&'static str, &'static str), String>,
-    /// Who decided that last: a roll-out, unless somebody deployed.
-    owners: BTreeMap<(&'static str, &'static str), Option<u64>>,
-    /// What each environment had when a roll-out began, and its type.
-    before: BTreeMap<u64, (&'static str, BTreeMap<&'static str, String>)>,
+    /// What was decided for each environment and type.
+    decided: BTreeMap<(&'static str, &'static str), Decided>,
+    undone: BTreeSet<u64>,
     log: Vec<String>,
 }
 
@@ -380,15 +386,14 @@ impl Life {
         let scene = Scene::new(&FOUR).await;
         let one = scene.host();
         let hosts = vec![Fleet::new(scene.host(), false, seed), Fleet::new(scene.host(), false, seed + 1)];
-        let (mut expected, mut owners) = (BTreeMap::new(), BTreeMap::new());
+        let mut decided = BTreeMap::new();
         for (env, _) in FOUR {
             for (kind, text) in [("queue", "q1"), ("topic", "t1")] {
-                expected.insert((env, kind), text.to_owned());
-                owners.insert((env, kind), None);
+                decided.insert((env, kind), (text.to_owned(), Vec::new()));
             }
         }
         let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        Self { scene, hosts, one, random, expected, owners, before: BTreeMap::new(), log: Vec::new() }
+        Self { scene, hosts, one, random, decided, undone: BTreeSet::new(), log: Vec::new() }
     }
 
     fn draw(&mut self, below: usize) -> usize {
@@ -438,10 +443,6 @@ impl Life {
             RolloutOptions { waves, pause_after, supersede: self.draw(2) == 0, ..RolloutOptions::default() };
         let types = [vec![], vec!["development".to_owned()], vec!["production".into(), "staging".into()]];
         let selection = Selection::new(Vec::new(), types[self.draw(3)].clone());
-        let mut had = BTreeMap::new();
-        for (env, _) in FOUR {
-            had.insert(env, self.scene.text(env, kind).await);
-        }
         let path = format!("platform/{kind}.yaml");
         let begun = self.scene.start_in(&self.one, &path, &selection, options).await;
         self.log.push(format!("start {text} of {kind}: {:?}", begun.as_ref().map(|one| one.number)));
@@ -449,10 +450,9 @@ impl Life {
             Ok(rollout) => {
                 for one in report(&self.one, rollout.number).await.environments {
                     let env = FOUR.iter().find(|(env, _)| *one.environment.env == **env).expect("known").0;
-                    self.expected.insert((env, kind), text.clone());
-                    self.owners.insert((env, kind), Some(rollout.number));
+                    let (_, rollouts) = self.decided.get_mut(&(env, kind)).expect("known");
+                    rollouts.push((rollout.number, text.clone()));
                 }
-                self.before.insert(rollout.number, (kind, had));
             }
             Err(error) => assert!(error.to_string().contains("about the same files"), "{error}"),
         }
@@ -463,8 +463,7 @@ impl Life {
         for (of, short) in [("queue", "uq"), ("topic", "ut")] {
             let text = format!("{short}{number}");
             self.scene.write(&format!("platform/{of}.yaml"), &definition(of, &text));
-            self.expected.insert((env, of), text);
-            self.owners.insert((env, of), None);
+            self.decided.insert((env, of), (text, Vec::new()));
         }
         self.log.push(format!("up {number} in {env}"));
         self.scene.up(&self.one, env, kind).await;
@@ -486,23 +485,16 @@ impl Life {
         let changed = self.one.change_rollout(number, &change).await;
         self.log.push(format!("{change:?} of {number}: {}", changed.is_ok()));
         if let (RolloutChange::Undo { .. }, Ok(_)) = (&change, &changed) {
-            let (kind, had) = &self.before[&number];
-            for (env, _) in FOUR {
-                if self.owners[&(env, *kind)] == Some(number) {
-                    self.expected.insert((env, kind), had[env].clone());
-                    // It is as before: whoever decided that then no longer does.
-                    self.owners.insert((env, kind), None);
-                }
-            }
+            self.undone.insert(number);
         }
     }
 
     /// Lets everything end, and looks at what is there.
     async fn end(&mut self) {
-        for rollout in self.one.rollouts().await.expect("listed") {
-            let resume = RolloutChange::Resume { may_lose: MayLose::Nowhere };
-            // One pause between waves may follow.
-            for _ in 0..2 {
+        // A pause between waves may follow, and what is undone lets others go on.
+        for _ in 0..3 {
+            for rollout in self.one.rollouts().await.expect("listed") {
+                let resume = RolloutChange::Resume { may_lose: MayLose::Nowhere };
                 let _ = self.one.change_rollout(rollout.number, &resume).await;
                 settle(&self.scene, &mut self.hosts, &self.one, rollout.number).await;
             }
@@ -512,7 +504,10 @@ impl Life {
         }
         // Whatever comes later changes nothing.
         for _ in 0..2 {
-            for ((env, kind), text) in &self.expected {
+            for ((env, kind), (deployed, rollouts)) in &self.decided {
+                // The latest one that was not taken back, or what somebody deployed before all of them.
+                let latest = rollouts.iter().rev().find(|(number, _)| !self.undone.contains(number));
+                let text = latest.map_or(deployed, |(_, text)| text);
                 assert_eq!(self.scene.text(env, kind).await, *text, "{kind} in {env}\n{:#?}", self.log);
             }
             self.scene.now.fetch_add(86_400_000, Ordering::Relaxed);

@@ -63,7 +63,7 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
         return Ok(Status::Done);
     }
     messages.end(app);
-    let Summary { out_of_sync, busy, failed, .. } = messages.summary;
+    let Summary { out_of_sync, busy, failed, .. } = messages.summary();
     Ok(if out_of_sync + busy + failed == 0 { Status::Done } else { Status::Failed })
 }
 
@@ -117,7 +117,7 @@ impl Host {
             || 4 * std::thread::available_parallelism().map_or(1, usize::from),
             std::num::NonZeroUsize::get,
         );
-        let messages = Messages { json, watch, summary: Summary::default(), last: HashMap::new() };
+        let messages = Messages { json, watch, outcomes: HashMap::new(), last: HashMap::new() };
         let (turns, cancel, taken) = Default::default();
         Self { fleet, most, turns, cancel, messages, taken }
     }
@@ -194,7 +194,8 @@ impl Host {
 struct Messages {
     json: bool,
     watch: bool,
-    summary: Summary,
+    /// How the last turn of each environment ended.
+    outcomes: HashMap<Environment, &'static str>,
     last: HashMap<Environment, String>,
 }
 
@@ -254,15 +255,14 @@ struct ActionToConfirm {
 
 impl Messages {
     fn turn(&mut self, environment: &Environment, end: &TurnEnd, events: &[Event], app: &App) {
-        self.summary.environments += 1;
-        let counted = match end {
-            TurnEnd::Passed(pass) if pass.is_in_sync() => &mut self.summary.in_sync,
-            TurnEnd::Passed(_) => &mut self.summary.out_of_sync,
-            TurnEnd::Empty => &mut self.summary.empty,
-            TurnEnd::Busy(_) => &mut self.summary.busy,
-            TurnEnd::Failed(_) => &mut self.summary.failed,
+        let outcome = match end {
+            TurnEnd::Passed(pass) if pass.is_in_sync() => "in-sync",
+            TurnEnd::Passed(_) => "out-of-sync",
+            TurnEnd::Empty => "empty",
+            TurnEnd::Busy(_) => "busy",
+            TurnEnd::Failed(_) => "failed",
         };
-        *counted += 1;
+        self.outcomes.insert(environment.clone(), outcome);
         let happened = events.iter().filter_map(|event| match event {
             Event::Resource { key, phase, .. } => line(key, phase),
             _ => None,
@@ -314,12 +314,25 @@ impl Messages {
         app.ui.warning(&text::line(&error.to_string()));
     }
 
+    fn summary(&self) -> Summary {
+        let count = |outcome: &str| self.outcomes.values().filter(|one| **one == outcome).count();
+        Summary {
+            environments: self.outcomes.len(),
+            in_sync: count("in-sync"),
+            out_of_sync: count("out-of-sync"),
+            empty: count("empty"),
+            busy: count("busy"),
+            failed: count("failed"),
+        }
+    }
+
     fn end(&self, app: &App) {
+        let summary = self.summary();
         if self.json {
-            app.ui.json_line(&SummaryEvent { format: FORMAT, event: "summary", summary: &self.summary });
+            app.ui.json_line(&SummaryEvent { format: FORMAT, event: "summary", summary: &summary });
             return;
         }
-        let Summary { environments, in_sync, out_of_sync, empty, busy, failed } = self.summary;
+        let Summary { environments, in_sync, out_of_sync, empty, busy, failed } = summary;
         let parts = [
             (in_sync, "matching the documents", GOOD),
             (out_of_sync, "not matching the documents", WARNING),

@@ -75,6 +75,11 @@ impl Messages {
     /// are rejected, those before count.
     pub(super) fn pass(&mut self, pass: &Pass, is_rejected: bool, app: &App) {
         let happened = std::mem::take(&mut self.happened);
+        for number in &pass.left_rollouts {
+            app.ui.warning(&format!(
+                "these documents are not those of roll-out {number}, which leaves this environment alone from now on"
+            ));
+        }
         self.warn(pass, app);
         let unseen = std::mem::take(&mut self.unseen);
         let matching = if is_rejected { "the documents before" } else { "the documents" };

@@ -17,6 +17,7 @@ use crate::failure::{Failure, Status};
 use crate::render;
 use crate::report::rollout::Progress;
 use crate::surroundings;
+use crate::ui::Level;
 
 /// The part of the time that a command may spend on looks at the whole roll-out, as a divisor.
 const SHARE: u32 = 10;
@@ -69,7 +70,7 @@ pub(super) async fn run(
     let report = status::read(&purlin, number).await?;
     if json {
         app.ui.json_line(&Progress::new(&report));
-    } else {
+    } else if app.ui.level >= Level::Normal {
         status::show(&report, app);
         if args.detach || interrupted {
             app.ui.hint(&format!(

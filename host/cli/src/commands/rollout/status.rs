@@ -27,8 +27,8 @@ Examples:
 
 States of an environment: failed; needs-consent: something would be lost or deleted; in-progress;
 closed: to deployments; pending: not reached yet; matching; left: somebody has deployed other
-documents there since; superseded: by a later roll-out; undone; unreached: before it was undone;
-gone: destroyed.
+documents there since; superseded: by a later roll-out; undone; unchanged: had it before;
+unreached: before it was undone; gone: destroyed.
 
 With `--format json`; with `--watch`, a line whenever something changed, without `environments`:
   {\"format\": 1, \"rollout\": {\"number\", \"status\", \"why\", \"reason\", \"started\", \"by\", \"on\", \"changed\",

@@ -34,7 +34,7 @@ Examples:
 
 With `--format json`; `outcome` is `copied`, `already` (it exists) or `failed`, with `error`:
   {\"format\": 1, \"from\", \"to\", \"environments\": [
-    {\"org\", \"app\", \"env\", \"outcome\", \"resources\", \"error\"}]}")]
+    {\"org\", \"app\", \"env\", \"outcome\", \"resources\", \"error\"}], \"rollouts\"}")]
 pub(super) struct Args {
     /// The state to copy from.
     #[arg(value_name = "FROM")]
@@ -67,6 +67,8 @@ struct CopyReport {
     from: String,
     to: String,
     environments: Vec<Entry>,
+    /// The number of roll-outs that were copied, too.
+    rollouts: usize,
 }
 
 #[derive(Serialize)]
@@ -109,15 +111,32 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         entries.push(entry);
     }
+    let rollouts = match args.environments.is_empty() && entries.iter().all(|entry| entry.error.is_none()) {
+        true => from.rollouts().await.map_err(Failure::without_sources)?.len(),
+        false => 0,
+    };
+    if rollouts > 0 {
+        let copied = from.copy_environment(&Environment::fleet(), &to, options).await;
+        copied.map_err(Failure::without_sources)?;
+    }
     let (from_place, to_place) = (from.state_place(), to.state_place());
     from.close().await.map_err(Failure::without_sources)?;
     super::super::deploy::close(to, app).await?;
     let failed = entries.iter().filter(|entry| entry.error.is_some()).count();
     match args.format.format {
-        Format::Json => {
-            app.ui.json(&CopyReport { format: FORMAT, from: from_place, to: to_place, environments: entries })
+        Format::Json => app.ui.json(&CopyReport {
+            format: FORMAT,
+            from: from_place,
+            to: to_place,
+            environments: entries,
+            rollouts,
+        }),
+        Format::Text => {
+            conclude(args, chosen.len(), failed, &to_place, app);
+            if rollouts > 0 {
+                app.ui.say(&format!("The record of {} is there, too.", text::count(rollouts, "roll-out")));
+            }
         }
-        Format::Text => conclude(args, chosen.len(), failed, &to_place, app),
     }
     Ok(if failed > 0 { Status::Failed } else { Status::Done })
 }
