@@ -54,6 +54,9 @@ pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Repair
     for (deployment, _) in without_documents(table) {
         report.findings.push(format!("the documents of {} are missing", name(&deployment, &names)));
     }
+    for rollout in without_plans(table, &names, keys) {
+        report.findings.push(format!("the plan of {} is missing", name(&rollout, &names)));
+    }
     for missing in without_cookies(table, &names, keys) {
         report.findings.push(format!("{} is missing", missing.lost));
     }
@@ -114,6 +117,13 @@ pub(crate) fn left_out(
         table.apply(key.clone(), Some(value.clone()));
         repaired.removed.push(key.clone());
         repaired.added.push((key, value));
+    }
+    for key in without_plans(table, &names, keys) {
+        let rollout = name(&key, &names);
+        report.findings.push(format!("the plan of {rollout} is missing"));
+        report.lost.push(rollout);
+        table.apply(key.clone(), None);
+        repaired.removed.push(key);
     }
     for (key, deployment) in without_documents(table) {
         let documents = format!("the documents of {}", name(&key, &names));
@@ -185,6 +195,20 @@ fn without_documents(table: &Table) -> Vec<(Vec<u8>, DeploymentKey)> {
         }
     }
     found
+}
+
+/// The keys of the roll-outs whose plans are missing: nobody can go on with them, nor take them back.
+fn without_plans(table: &Table, names: &Names, keys: Option<&Keyring>) -> Vec<Vec<u8>> {
+    let Some(keys) = keys else { return Vec::new() };
+    let all = keyspace::all(EntryKind::Rollout);
+    let missing = table.range(&all).filter(|(key, value)| {
+        let place = keyspace::place_of(key).and_then(|place| place.try_into().ok());
+        // What cannot be read at all is reported as such.
+        let rollout = codec::decode_rollout(value, 0, &name(key, names), keys).ok();
+        let plan = place.zip(rollout).map(|(place, rollout)| keyspace::documents(&rollout.plan, place));
+        plan.is_some_and(|plan| table.get(&plan).is_none())
+    });
+    missing.map(|(key, _)| key.to_vec()).collect()
 }
 
 /// A deployment without the reference to its documents, encoded.
@@ -303,7 +327,8 @@ mod tests {
     use super::*;
     use crate::codec::tests::plain;
     use crate::encode::Writes;
-    use crate::{Change, Holder, Intent, Operation};
+    use crate::{Change, Holder, Intent, MayLose, Operation, Rollout, RolloutStatus};
+    use sha2::{Digest as _, Sha256};
 
     #[test]
     fn a_resource_whose_private_state_is_missing_is_named() {
@@ -338,6 +363,53 @@ mod tests {
         assert!(looked(&table).is_whole());
         let stored = snapshot::snapshot(&table, &environment, &keys).expect("reads");
         assert!(stored.records[0].state.cookie.is_empty());
+    }
+
+    /// Without its plan, every host would stop at it.
+    #[test]
+    fn a_roll_out_whose_plan_is_missing_is_removed() {
+        let keys = Keyring::in_memory();
+        let by = Holder {
+            user: "ada".into(),
+            host: "h".into(),
+            pid: 1,
+            command: "purlin rollout start".into(),
+            since: 1,
+        };
+        let plan = b"a plan".to_vec();
+        let rollout = Rollout {
+            number: 7,
+            holder: by.clone(),
+            reason: None,
+            plan: Sha256::digest(&plan).into(),
+            status: RolloutStatus::Running,
+            changed: by,
+            why: None,
+            waves: 1,
+            opened: 1,
+            pause_after: None,
+            max_failures: 0,
+            excused: Vec::new(),
+            may_lose: MayLose::Nowhere,
+            supersedes: Vec::new(),
+        };
+        let changes = [Change::Roll { rollout: Box::new(rollout), plan: Some(plan) }];
+        let writes = Writes::of(&changes, &Environment::fleet(), &keys).expect("encoded");
+        let (mut table, mut entries) = (Table::default(), Vec::new());
+        table.resolve(writes.0, &mut entries);
+        entries.into_iter().for_each(|(key, value)| table.apply(key, value));
+        let mut report = RepairReport::default();
+        inspect(&table, Some(&keys), &mut report).expect("looks");
+        assert!(report.is_whole(), "{report:?}");
+
+        let plan = table.range(&keyspace::all(EntryKind::Documents)).next().expect("a plan").0.to_vec();
+        table.apply(plan, None);
+        inspect(&table, Some(&keys), &mut report).expect("looks");
+        assert_eq!(report.findings, ["the plan of roll-out 7 is missing"]);
+        let mut repaired = RepairReport::default();
+        left_out(&mut table, Some(&keys), &mut repaired).expect("repairs");
+        assert_eq!(repaired.lost, ["roll-out 7"]);
+        assert!(snapshot::snapshot(&table, &Environment::fleet(), &keys).expect("reads").rollouts.is_empty());
     }
 
     /// A call that is tried again has the report of an earlier attempt, which a later one replaces.
