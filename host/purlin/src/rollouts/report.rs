@@ -242,7 +242,12 @@ fn state(
     let superseding = rollouts.superseding(rollout.number, &summary.environment, marks);
     let mark = of(rollout.number);
     if let Some(later) = superseding
-        && (of(later.number).is_some() || !matches!(mark, Some(MarkState::Applied | MarkState::Left)))
+        && match mark {
+            Some(MarkState::Left) => of(later.number).is_some(),
+            // One that is taken back waits for the later one, which brings its own.
+            Some(MarkState::Applied) => of(later.number).is_some() || rollout.status.is_undone(),
+            _ => true,
+        }
     {
         return (Superseded, None);
     }

@@ -526,6 +526,7 @@ async fn each_environment_ends_in_what_was_decided_last_for_it() {
         None => (1_u64, 8_u64),
     };
     for seed in first..first + count {
+        println!("seed {seed}");
         let mut life = Life::new(seed).await;
         life.log.push(format!("seed {seed}"));
         for number in 0..30 {
