@@ -29,11 +29,11 @@ Examples:
   purlin audit --all --verify    status 1 if an entry is missing or was changed
   purlin audit --format json | jq -r '.audits[].entries[] | [.time, .user, .action] | @tsv'
 
-WHO is the user and the machine that the command names and, if the state is in a database, the role
-that logged in there and its address.
+WHO is the user and the machine that the command names and, if the state is in a database, the
+role that logged in there and its address.
 
-With `--format json`; `environment` is null for what concerns the state as a whole, `database_user`
-if the state is in a folder, and `resources` unless `action` is `run`:
+With `--format json`; `environment` is null for what concerns the state as a whole,
+`database_user` if the state is in a folder, and `resources` unless `action` is `run`:
   {\"format\": 1, \"audits\": [
     {\"environment\": {\"org\", \"app\", \"env\"},
      \"entries\": [{\"number\", \"time\", \"user\", \"host\", \"pid\", \"command\",

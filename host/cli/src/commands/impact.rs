@@ -40,9 +40,9 @@ With `--format json`, a line for each affected environment, then a summary:
    \"resources\": [{…}], \"faults\": [{\"code\", \"key\", \"message\", \"at\", \"help\"}]}
   {\"format\": 1, \"event\": \"summary\", \"environments\", \"unchanged\", \"create\", \"update\",
    \"replace\", \"delete\", \"rejected\", \"unknown\", \"loses_data\", \"unused\"}
-Each resource is like a step of `purlin plan`. An environment counts under its most severe effect, in
-this order: rejected, delete, replace, update, create, unchanged. It is unknown if the documents of its
-last deployment are not recorded.
+Each resource is like a step of `purlin plan`. An environment counts under its most severe
+effect, in this order: rejected, delete, replace, update, create, unchanged. It is unknown if
+the documents of its last deployment are not recorded.
 
 Exit status: 0 success; 1 an environment cannot be read; 2 the documents are invalid;
 3 an environment has an effect that `--fail-on` names, or the change is rejected in every

@@ -321,8 +321,13 @@ fn an_intact_state_is_unchanged_and_a_damaged_one_is_repaired() {
     project.run(&["state", "repair", "--check"]).status(0);
 
     // Lost resources are reported, and the exit status is 1.
-    let place = std::fs::read_dir(project.path().join(".purlin/environments")).expect("environments").next();
-    let place = place.expect("one").expect("an entry").path();
+    let places = std::fs::read_dir(project.path().join(".purlin/environments")).expect("environments");
+    let mut places = places.map(|place| place.expect("an entry").path());
+    // What concerns all environments, such as the audit of a repair, has a folder without a name.
+    let is_named = |place: &std::path::PathBuf| {
+        place.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'))
+    };
+    let place = places.find(is_named).expect("one");
     for journal in std::fs::read_dir(place.join("journal")).expect("journals") {
         let path = journal.expect("a journal").path();
         let mut bytes = std::fs::read(&path).expect("read");

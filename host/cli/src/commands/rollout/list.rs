@@ -19,8 +19,9 @@ Examples:
   purlin rollout list
 
 With `--format json`, `status` being running, paused, stopped, done, undoing or undone:
-  {\"format\": 1, \"rollouts\": [{\"number\", \"status\", \"why\", \"reason\", \"started\", \"by\", \"on\",
-                              \"changed\", \"waves\", \"opened\"}]}")]
+  {\"format\": 1, \"rollouts\": [
+    {\"number\", \"status\", \"why\", \"reason\", \"started\", \"by\", \"on\", \"changed\", \"waves\",
+     \"opened\"}]}")]
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) format: FormatArg,

@@ -33,8 +33,9 @@ Examples:
 
 With `--format json`, a line for each turn that changed something or did not succeed, as for
 `purlin reconcile --all`, and one whenever the roll-out gets further:
-  {\"format\": 1, \"event\": \"rollout\", \"number\", \"status\", \"why\", \"reason\", \"started\", \"by\", \"on\",
-   \"changed\", \"waves\", \"opened\", \"pause_after\", \"max_failures\", \"supersedes\", \"counts\": {STATE: number}}
+  {\"format\": 1, \"event\": \"rollout\", \"number\", \"status\", \"why\", \"reason\", \"started\",
+   \"by\", \"on\", \"changed\", \"waves\", \"opened\", \"pause_after\", \"max_failures\",
+   \"supersedes\", \"counts\": {STATE: number}}
 
 Exit status: 0 every environment matches, or is no longer its own, or with `--detach` it is
 recorded; 1 some environments do not match; 2 nothing was begun.")]

@@ -31,9 +31,10 @@ documents there since; superseded: by a later roll-out; undone; unchanged: had i
 unreached: before it was undone; gone: destroyed.
 
 With `--format json`; with `--watch`, a line whenever something changed, without `environments`:
-  {\"format\": 1, \"rollout\": {\"number\", \"status\", \"why\", \"reason\", \"started\", \"by\", \"on\", \"changed\",
-   \"waves\", \"opened\", \"pause_after\", \"max_failures\", \"supersedes\", \"counts\": {STATE: number},
-   \"environments\": [{\"org\", \"app\", \"env\", \"type\", \"wave\", \"state\", \"why\"}]}}")]
+  {\"format\": 1, \"rollout\": {\"number\", \"status\", \"why\", \"reason\", \"started\", \"by\",
+   \"on\", \"changed\", \"waves\", \"opened\", \"pause_after\", \"max_failures\", \"supersedes\",
+   \"counts\": {STATE: number}, \"environments\": [
+     {\"org\", \"app\", \"env\", \"type\", \"wave\", \"state\", \"why\"}]}}")]
 pub(super) struct Args {
     /// Its number [default: the latest].
     #[arg(value_name = "NUMBER")]
