@@ -7,7 +7,7 @@
 //! another.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -88,7 +88,8 @@ fn write(path: &Path, memory: &Memory) -> io::Result<()> {
         make(folder)?;
         forget_oldest(folder)?;
     }
-    fs::write(&staging, text)?;
+    let mut file = purlin_files::open_to_write(&staging, fs::OpenOptions::new().create(true).truncate(true))?;
+    file.write_all(text.as_bytes())?;
     fs::rename(&staging, path)
 }
 
