@@ -43,7 +43,7 @@ const MOST_DOCUMENTS: usize = 1_000;
 /// All environments of a state, as one host reconciles them.
 pub struct Fleet {
     purlin: Arc<Purlin>,
-    /// The environments that it is about, if not all.
+    /// The environments that it is about, sorted, if not all.
     only: Option<Arc<[Environment]>>,
     rollouts: RolloutsNow,
     seed: u64,
@@ -140,7 +140,8 @@ impl Fleet {
 
     /// The same for these environments alone.
     #[must_use]
-    pub fn only(self, environments: Vec<Environment>) -> Self {
+    pub fn only(self, mut environments: Vec<Environment>) -> Self {
+        environments.sort();
         Self { only: Some(environments.into()), ..self }
     }
 
@@ -192,18 +193,16 @@ impl Fleet {
     async fn look_at_rollouts(&mut self, is_urgent: bool) -> Result<(), Error> {
         let now = Instant::now();
         let known = &mut self.rollouts;
-        if is_urgent || known.read_at.is_none_or(|at| now >= at + ROLLOUTS_AGAIN) {
+        let advance_at = if known.has_turned { known.advance_after_turn } else { known.advance_at };
+        let advances = is_urgent || advance_at.is_none_or(|at| now >= at);
+        if advances || known.read_at.is_none_or(|at| now >= at + ROLLOUTS_AGAIN) {
             known.all = Arc::new(self.purlin.known_rollouts(&mut known.plans).await?);
             known.read_at = Some(now);
         }
-        let at = if known.has_turned { known.advance_after_turn } else { known.advance_at };
-        if !is_urgent && at.is_some_and(|at| now < at) {
+        if !advances {
             return Ok(());
         }
-        if known.has_turned {
-            known.all = Arc::new(self.purlin.known_rollouts(&mut known.plans).await?);
-            (known.read_at, known.has_turned) = (Some(now), false);
-        }
+        known.has_turned = false;
         let soon = match self.purlin.advance_rollouts(&known.all).await {
             Ok(soon) => soon,
             // Another host does it.
@@ -220,7 +219,8 @@ impl Fleet {
             // What the conclusions changed is read before the next turn.
             known.read_at = None;
             self.purlin.store().await?.request_turns(&soon, false).await?;
-            self.own.next.retain(|one, _| !soon.contains(one));
+            let is_soon: HashSet<&Environment> = soon.iter().collect();
+            self.own.next.retain(|one, _| !is_soon.contains(one));
             known.requested.extend(soon.into_iter().map(|one| (one, now)));
         }
         Ok(())
@@ -236,7 +236,7 @@ impl Fleet {
         let OwnTurns { listed, next, .. } = &mut self.own;
         let due = |one: &&Environment| {
             next.get(*one).is_none_or(|next| *next <= now)
-                && self.only.as_ref().is_none_or(|only| only.contains(one))
+                && self.only.as_ref().is_none_or(|only| only.binary_search(one).is_ok())
         };
         let mut due: Vec<Environment> =
             listed.iter().filter(|one| !self.busy.contains(*one)).filter(due).cloned().collect();
@@ -316,9 +316,11 @@ impl Fleet {
         }
         self.kept.insert(environment.clone(), kept);
         self.busy.remove(&environment);
-        // The turn may be what a roll-out waited for.
-        self.rollouts.requested.remove(&environment);
         self.rollouts.has_turned = true;
+        // What could not be done is tried again after its delay, however much a roll-out waits for it.
+        if matches!(&end, TurnEnd::Passed(pass) if pass.rejected.is_none()) {
+            self.rollouts.requested.remove(&environment);
+        }
         if !self.is_round {
             self.own.next.insert(environment.clone(), now.saturating_add(clock::millis(after)));
         }

@@ -27,6 +27,7 @@ pub use self::report::{RolloutEnvironment, RolloutReport, RolloutState};
 use crate::archive::Archive;
 use crate::audited::Act;
 use crate::impact::{EnvironmentImpact, Proposal};
+use crate::selection::PRODUCTION;
 use crate::{Documents, Error, Purlin, SelectedEnvironment, Session};
 
 /// How many roll-outs that are over a state keeps.
@@ -34,9 +35,6 @@ const KEPT: usize = 20;
 
 /// How long to wait for others who change the roll-outs.
 const OTHERS: Duration = Duration::from_secs(10);
-
-/// The type of environment whose turn comes last.
-const LAST: &str = "production";
 
 /// How a roll-out goes through its environments. Those of the type `production` come last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -415,7 +413,7 @@ fn divide(plan: &mut RolloutPlan, waves: Waves) -> u32 {
     let by_type = waves == Waves::ByType;
     plan.sort_by_key(|one| {
         let kind = by_type.then(|| Arc::clone(&one.kind));
-        (&*one.kind == LAST, kind, one.environment())
+        (&*one.kind == PRODUCTION, kind, one.environment())
     });
     let mut kinds: Vec<Arc<str>> = plan.environments().iter().map(|one| Arc::clone(&one.kind)).collect();
     kinds.dedup();

@@ -10,8 +10,8 @@ use crate::{Error, Purlin};
 
 /// How many environments are read at once.
 const AT_ONCE: usize = 16;
-/// The type whose environments come first in every list.
-const FIRST: &str = "production";
+/// The type whose environments come first in every list, and last in a roll-out.
+pub(crate) const PRODUCTION: &str = "production";
 
 /// A choice of environments. The default selects all.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +65,7 @@ impl SelectedEnvironment {
     /// Where it comes in a list: environments of the type `production` first, then the others, each by
     /// organisation, application and name.
     pub fn order(&self) -> (bool, &Environment) {
-        (self.kind.as_deref() != Some(FIRST), &self.known.environment)
+        (self.kind.as_deref() != Some(PRODUCTION), &self.known.environment)
     }
 }
 

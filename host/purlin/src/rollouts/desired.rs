@@ -34,7 +34,7 @@ pub(crate) struct Desired {
     pub(crate) marks: Arc<[RolloutMark]>,
     /// The roll-outs that are new to the environment.
     new: Vec<u64>,
-    /// What roll-outs accept to be missing.
+    /// What the roll-outs that are put in accept to be missing.
     pub(crate) accept_missing: Vec<String>,
     /// What may happen without asking, beyond the workspace.
     pub(crate) consent: Option<Consented>,
@@ -98,13 +98,13 @@ impl Rollouts {
                 desired.steps.push(Arc::clone(plan));
                 desired.new.push(rollout.number);
                 mark(&mut after, rollout.number, MarkState::Applied);
+                desired.accept_missing.extend(plan.accept_missing.iter().cloned());
                 desired.agree(rollout, environment);
             }
             let is_active = matches!(rollout.status, RolloutStatus::Running | RolloutStatus::Undoing);
             if is_active && state.is_some_and(|state| *state != MarkState::Left) && !is_superseded {
                 desired.agree(rollout, environment);
             }
-            desired.accept_missing.extend(plan.accept_missing.iter().cloned());
         }
         // The latest one is taken back first, and then what it had taken the place of.
         for KnownRollout { rollout, plan } in

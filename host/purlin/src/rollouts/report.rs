@@ -191,13 +191,13 @@ impl RolloutReport {
     pub(super) fn next(&self) -> Next {
         let rollout = &self.rollout;
         let all_settled = self.is_complete();
+        let has_pending = || self.environments.iter().any(|one| one.state == RolloutState::Pending);
         match rollout.status {
             RolloutStatus::Undoing if all_settled => Next::Becomes(RolloutStatus::Undone, None),
-            // What had taken its place there was taken back since.
-            RolloutStatus::Undone if !all_settled => Next::Becomes(RolloutStatus::Undoing, None),
-            RolloutStatus::Done if self.environments.iter().any(|one| one.state == RolloutState::Pending) => {
-                Next::Becomes(RolloutStatus::Running, None)
-            }
+            // What had taken its place there was taken back since. A resource that fails later is another matter:
+            // nobody agreed to anything about that.
+            RolloutStatus::Undone if has_pending() => Next::Becomes(RolloutStatus::Undoing, None),
+            RolloutStatus::Done if has_pending() => Next::Becomes(RolloutStatus::Running, None),
             RolloutStatus::Running if all_settled => Next::Becomes(RolloutStatus::Done, None),
             RolloutStatus::Running => {
                 let failed = self.environments.iter().filter(|one| one.state == RolloutState::Failed);
@@ -282,5 +282,76 @@ fn progress(summary: &EnvironmentSummary, done: RolloutState) -> (RolloutState, 
     match ended && rest.count() == 0 {
         true => (done, None),
         false => (RolloutState::InProgress, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use purlin_state::{Holder, MayLose};
+
+    use super::*;
+
+    fn report(status: RolloutStatus, states: &[RolloutState]) -> RolloutReport {
+        let by = Holder { user: "ada".into(), host: "h".into(), pid: 1, command: "purlin".into(), since: 1 };
+        let rollout = Rollout {
+            number: 1,
+            holder: by.clone(),
+            reason: None,
+            plan: [0; 32],
+            status,
+            changed: by,
+            why: None,
+            waves: 2,
+            opened: 1,
+            pause_after: None,
+            max_failures: 0,
+            excused: Vec::new(),
+            may_lose: MayLose::Nowhere,
+            supersedes: Vec::new(),
+        };
+        let environment =
+            |number: usize| Environment { org: "o".into(), app: "a".into(), env: number.to_string().into() };
+        let environments = states.iter().enumerate().map(|(number, state)| RolloutEnvironment {
+            environment: environment(number),
+            kind: "development".into(),
+            wave: 1,
+            state: *state,
+            why: None,
+        });
+        RolloutReport { environments: environments.collect(), rollout }
+    }
+
+    /// With a roll-out, the consent that was given for it would come back.
+    #[test]
+    fn what_fails_after_a_roll_out_is_over_does_not_bring_it_back() {
+        use RolloutState::{Failed, InProgress, Matching, NeedsConsent, Pending, Undone};
+        for later in [Failed, NeedsConsent, InProgress] {
+            assert_eq!(report(RolloutStatus::Done, &[Matching, later]).next(), Next::Wait);
+            assert_eq!(report(RolloutStatus::Undone, &[Undone, later]).next(), Next::Wait);
+        }
+        // What had taken its place was taken back.
+        let again = |status| Next::Becomes(status, None);
+        assert_eq!(report(RolloutStatus::Done, &[Matching, Pending]).next(), again(RolloutStatus::Running));
+        assert_eq!(report(RolloutStatus::Undone, &[Undone, Pending]).next(), again(RolloutStatus::Undoing));
+    }
+
+    #[test]
+    fn a_wave_opens_once_the_one_before_is_through() {
+        use RolloutState::{Failed, Left, Matching, NeedsConsent};
+        let next = |states: &[RolloutState], max_failures| {
+            let mut report = report(RolloutStatus::Running, states);
+            report.environments.push(RolloutEnvironment {
+                wave: 2,
+                state: RolloutState::Pending,
+                ..report.environments[0].clone()
+            });
+            report.rollout.max_failures = max_failures;
+            report.next()
+        };
+        assert_eq!(next(&[Matching, Left], 0), Next::Open);
+        assert_eq!(next(&[Matching, NeedsConsent], 0), Next::Wait);
+        assert_eq!(next(&[Matching, Failed], 1), Next::Open);
+        let stops = Next::Becomes(RolloutStatus::Stopped, Some("1 environment failed".into()));
+        assert_eq!(next(&[Matching, Failed], 0), stops);
     }
 }

@@ -91,7 +91,7 @@ pub(in crate::commands) trait AsyncSettled {
 pub(in crate::commands) struct TakenTurns {
     /// All of them.
     pub(in crate::commands) ended: HashSet<Environment>,
-    /// Those whose last turn failed as a whole.
+    /// Those whose last turn failed as a whole, or whose documents were rejected.
     pub(in crate::commands) failed: HashSet<Environment>,
 }
 
@@ -167,9 +167,11 @@ impl Host {
                     match self.fleet.end(turn).await {
                         Ok((environment, end, events)) => {
                             self.messages.turn(&environment, &end, &events, app);
-                            match end {
-                                TurnEnd::Failed(_) => self.taken.failed.insert(environment.clone()),
-                                _ => self.taken.failed.remove(&environment),
+                            let is_refused =
+                                matches!(&end, TurnEnd::Passed(pass) if pass.rejected.is_some());
+                            match is_refused || matches!(end, TurnEnd::Failed(_)) {
+                                true => self.taken.failed.insert(environment.clone()),
+                                false => self.taken.failed.remove(&environment),
                             };
                             self.taken.ended.insert(environment);
                         }
@@ -255,14 +257,7 @@ struct ActionToConfirm {
 
 impl Messages {
     fn turn(&mut self, environment: &Environment, end: &TurnEnd, events: &[Event], app: &App) {
-        let outcome = match end {
-            TurnEnd::Passed(pass) if pass.is_in_sync() => "in-sync",
-            TurnEnd::Passed(_) => "out-of-sync",
-            TurnEnd::Empty => "empty",
-            TurnEnd::Busy(_) => "busy",
-            TurnEnd::Failed(_) => "failed",
-        };
-        self.outcomes.insert(environment.clone(), outcome);
+        self.outcomes.insert(environment.clone(), outcome(end));
         let happened = events.iter().filter_map(|event| match event {
             Event::Resource { key, phase, .. } => line(key, phase),
             _ => None,
@@ -348,6 +343,17 @@ impl Messages {
     }
 }
 
+/// How a turn ended, as in JSON.
+fn outcome(end: &TurnEnd) -> &'static str {
+    match end {
+        TurnEnd::Passed(pass) if pass.is_in_sync() => "in-sync",
+        TurnEnd::Passed(_) => "out-of-sync",
+        TurnEnd::Empty => "empty",
+        TurnEnd::Busy(_) => "busy",
+        TurnEnd::Failed(_) => "failed",
+    }
+}
+
 fn changes(pass: &Pass) -> usize {
     let done = &pass.summary.done;
     done.create + done.update + done.replace + done.delete
@@ -359,7 +365,7 @@ impl<'a> TurnEvent<'a> {
             format: FORMAT,
             event: "environment",
             environment,
-            outcome: "empty",
+            outcome: outcome(end),
             done: None,
             failed: Vec::new(),
             needs_consent: Vec::new(),
@@ -368,7 +374,6 @@ impl<'a> TurnEvent<'a> {
         };
         match end {
             TurnEnd::Passed(pass) => {
-                event.outcome = if pass.is_in_sync() { "in-sync" } else { "out-of-sync" };
                 let done = &pass.summary.done;
                 let [create, update, replace, delete] = [done.create, done.update, done.replace, done.delete];
                 event.done = Some(ActionCounts { create, update, replace, delete });
@@ -384,8 +389,7 @@ impl<'a> TurnEvent<'a> {
                 event.error = pass.rejected.as_ref().map(ToString::to_string);
             }
             TurnEnd::Empty => {}
-            TurnEnd::Busy(error) => (event.outcome, event.error) = ("busy", Some(error.to_string())),
-            TurnEnd::Failed(error) => (event.outcome, event.error) = ("failed", Some(error.to_string())),
+            TurnEnd::Busy(error) | TurnEnd::Failed(error) => event.error = Some(error.to_string()),
         }
         event
     }
